@@ -1,0 +1,150 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The module map is drawn in ARCHITECTURE.md; arrows point down only.
+// Warnings become errors in our own builds only (see scripts/lib.sh): a manifest that
+// carries `unsafeFlags` or such a setting could not be a dependency of an app.
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+func module(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+#if os(Linux)
+let sqlite: [Target.Dependency] = ["CSQLite"]
+let cryptography: [Target.Dependency] = ["COpenSSL"]
+let curl: [Target.Dependency] = ["CCurl"]
+let defaultTransport: [Target.Dependency] = ["SpoolOrigin"]
+// The double, see below.
+let avFoundation: [Target.Dependency] = ["AVFoundation"]
+#else
+let sqlite: [Target.Dependency] = []
+let cryptography: [Target.Dependency] = []
+let curl: [Target.Dependency] = []
+let defaultTransport: [Target.Dependency] = ["SpoolOrigin", "SpoolURLSession"]
+let avFoundation: [Target.Dependency] = []
+#endif
+
+var targets: [Target] = [
+    // Values
+    module("Rangeable", []),
+    module("SpoolCore", ["Rangeable"]),
+
+    // System calls and threads
+    .target(name: "CSpoolSystem"),
+    module("SpoolSystem", ["CSpoolSystem", "SpoolCore"]),
+
+    // Engine
+    module("SpoolStore", ["SpoolCore", "SpoolSystem"] + sqlite + cryptography),
+    module("SpoolOrigin", ["SpoolCore", "SpoolSystem"] + curl),
+    module("SpoolURLSession", ["SpoolCore", "SpoolSystem", "SpoolOrigin"]),
+    module("Spool", ["SpoolCore", "SpoolSystem", "SpoolStore"] + defaultTransport),
+
+    // The HTTP door
+    module("SpoolServer", ["SpoolCore", "SpoolSystem"]),
+    module("SpoolProxy", ["SpoolCore", "SpoolSystem", "SpoolServer", "Spool"]),
+
+    // The AVFoundation door
+    module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "Spool"] + avFoundation),
+
+    // Fakes, simulator and contract suites; imports no test framework
+    module("SpoolTesting", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool"]),
+
+    // Programs
+    .executableTarget(
+        name: "SpoolCommand",
+        dependencies: ["Spool", "SpoolProxy", "SpoolServer", "SpoolOrigin", "SpoolStore", "SpoolCore", "SpoolSystem"],
+        swiftSettings: settings),
+
+    // Examples, compiled and run by the tests
+    module("WAVLevels", path: "Examples/WAVLevels", ["Spool"]),
+
+    // Tests
+    tests("RangeableTests", ["Rangeable"]),
+    tests("SpoolCoreTests", ["SpoolCore", "Rangeable"]),
+    tests("SpoolSystemTests", ["SpoolSystem", "SpoolCore"]),
+    tests("SpoolStoreTests", ["SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + sqlite),
+    tests("SpoolOriginTests", ["SpoolOrigin", "SpoolURLSession", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+    tests(
+        "SpoolTests",
+        ["Spool", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + cryptography),
+    tests(
+        "SpoolSimulationTests",
+        ["SpoolAVFoundation", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + avFoundation),
+    tests("SpoolServerTests", ["SpoolServer", "SpoolSystem", "SpoolCore"]),
+    tests(
+        "SpoolProxyTests",
+        ["SpoolProxy", "SpoolServer", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+    tests(
+        "SpoolAVFoundationTests",
+        ["SpoolAVFoundation", "Spool", "SpoolStore", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"] + avFoundation),
+    tests("SpoolCommandTests", ["SpoolCore", "SpoolTesting"]),
+    tests("PackageTests", []),
+]
+
+#if os(Linux)
+// On Apple's systems SQLite and CryptoKit come with the SDK and URLSession is the transport.
+targets += [
+    .systemLibrary(
+        name: "CSQLite", pkgConfig: "sqlite3",
+        providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+        name: "CCurl", pkgConfig: "libcurl",
+        providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+        name: "COpenSSL", pkgConfig: "libcrypto",
+        providers: [.apt(["libssl-dev"])]),
+    // A test double of the classes that the AVFoundation door uses; no product. It makes `canImport(AVFoundation)` true.
+    .target(
+        name: "AVFoundation",
+        dependencies: ["SpoolCore", "SpoolSystem"],
+        path: "Tests/AVFoundationDouble",
+        exclude: ["README.md"],
+        swiftSettings: settings),
+    tests("AVFoundationDoubleTests", ["AVFoundation", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+    // Kills a process that plays and looks at what it left; no product.
+    .executableTarget(
+        name: "SpoolCrashTest",
+        dependencies: ["Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"],
+        path: "Tests/SpoolCrashTest", swiftSettings: settings),
+    // Drives programs from outside and reads what this kernel accounts for them; no product.
+    .executableTarget(
+        name: "SpoolBenchmarks",
+        dependencies: ["Rangeable", "CSpoolSystem"],
+        path: "Benchmarks",
+        exclude: ["README.md", "thresholds.txt"],
+        swiftSettings: settings),
+]
+#endif
+
+var products: [Product] = [
+    .library(name: "Rangeable", targets: ["Rangeable"]),
+    .library(name: "Spool", targets: ["Spool"]),
+    .library(name: "SpoolProxy", targets: ["SpoolProxy"]),
+    .library(name: "SpoolTesting", targets: ["SpoolTesting"]),
+    .executable(name: "spool", targets: ["SpoolCommand"]),
+]
+
+#if !os(Linux)
+// On Linux its target stands on a test double of AVFoundation and is there for tests only.
+products.append(.library(name: "SpoolAVFoundation", targets: ["SpoolAVFoundation"]))
+#endif
+
+let package = Package(
+    name: "Spool",
+    platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .visionOS(.v1)],
+    products: products,
+    targets: targets
+)
