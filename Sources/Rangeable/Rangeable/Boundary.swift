@@ -1,0 +1,67 @@
+/// One end of an element's interval.
+///
+/// Elements are told by their serials: who was inserted first has the lower one.
+/// In order of coordinates; at one coordinate openings come first, in the order of serials,
+/// then closings in the reverse order (Rangeable RFC v2, §4.5). An order of two integers says all this: position and rank.
+@usableFromInline struct Boundary: TreeEntry, Sendable {
+    /// The coordinate; `Int.max` also for what lies after it.
+    @usableFromInline let position: Int
+    @usableFromInline let rank: Int
+    /// Of an opening, the interval's last coordinate; of a closing, nothing beyond; of a digest, the farthest of several.
+    @usableFromInline let reach: Int
+
+    @inlinable init(position: Int, rank: Int, reach: Int) {
+        self.position = position
+        self.rank = rank
+        self.reach = reach
+    }
+
+    @inlinable static func opening(of interval: ClosedRange<Int>, _ serial: Int) -> Boundary {
+        Boundary(position: interval.lowerBound, rank: openings + serial, reach: interval.upperBound)
+    }
+
+    @inlinable static func closing(of interval: ClosedRange<Int>, _ serial: Int) -> Boundary {
+        let isLast = interval.upperBound == .max
+        return Boundary(
+            position: isLast ? .max : interval.upperBound + 1, rank: (isLast ? lastClosings : closings) - serial, reach: .min)
+    }
+
+    /// Comes before all boundaries at `coordinate`, and after those before it.
+    @inlinable static func first(at coordinate: Int) -> Boundary {
+        Boundary(position: coordinate, rank: .min, reach: .min)
+    }
+
+    // MARK: Rank
+
+    // Openings ascend from the first, closings descend from the second, and closings after all integers from the third.
+    // No container has so many elements that they meet.
+    @inlinable static var openings: Int { .min }
+    @inlinable static var closings: Int { .max / 2 }
+    @inlinable static var lastClosings: Int { .max }
+
+    @inlinable var kind: TransitionKind { rank < 0 ? .open : .close }
+
+    /// Nil for the closing of what is active at `Int.max`.
+    @inlinable var coordinate: Int? { rank > Self.closings ? nil : position }
+
+    @inlinable var serial: Int { rank < 0 ? rank - Self.openings : (rank > Self.closings ? Self.lastClosings : Self.closings) - rank }
+
+    @inlinable func with(serial: Int) -> Boundary {
+        Boundary(position: position, rank: kind == .open ? rank - self.serial + serial : rank + self.serial - serial, reach: reach)
+    }
+
+    // MARK: In the tree
+
+    @inlinable static var nodeCapacity: Int { 64 }
+
+    @inlinable func precedes(_ other: Boundary) -> Bool {
+        position == other.position ? rank < other.rank : position < other.position
+    }
+
+    @inlinable static func digest(of boundaries: [Boundary]) -> Boundary {
+        let last = boundaries[boundaries.count - 1]
+        var reach = last.reach
+        for boundary in boundaries { reach = Swift.max(reach, boundary.reach) }
+        return Boundary(position: last.position, rank: last.rank, reach: reach)
+    }
+}

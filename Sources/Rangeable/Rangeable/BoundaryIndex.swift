@@ -1,0 +1,79 @@
+/// Where the intervals of all elements begin and end, in the order of the RFC's transitions: what stabs and transitions are read from.
+///
+/// Kept up to date by each change, an interval at a time, and never built anew. Both ends of an interval lie in one tree,
+/// so that what happens in one place on the line happens in one place in memory.
+@usableFromInline struct BoundaryIndex: Sendable {
+    @usableFromInline var boundaries = SortedTree<Boundary>()
+
+    @inlinable init() {}
+
+    /// The number of intervals.
+    @inlinable var intervalCount: Int { boundaries.count / 2 }
+
+    /// Puts intervals of one element in the place of others that were its own.
+    /// - Complexity: O(log *n*) for each interval.
+    @inlinable mutating func replace(
+        _ old: some Sequence<ClosedRange<Int>>, with new: some Sequence<ClosedRange<Int>>, of serial: Int
+    ) {
+        for interval in old {
+            boundaries.remove(.opening(of: interval, serial))
+            boundaries.remove(.closing(of: interval, serial))
+        }
+        for interval in new {
+            boundaries.insert(.opening(of: interval, serial))
+            boundaries.insert(.closing(of: interval, serial))
+        }
+    }
+
+    /// The serials of the elements that are active at `coordinate`, ascending.
+    /// - Complexity: O(log *n* + *k* log *n*), *k* being their number; O(log *n* + *k*) when they open close to each other.
+    @inlinable func serials(at coordinate: Int) -> [Int] {
+        var serials: [Int] = []
+        withUnsafePointer(to: boundaries.root) { SortedTree<Boundary>.Node.collect(&serials, activeAt: coordinate, in: $0) }
+        if serials.count > 1 { serials.sort() }
+        return serials
+    }
+
+    /// The boundaries from the range's first coordinate through the one after its last.
+    /// - Complexity: O(log *n* + *r*), *r* being the number of results.
+    @inlinable func boundaries(over range: ClosedRange<Int>) -> [Boundary] {
+        var result: [Boundary] = []
+        let last = range.widened.upperBound
+        boundaries.walk(notBefore: .first(at: range.lowerBound)) { boundary in
+            // What comes after the last integer has that integer's position, and belongs to its ranges only.
+            guard boundary.position <= last, boundary.coordinate != nil || range.upperBound == .max else { return false }
+            result.append(boundary)
+            return true
+        }
+        return result
+    }
+
+    /// The index with other serials in the same order.
+    /// - Complexity: O(*n*).
+    @inlinable func renumbered(_ serial: (Int) -> Int) -> BoundaryIndex {
+        var result = BoundaryIndex()
+        result.boundaries = SortedTree(ascending: boundaries.map { $0.with(serial: serial($0.serial)) })
+        return result
+    }
+}
+
+extension SortedTree<Boundary>.Node {
+    /// Looks only where an interval reaches as far as `coordinate`. By pointers, for the reason of `withLeaf(notBefore:_:)`.
+    @inlinable static func collect(_ serials: inout [Int], activeAt coordinate: Int, in node: UnsafePointer<Self>) {
+        let isLeaf = node.pointee.isLeaf
+        for index in 0..<node.pointee.entries.count {
+            let entry = node.pointee.entries[index]
+            if isLeaf {
+                if entry.position > coordinate { return }
+                if entry.reach >= coordinate && entry.kind == .open { serials.append(entry.serial) }
+            } else {
+                if entry.reach >= coordinate {
+                    let child = node.pointee.children.withUnsafeBufferPointer { $0.baseAddress.unsafelyUnwrapped + index }
+                    collect(&serials, activeAt: coordinate, in: child)
+                }
+                // The child's last lies after it, and so do all children that follow.
+                if entry.position > coordinate { return }
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+/// A container that knows, for each of its elements, at which integer coordinates it is active: the Rangeable RFC v2.
+///
+/// Each element has a set of closed intervals, merged where they overlap or touch. Asked are the intervals of an element,
+/// the elements at a coordinate, and the events in a range of coordinates, always in the same order:
+/// whoever was inserted first comes first.
+///
+///     var styles = Rangeable<String>()
+///     try styles.insert("bold", start: 2, end: 5)
+///     try styles.insert("italic", start: 3, end: 8)
+///     try styles.insert("bold", start: 6, end: 7)   // touches 2...5
+///     styles.getRange(of: "bold")                   // [2...7]
+///     styles[4].objs                                // ["bold", "italic"]
+///
+/// A value type: a copy is O(1), the first change of a copy O(*e*), and reading changes nothing, so that threads may read one value at once.
+/// In the complexities, *n* is the number of all intervals and *e* that of elements.
+public struct Rangeable<Element: Hashable> {
+    /// The elements in the order of their first insertion, each at its serial; nil where one was removed.
+    @usableFromInline var members: [Member?] = []
+    @usableFromInline var serials: [Element: Int] = [:]
+    @usableFromInline var boundaries = BoundaryIndex()
+    @usableFromInline var changes = 0
+
+    @usableFromInline struct Member {
+        @usableFromInline let element: Element
+        @usableFromInline var intervals = IntervalSet<Int>()
+
+        @inlinable init(_ element: Element) { self.element = element }
+    }
+
+    /// An empty container.
+    @inlinable public init() {}
+
+    /// An empty container.
+    ///
+    ///     Rangeable<String>.empty().isEmpty  // true
+    @inlinable public static func empty() -> Rangeable { Rangeable() }
+
+    // MARK: What it has
+
+    /// The number of elements, each counted once however many intervals it has.
+    ///
+    ///     styles.count  // 2
+    /// - Complexity: O(1).
+    @inlinable public var count: Int { serials.count }
+
+    /// Whether no element is active anywhere.
+    ///
+    ///     Rangeable<String>().isEmpty  // true
+    /// - Complexity: O(1).
+    @inlinable public var isEmpty: Bool { serials.isEmpty }
+
+    /// Grows by one with each call that changes what the container has, and stays with one that does not.
+    ///
+    ///     let before = styles.version
+    ///     try styles.insert("bold", start: 2, end: 3)   // is active there
+    ///     styles.version == before                      // true
+    /// - Complexity: O(1).
+    @inlinable public var version: Int { changes }
+
+    /// A container with the same elements, intervals and version, independent of this one; what assignment gives, too.
+    ///
+    ///     var draft = styles.copy()
+    ///     draft.removeAll()   // leaves `styles` as it is
+    /// - Complexity: O(1).
+    @inlinable public func copy() -> Rangeable { self }
+
+    // MARK: Insertion
+
+    /// Makes `element` active from `start` through `end`.
+    ///
+    /// The interval becomes one with those of the same element that it overlaps or touches. An element that is new comes after all others.
+    ///
+    ///     try styles.insert("bold", start: 2, end: 5)
+    /// - Throws: ``RangeableError/invalidInterval(start:end:)`` when `start` comes after `end`.
+    /// - Complexity: O(log *n*), amortised over the intervals that become one.
+    @inlinable public mutating func insert(_ element: Element, start: Int, end: Int) throws(RangeableError) {
+        let interval = try ClosedRange(start: start, end: end)
+        note(insert(element, interval))
+    }
+
+    /// Whether something changed.
+    @inlinable mutating func insert(_ element: Element, _ interval: ClosedRange<Int>) -> Bool {
+        let serial = serials[element] ?? append(element)
+        let touched = members[serial]!.intervals.members(overlapping: interval.widened)
+        let merged = touched.reduce(interval) { $0.hull($1) }
+        if touched.first == merged { return false }
+        members[serial]!.intervals.insert(interval)
+        boundaries.replace(touched, with: CollectionOfOne(merged), of: serial)
+        return true
+    }
+
+    /// The serial of a new element.
+    @inlinable mutating func append(_ element: Element) -> Int {
+        let serial = members.count
+        serials[element] = serial
+        members.append(Member(element))
+        return serial
+    }
+
+    /// Counts a call's changes as one.
+    @inlinable mutating func note(_ hasChanged: Bool) {
+        if hasChanged { changes &+= 1 }
+    }
+}
+
+extension Rangeable: Sendable where Element: Sendable {}
+extension Rangeable.Member: Sendable where Element: Sendable {}

@@ -1,0 +1,19 @@
+/// The elements that are active at one coordinate (Rangeable RFC v2, §3.3).
+///
+///     styles[4].objs  // ["bold", "italic"]
+public struct Slot<Element: Hashable> {
+    /// The active elements; whichever was inserted first into the container comes first.
+    public let objs: [Element]
+
+    /// A slot with these elements.
+    @inlinable public init(objs: [Element]) { self.objs = objs }
+
+    /// Whether no element is active.
+    @inlinable public var isEmpty: Bool { objs.isEmpty }
+
+    /// The number of active elements.
+    @inlinable public var count: Int { objs.count }
+}
+
+extension Slot: Hashable {}
+extension Slot: Sendable where Element: Sendable {}

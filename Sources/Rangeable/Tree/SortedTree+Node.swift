@@ -1,0 +1,204 @@
+// A node keeps its own children in shape; the tree looks after the root.
+//
+// No node but the root is empty, none has more than its capacity, all leaves are equally deep,
+// and two neighbours under one parent have more than half a capacity together, so that the depth is O(log n).
+
+extension SortedTree {
+    @usableFromInline struct Node {
+        /// The entries of a leaf; the digests of an inner node's children, one for each.
+        @usableFromInline var entries: [Entry]
+        /// Empty in a leaf.
+        @usableFromInline var children: [Node]
+
+        @inlinable init(entries: [Entry] = [], children: [Node] = []) {
+            self.entries = entries
+            self.children = children
+        }
+
+        @inlinable var isLeaf: Bool { children.isEmpty }
+    }
+}
+
+extension SortedTree.Node {
+    // MARK: Search
+
+    /// The number of entries that `isBefore` is true of, which come first.
+    ///
+    /// Looks at every eighth, then at eight: none of these loads waits for another, as each step of a binary search does,
+    /// and the processor guesses wrong twice at most.
+    @inline(__always) @inlinable func count(_ isBefore: (Entry) -> Bool) -> Int {
+        let count = entries.count
+        var index = 0
+        while index &+ 8 <= count && isBefore(entries[index &+ 7]) { index &+= 8 }
+        while index < count && isBefore(entries[index]) { index &+= 1 }
+        return index
+    }
+
+    @inlinable var first: Entry? { isLeaf ? entries.first : children[0].first }
+
+    @inlinable var firstLeaf: [Entry] { isLeaf ? entries : children[0].firstLeaf }
+
+    /// Hands `body` the leaf that has the first entry for which `isBefore` is false, and its index there;
+    /// the last leaf and its end when there is none.
+    ///
+    /// Goes down by pointers, because an array hands its elements out with their references counted, and each count
+    /// waits for memory that may be far away. `self` keeps all nodes below it alive, and as they are.
+    @inline(__always) @inlinable func withLeaf<Result>(
+        notBefore isBefore: (Entry) -> Bool, _ body: ([Entry], Int) -> Result
+    ) -> Result {
+        withUnsafePointer(to: self) { root in
+            var node = root
+            var index = node.pointee.count(isBefore)
+            while !node.pointee.isLeaf {
+                let child = Swift.min(index, node.pointee.entries.count - 1)
+                node = node.pointee.children.withUnsafeBufferPointer { $0.baseAddress.unsafelyUnwrapped + child }
+                index = node.pointee.count(isBefore)
+            }
+            return body(node.pointee.entries, index)
+        }
+    }
+
+    @inlinable func first(notBefore probe: Entry) -> Entry? {
+        withLeaf(notBefore: { $0.precedes(probe) }) { $1 < $0.count ? $0[$1] : nil }
+    }
+
+    // MARK: Change
+
+    /// - Parameter isSettled: False on return when the node's digest or number of entries may have changed.
+    @inlinable mutating func edit<Result>(
+        notBefore probe: Entry, _ isSettled: inout Bool, _ body: (inout [Entry], Int) -> Result
+    ) -> Result {
+        let index = count { $0.precedes(probe) }
+        if isLeaf {
+            isSettled = false
+            return body(&entries, index)
+        }
+        let isAtEnd = index == children.count
+        let child = isAtEnd ? index - 1 : index
+        let result = children[child].edit(notBefore: probe, &isSettled, body)
+        if !isSettled { isSettled = settle(child, keepsFull: isAtEnd) }
+        return result
+    }
+
+    /// Makes up for a change of the child at `index`: its digest, and a size out of bounds.
+    /// - Parameter keepsFull: Whether a child that is split keeps most, because more will come after it than between.
+    /// - Returns: Whether nothing changed here.
+    @inlinable mutating func settle(_ index: Int, keepsFull: Bool) -> Bool {
+        let size = children[index].entries.count
+        if size > Entry.nodeCapacity {
+            insert(children[index].split(keepsFull: keepsFull), at: index + 1)
+        } else if size <= Entry.nodeCapacity / 2 {
+            gather(around: index)
+            return false
+        }
+        let digest = Entry.digest(of: children[index].entries)
+        if size <= Entry.nodeCapacity && digest == entries[index] { return true }
+        entries[index] = digest
+        return false
+    }
+
+    @inlinable mutating func insert(_ child: Self, at index: Int) {
+        entries.insert(Entry.digest(of: child.entries), at: index)
+        children.insert(child, at: index)
+    }
+
+    /// Cuts the end off: half, or little.
+    @inlinable mutating func split(keepsFull: Bool) -> Self {
+        let cut = keepsFull ? Entry.nodeFilling : entries.count / 2
+        let rest = Self(entries: Array(entries[cut...]), children: isLeaf ? [] : Array(children[cut...]))
+        entries.removeSubrange(cut...)
+        if !isLeaf { children.removeSubrange(cut...) }
+        return rest
+    }
+
+    /// Puts the child at `index` and its neighbours together where they are small; drops it when it is empty.
+    @inlinable mutating func gather(around index: Int) {
+        if children[index].entries.isEmpty {
+            entries.remove(at: index)
+            children.remove(at: index)
+        } else {
+            entries[index] = Entry.digest(of: children[index].entries)
+            mergeIfSmall(index)
+        }
+        mergeIfSmall(index - 1)
+    }
+
+    /// Makes one child of those at `index` and after it, if they fill no more than half of it.
+    @inlinable mutating func mergeIfSmall(_ index: Int) {
+        guard index >= 0, index + 1 < children.count else { return }
+        guard children[index].entries.count + children[index + 1].entries.count <= Entry.nodeCapacity / 2 else { return }
+        entries.remove(at: index)
+        let right = children.remove(at: index + 1)
+        children[index].entries += right.entries
+        children[index].children += right.children
+        entries[index] = Entry.digest(of: children[index].entries)
+    }
+
+    /// Grows the tree by a level when the root has too much, takes levels away that do nothing but lead to one child.
+    @inlinable mutating func settleAsRoot() {
+        if entries.count > Entry.nodeCapacity {
+            let right = split(keepsFull: false)
+            let left = self
+            self = Self(
+                entries: [Entry.digest(of: left.entries), Entry.digest(of: right.entries)],
+                children: [left, right])
+        }
+        while children.count == 1 { self = children[0] }
+    }
+}
+
+extension SortedTree.Node: Sendable where Entry: Sendable {}
+
+// MARK: - Building
+
+extension SortedTree {
+    /// A tree of `entries`, which are in order.
+    /// - Complexity: O(*n*).
+    @inlinable init(ascending entries: [Entry]) {
+        count = entries.count
+        root = Node(entries: entries)
+        while root.entries.count > Entry.nodeCapacity {
+            let nodes = root.cut()
+            root = Node(entries: nodes.map { Entry.digest(of: $0.entries) }, children: nodes)
+        }
+    }
+}
+
+extension SortedTree.Node {
+    /// The node as several, none over capacity.
+    @inlinable func cut() -> [Self] {
+        stride(from: 0, to: entries.count, by: Entry.nodeFilling).map { start in
+            let part = start..<Swift.min(start + Entry.nodeFilling, entries.count)
+            return Self(entries: Array(entries[part]), children: isLeaf ? [] : Array(children[part]))
+        }
+    }
+}
+
+// MARK: - Invariants
+
+extension SortedTree {
+    /// Stops the program unless the tree is in shape: for tests.
+    /// - Complexity: O(*n*).
+    @usableFromInline func checkInvariants() {
+        precondition(count == reduce(0) { count, _ in count + 1 }, "the count is wrong")
+        precondition(root.children.count != 1, "the root leads to one child only")
+        _ = root.checkedDepth(isRoot: true)
+    }
+}
+
+extension SortedTree.Node {
+    /// The number of levels from here down.
+    fileprivate func checkedDepth(isRoot: Bool = false) -> Int {
+        precondition(isRoot || !entries.isEmpty, "an empty node")
+        precondition(entries.count <= Entry.nodeCapacity, "a node over its capacity")
+        precondition(zip(entries, entries.dropFirst()).allSatisfy { $0.precedes($1) }, "entries out of order")
+        guard !isLeaf else { return 1 }
+        precondition(entries == children.map { Entry.digest(of: $0.entries) }, "digests that don't tell what the children have")
+        let neighbours = zip(children, children.dropFirst())
+        precondition(
+            neighbours.allSatisfy { $0.entries.count + $1.entries.count > Entry.nodeCapacity / 2 }, "two small neighbours")
+        let depths = Set(children.map { $0.checkedDepth() })
+        precondition(depths.count == 1, "leaves at different depths")
+        return 1 + depths.first!
+    }
+}
