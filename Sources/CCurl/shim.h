@@ -1,0 +1,81 @@
+#pragma once
+#include <curl/curl.h>
+
+// Swift can't call C functions with a variable number of arguments, so each kind of argument has a
+// function of its own here. They are typed: an option that wants a `long` can't be given a pointer.
+
+static inline CURLcode spool_curl_set_long(CURL *handle, CURLoption option, long value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode spool_curl_set_string(CURL *handle, CURLoption option, const char *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode spool_curl_set_pointer(CURL *handle, CURLoption option, void *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode spool_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode spool_curl_set_callback(CURL *handle, CURLoption option, curl_write_callback value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode spool_curl_set_request_callback(CURL *handle, curl_prereq_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value);
+}
+
+static inline CURLcode spool_curl_set_open_socket(CURL *handle, curl_opensocket_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+
+static inline CURLcode spool_curl_set_size(CURL *handle, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode spool_curl_set_read(CURL *handle, curl_read_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_READFUNCTION, value);
+}
+
+static inline CURLcode spool_curl_get_long(CURL *handle, CURLINFO info, long *value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLMcode spool_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+// The result of a message of `curl_multi_info_read` that says DONE: Swift sees no union member by name here.
+static inline CURLcode spool_curl_message_result(const CURLMsg *message) {
+    return message->data.result;
+}
+
+// Lets a cancelled transfer go at once instead of waiting for its name lookup (libcurl 7.87 and later;
+// the look-up's thread cleans up after itself).
+static inline CURLcode spool_curl_set_quick_exit(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+    return curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+#else
+    (void)handle;
+    return CURLE_OK;
+#endif
+}
+
+// Allows http and https only.
+static inline CURLcode spool_curl_set_web_only(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+// What the callback for a request's body answers to be asked again later, and to end the transfer.
+static inline size_t spool_curl_read_pause(void) { return CURL_READFUNC_PAUSE; }
+static inline size_t spool_curl_read_abort(void) { return CURL_READFUNC_ABORT; }
+
+// What a body callback answers to be asked again later.
+static inline size_t spool_curl_pause(void) { return CURL_WRITEFUNC_PAUSE; }

@@ -1,0 +1,111 @@
+#define _GNU_SOURCE
+#include "spool_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+int32_t spool_open(const char *path, int32_t flags, uint32_t permissions) {
+    return open(path, flags | O_CLOEXEC, (mode_t)permissions);
+}
+
+int32_t spool_close(int32_t fd) { return close(fd); }
+
+void *spool_open_directory(const char *path) { return opendir(path); }
+
+void spool_close_directory(void *directory) { closedir(directory); }
+
+// readdir tells the end from a failure by errno alone.
+int32_t spool_next_name(void *directory, char *buffer) {
+    for (;;) {
+        errno = 0;
+        struct dirent *entry = readdir(directory);
+        if (entry == NULL) return errno == 0 ? 0 : -1;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        snprintf(buffer, SPOOL_NAME_CAPACITY, "%s", entry->d_name);
+        return 1;
+    }
+}
+
+int32_t spool_flock(int32_t fd, int32_t kind) {
+    int operation = kind == 0 ? LOCK_UN : kind == 1 ? LOCK_SH : LOCK_EX;
+    return flock(fd, operation | LOCK_NB);
+}
+
+#ifdef __APPLE__
+
+// F_PUNCHHOLE wants offset and length in whole blocks, so the range shrinks to them.
+int32_t spool_punch_hole(int32_t fd, int64_t offset, int64_t count) {
+    const int64_t block = 4096;
+    int64_t lower = (offset + block - 1) / block * block;
+    int64_t upper = (offset + count) / block * block;
+    if (lower >= upper) return 0;
+    fpunchhole_t hole = {.fp_flags = 0, .reserved = 0, .fp_offset = lower, .fp_length = upper - lower};
+    return fcntl(fd, F_PUNCHHOLE, &hole);
+}
+
+int64_t spool_read_resident(int32_t fd, void *buffer, size_t count, int64_t offset) {
+    (void)fd, (void)buffer, (void)count, (void)offset;
+    errno = ENOTSUP;
+    return -1;
+}
+
+int32_t spool_advise_will_need(int32_t fd, int64_t offset, int64_t count) {
+    struct radvisory advice = {.ra_offset = offset, .ra_count = count > INT32_MAX ? INT32_MAX : (int)count};
+    return fcntl(fd, F_RDADVISE, &advice);
+}
+
+// Not every volume knows the barrier (network mounts): fsync is what is left there.
+int32_t spool_synchronize(int32_t fd, int32_t full) {
+    int result = fcntl(fd, full ? F_FULLFSYNC : F_BARRIERFSYNC);
+    if (result == -1 && (errno == ENOTSUP || errno == EINVAL || errno == ENOTTY)) return fsync(fd);
+    return result;
+}
+
+void spool_error_text(int32_t code, char *buffer, size_t capacity) {
+    if (strerror_r(code, buffer, capacity) != 0) snprintf(buffer, capacity, "error %d", code);
+}
+
+void spool_name_this_thread(const char *name) { pthread_setname_np(name); }
+
+#else
+
+int32_t spool_punch_hole(int32_t fd, int64_t offset, int64_t count) {
+    return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, count);
+}
+
+int64_t spool_read_resident(int32_t fd, void *buffer, size_t count, int64_t offset) {
+    struct iovec vector = {.iov_base = buffer, .iov_len = count};
+    return preadv2(fd, &vector, 1, offset, RWF_NOWAIT);
+}
+
+int32_t spool_advise_will_need(int32_t fd, int64_t offset, int64_t count) {
+    int code = posix_fadvise(fd, offset, count, POSIX_FADV_WILLNEED);
+    if (code == 0) return 0;
+    errno = code;
+    return -1;
+}
+
+int32_t spool_synchronize(int32_t fd, int32_t full) {
+    (void)full;
+    return fdatasync(fd);
+}
+
+void spool_error_text(int32_t code, char *buffer, size_t capacity) {
+    char local[128];
+    snprintf(buffer, capacity, "%s", strerror_r(code, local, sizeof local));
+}
+
+void spool_name_this_thread(const char *name) {
+    char shortened[16];
+    snprintf(shortened, sizeof shortened, "%s", name);
+    pthread_setname_np(pthread_self(), shortened);
+}
+
+#endif

@@ -1,0 +1,5 @@
+#pragma once
+#include <stdint.h>
+#include "spool_crc32c.h"
+#include "spool_event.h"
+#include "spool_file.h"

@@ -1,0 +1,45 @@
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+// File calls that Swift can't make by itself: variadic functions, and what glibc hides behind _GNU_SOURCE.
+// Unless told otherwise they answer -1 and set errno when they fail, and do not retry.
+
+/// open(2) with O_CLOEXEC.
+int32_t spool_open(const char *path, int32_t flags, uint32_t permissions);
+
+/// close(2), under a name that Swift's own `close` methods do not hide.
+int32_t spool_close(int32_t fd);
+
+/// opendir(3) and closedir(3); NULL and errno when it fails.
+void *spool_open_directory(const char *path);
+void spool_close_directory(void *directory);
+
+#define SPOOL_NAME_CAPACITY 1024
+
+/// Copies the next name of an open directory, without "." and "..", into a buffer of SPOOL_NAME_CAPACITY bytes.
+/// 1 for a name, 0 at the end.
+int32_t spool_next_name(void *directory, char *buffer);
+
+/// Gives the file-system blocks inside the range back; they read as zeros, the size stays.
+/// Linux also zeroes the parts of blocks at the edges; Darwin leaves them as they are.
+int32_t spool_punch_hole(int32_t fd, int64_t offset, int64_t count);
+
+/// Reads only what is in the page cache: EAGAIN when the first page is not, EOPNOTSUPP where the file system can't say.
+/// Darwin has no such call: answers ENOTSUP.
+int64_t spool_read_resident(int32_t fd, void *buffer, size_t count, int64_t offset);
+
+/// Asks the kernel to start reading the range into the page cache.
+int32_t spool_advise_will_need(int32_t fd, int64_t offset, int64_t count);
+
+/// Makes the written data durable: fdatasync; on Darwin F_BARRIERFSYNC, or F_FULLFSYNC when `full` is not 0.
+int32_t spool_synchronize(int32_t fd, int32_t full);
+
+/// flock(2): `kind` is 0 to unlock, 1 for shared, 2 for exclusive; never waits (EWOULDBLOCK).
+int32_t spool_flock(int32_t fd, int32_t kind);
+
+/// The text of an errno, always terminated by 0.
+void spool_error_text(int32_t code, char *buffer, size_t capacity);
+
+/// Names the calling thread; Linux keeps the first 15 bytes.
+void spool_name_this_thread(const char *name);

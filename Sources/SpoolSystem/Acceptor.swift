@@ -1,0 +1,99 @@
+import SpoolCore
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// Takes connections off a listening socket on an event loop.
+///
+/// Level-triggered readiness and a full descriptor table would spin: the connection stays in the queue, the listener stays readable.
+/// So one descriptor is kept in reserve; when there are none left it is given up for a moment to take and drop one connection
+/// (its client learns at once that nobody will answer), then accepting pauses.
+package final class Acceptor {
+    /// Connections taken in one event; the rest follows in the next turn, so a burst of them does not hold up those being served.
+    private static let batch = 64
+    /// How long accepting pauses when there are no descriptors left.
+    private static let pause: Nanoseconds = .milliseconds(100)
+
+    private let loop: EventLoop
+    private var socket: Socket
+    private var registration: Registration?
+    private var spare: Int32
+    private var pauseTimer: LoopTimer?
+    private let onAccept: (consuming Socket) -> Void
+    /// How often the process ran out of descriptors.
+    package private(set) var exhaustions = 0
+
+    /// Begins to accept. On the loop.
+    package init(
+        _ socket: consuming Socket, loop: EventLoop, _ onAccept: @escaping (consuming Socket) -> Void
+    ) throws(SystemError) {
+        loop.preconditionInLoop()
+        self.loop = loop
+        self.socket = socket
+        self.onAccept = onAccept
+        spare = Self.openSpare()
+        registration = try loop.register(self.socket.descriptor, .read) { [unowned self] _ in self.acceptBatch() }
+    }
+
+    deinit {
+        precondition(registration == nil, "an acceptor is closed before it goes")
+    }
+
+    /// Stops accepting and closes the listening socket. Harmless when repeated.
+    package func close() {
+        guard let registration else { return }
+        if let pauseTimer { loop.cancel(pauseTimer) }
+        loop.deregister(registration)
+        self.registration = nil
+        socket.close()
+        closeSpare()
+    }
+
+    private func acceptBatch() {
+        for _ in 0..<Self.batch {
+            guard registration != nil else { return }
+            switch socket.accept() {
+            case .socket(let accepted): onAccept(accepted)
+            case .wouldBlock: return
+            case .outOfDescriptors: return dropOneAndPause()
+            }
+        }
+    }
+
+    private func dropOneAndPause() {
+        exhaustions += 1
+        closeSpare()
+        if case .socket(var dropped) = socket.accept() { dropped.close() }
+        spare = Self.openSpare()
+        setListening(false)
+        pauseTimer = loop.after(Self.pause) { [weak self] in
+            self?.pauseTimer = nil
+            self?.setListening(true)
+        }
+    }
+
+    private func setListening(_ isListening: Bool) {
+        guard let registration else { return }
+        do throws(SystemError) {
+            try loop.update(registration, isListening ? .read : [])
+        } catch {
+            preconditionFailure("a listening socket can't be polled: \(error)")
+        }
+    }
+
+    private func closeSpare() {
+        if spare >= 0 { _ = systemClose(spare) }
+        spare = -1
+    }
+
+    private static func openSpare() -> Int32 {
+        open("/dev/null", O_RDONLY | O_CLOEXEC)
+    }
+}
+
+private func systemClose(_ descriptor: Int32) -> Int32 {
+    close(descriptor)
+}

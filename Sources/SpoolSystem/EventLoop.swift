@@ -1,0 +1,212 @@
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+package import SpoolCore
+
+/// One thread that waits for descriptors, timers and posted jobs, and runs what belongs to each.
+///
+/// Everything but `post`, `stop`, `start` and `isInLoop` belongs to the loop's thread and checks that it is called there.
+/// In one turn the loop handles the descriptors that are ready, then the timers that are due, then the jobs that were posted before;
+/// what these post or arm runs in the next turn, so nothing starves anything else.
+///
+///     let loop = try EventLoop()
+///     loop.start(name: "server")
+///     loop.post { … }
+package final class EventLoop: Mailbox, @unchecked Sendable {
+    // Safe to share: `inbox` is behind its lock, `clock` and `poller` are constants of which other threads use `wake` only,
+    // and all that changes is touched by the loop's thread alone (`preconditionInLoop`).
+    private let inbox = Locked(Inbox())
+    private let poller: Poller
+    private let clock: @Sendable () -> MonotonicInstant
+    private var registrations = Registrations()
+    private var timers = TimerHeap<() -> Void>()
+    private var running: [@Sendable () -> Void] = []
+    /// When the present turn began.
+    package private(set) var now: MonotonicInstant
+
+    /// What other threads share with the loop.
+    private struct Inbox {
+        var jobs: [@Sendable () -> Void] = []
+        /// The loop will look at `jobs` before it sleeps, so a post need not wake it.
+        var isAwake = false
+        var isStopping = false
+        var isStopped = false
+        /// The thread that runs the loop, once one does.
+        var thread: pthread_t?
+    }
+
+    /// Opens a loop that runs nowhere yet.
+    ///
+    /// - Parameter clock: what timers are measured with; tests bring their own.
+    package init(clock: @escaping @Sendable () -> MonotonicInstant = EventLoop.monotonicNow) throws(SystemError) {
+        self.clock = clock
+        now = clock()
+        poller = try Poller()
+    }
+
+    // MARK: Jobs
+
+    /// Runs `job` in a later turn, after every job that was posted before it. From any thread.
+    ///
+    /// Only the first post to a sleeping loop costs a system call. After `stop` jobs are dropped.
+    package func post(_ job: @escaping @Sendable () -> Void) {
+        let mustWake = inbox.withLock { inbox in
+            guard !inbox.isStopped else { return false }
+            inbox.jobs.append(job)
+            defer { inbox.isAwake = true }
+            return !inbox.isAwake
+        }
+        if mustWake { poller.wake() }
+    }
+
+    // MARK: Descriptors
+
+    /// Watches `descriptor`, level-triggered, and calls `handler` on the loop whenever it reports something.
+    ///
+    /// The handler acts on `.failed` always, or it is called again at once. Deregister before closing the descriptor.
+    package func register(
+        _ descriptor: Int32, _ interest: PollInterest, _ handler: @escaping (PollEvents) -> Void
+    ) throws(SystemError) -> Registration {
+        preconditionInLoop()
+        let registration = registrations.insert(descriptor, interest, handler)
+        do throws(SystemError) {
+            try poller.add(descriptor, interest, token: registration.token)
+        } catch {
+            registrations.remove(registration)
+            throw error
+        }
+        return registration
+    }
+
+    /// Changes what a descriptor is watched for. A call that changes nothing costs nothing.
+    package func update(_ registration: Registration, _ interest: PollInterest) throws(SystemError) {
+        preconditionInLoop()
+        guard let entry = registrations[registration] else {
+            preconditionFailure("the registration was given back, its descriptor can't be watched")
+        }
+        guard entry.interest != interest else { return }
+        try poller.change(entry.descriptor, from: entry.interest, to: interest, token: registration.token)
+        registrations.setInterest(interest, of: registration)
+    }
+
+    /// Stops watching; the handler is not called again, not even for events that were already taken. Harmless when repeated.
+    package func deregister(_ registration: Registration) {
+        preconditionInLoop()
+        guard let entry = registrations[registration] else { return }
+        poller.remove(entry.descriptor, entry.interest)
+        registrations.remove(registration)
+    }
+
+    // MARK: Time
+
+    /// The clock as it stands, where `now` would be too coarse.
+    package func readClock() -> MonotonicInstant { clock() }
+
+    /// Runs `job` on the loop once `delay` nanoseconds have passed. O(log *n*).
+    @discardableResult
+    package func after(_ delay: Nanoseconds, _ job: @escaping () -> Void) -> LoopTimer {
+        preconditionInLoop()
+        return timers.arm(clock() + max(0, delay), job)
+    }
+
+    /// Takes a timer back; harmless when it fired already. O(log *n*).
+    package func cancel(_ timer: LoopTimer) {
+        preconditionInLoop()
+        timers.cancel(timer)
+    }
+
+    // MARK: Running
+
+    /// Runs the loop on the calling thread until `stop`. No SIGPIPE reaches that thread meanwhile.
+    package func run() {
+        inbox.withLock { inbox in
+            precondition(inbox.thread == nil, "an event loop runs once, on one thread")
+            inbox.thread = pthread_self()
+        }
+        withoutPipeSignal { while turn() {} }
+        inbox.withLock { inbox in
+            inbox.isStopped = true
+            inbox.jobs = []
+        }
+    }
+
+    /// Runs the loop on a thread of its own.
+    ///
+    /// - Returns: what to wait on after `stop`.
+    @discardableResult
+    package func start(name: String) -> SystemThread {
+        SystemThread(name: name) { self.run() }
+    }
+
+    /// Ends the loop after the jobs that were posted before. From any thread; does not wait.
+    package func stop() {
+        inbox.withLock { $0.isStopping = true }
+        poller.wake()
+    }
+
+    /// Whether the calling thread is the loop's.
+    package var isInLoop: Bool {
+        let thread = inbox.withLock { $0.thread }
+        return thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+    }
+
+    /// Stops the program unless the calling thread is the loop's.
+    package func preconditionInLoop() {
+        precondition(isInLoop, "this call belongs to the event loop's thread: post a job")
+    }
+
+    /// One round; false when it was the last.
+    private func turn() -> Bool {
+        let count = poller.wait(timeout: timeout())
+        inbox.withLock { $0.isAwake = true }
+        now = clock()
+        for index in 0..<count {
+            guard let (token, events) = poller.event(index) else { continue }
+            registrations.handler(token: token)?(events)
+        }
+        runTimers()
+        return runJobs()
+    }
+
+    /// How long the poll may wait. A loop with nothing to do is marked asleep, so that the next post wakes it.
+    private func timeout() -> Nanoseconds? {
+        let isIdle = inbox.withLock { inbox in
+            inbox.isAwake = !inbox.jobs.isEmpty || inbox.isStopping
+            return !inbox.isAwake
+        }
+        guard isIdle else { return 0 }
+        return timers.firstDeadline.map { max(0, $0 - clock()) }
+    }
+
+    private func runTimers() {
+        let limit = timers.nextSequence
+        while let job = timers.popDue(now, armedBefore: limit) { job() }
+    }
+
+    private func runJobs() -> Bool {
+        let isLast = inbox.withLock { inbox in
+            swap(&inbox.jobs, &running)
+            return inbox.isStopping
+        }
+        for job in running { job() }
+        running.removeAll(keepingCapacity: running.count <= Self.keptJobs)
+        return !isLast
+    }
+
+    /// A burst of more jobs than this gives its memory back.
+    private static let keptJobs = 4096
+
+    /// The system's monotonic clock.
+    package static let monotonicNow: @Sendable () -> MonotonicInstant = {
+        var time = timespec()
+        #if canImport(Darwin)
+        // Stops while the system sleeps, as CLOCK_MONOTONIC does on Linux.
+        clock_gettime(CLOCK_UPTIME_RAW, &time)
+        #else
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        #endif
+        return MonotonicInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+}

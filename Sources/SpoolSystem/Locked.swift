@@ -1,0 +1,35 @@
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// A value behind a lock.
+///
+/// The closure does no I/O, calls nobody back, posts nothing and takes no other lock (ARCHITECTURE.md tells the order where two are needed).
+/// `Mutex` would do, but needs a newer system than the floor on Apple's platforms.
+package final class Locked<State>: @unchecked Sendable {
+    // Safe to share: `state` is only touched between lock and unlock.
+    private let lock: UnsafeMutablePointer<pthread_mutex_t>
+    private var state: State
+
+    package init(_ state: sending State) {
+        self.state = state
+        lock = .allocate(capacity: 1)
+        lock.initialize(to: pthread_mutex_t())
+        let code = pthread_mutex_init(lock, nil)
+        precondition(code == 0, "pthread_mutex_init failed: \(code)")
+    }
+
+    deinit {
+        pthread_mutex_destroy(lock)
+        lock.deallocate()
+    }
+
+    /// Runs `body` with the value while no other thread has it.
+    package func withLock<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        return try body(&state)
+    }
+}

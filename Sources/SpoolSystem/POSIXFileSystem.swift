@@ -1,0 +1,122 @@
+import CSpoolSystem
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// The system's file system. Files get mode 0600 and directories 0700: what was watched is nobody else's business.
+package final class POSIXFileSystem: FileSystem {
+    package init() {}
+
+    package func open(_ path: String, _ mode: FileOpenMode) throws(SystemError) -> any FileHandle {
+        let flags: Int32 =
+            switch mode {
+            case .read: O_RDONLY
+            case .readWrite: O_RDWR
+            case .create: O_RDWR | O_CREAT
+            }
+        let number = try systemCall("open", on: path) { spool_open(path, flags, 0o600) }
+        let handle = POSIXFileHandle(FileDescriptor(owning: number), path: path)
+        // A directory opens for reading without complaint and fails at the first read only.
+        if try handle.status().isDirectory { throw SystemError(code: EISDIR, operation: "open", subject: path) }
+        return handle
+    }
+
+    package func createDirectory(_ path: String) throws(SystemError) {
+        switch attemptSystemCall({ mkdir(path, 0o700) }) {
+        case .success: return
+        case .failure(EEXIST):
+            if try status(path)?.isDirectory != true { throw SystemError(code: EEXIST, operation: "mkdir", subject: path) }
+        case .failure(ENOENT):
+            guard let parent = parentDirectory(of: path) else { throw SystemError(code: ENOENT, operation: "mkdir", subject: path) }
+            try createDirectory(parent)
+            // Another thread or process may have made it meanwhile.
+            if case .failure(let code) = attemptSystemCall({ mkdir(path, 0o700) }), code != EEXIST {
+                throw SystemError(code: code, operation: "mkdir", subject: path)
+            }
+        case .failure(let code): throw SystemError(code: code, operation: "mkdir", subject: path)
+        }
+    }
+
+    package func unlink(_ path: String) throws(SystemError) {
+        #if canImport(Darwin)
+        _ = try systemCall("unlink", on: path) { Darwin.unlink(path) }
+        #else
+        _ = try systemCall("unlink", on: path) { Glibc.unlink(path) }
+        #endif
+    }
+
+    package func removeDirectory(_ path: String) throws(SystemError) {
+        _ = try systemCall("rmdir", on: path) { rmdir(path) }
+    }
+
+    package func rename(_ from: String, to: String) throws(SystemError) {
+        #if canImport(Darwin)
+        _ = try systemCall("rename", on: from) { Darwin.rename(from, to) }
+        #else
+        _ = try systemCall("rename", on: from) { Glibc.rename(from, to) }
+        #endif
+    }
+
+    package func synchronizeDirectory(_ path: String) throws(SystemError) {
+        let number = try systemCall("open", on: path) { spool_open(path, O_RDONLY | O_DIRECTORY, 0) }
+        let directory = FileDescriptor(owning: number)
+        _ = try systemCall("fsync", on: path) { fsync(directory.rawValue) }
+    }
+
+    package func list(_ path: String) throws(SystemError) -> [String] {
+        let directory = try openDirectory(path)
+        defer { spool_close_directory(directory) }
+        return try withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(SPOOL_NAME_CAPACITY)) { buffer throws(SystemError) in
+            var names: [String] = []
+            while try systemCall("readdir", on: path, { spool_next_name(directory, buffer.baseAddress) }) == 1 {
+                guard let start = buffer.baseAddress else { break }
+                names.append(String(cString: start))
+            }
+            return names.sorted()
+        }
+    }
+
+    package func status(_ path: String) throws(SystemError) -> FileStatus? {
+        var value = stat()
+        switch attemptSystemCall({ stat(path, &value) }) {
+        case .success: return FileStatus(value)
+        case .failure(ENOENT), .failure(ENOTDIR): return nil
+        case .failure(let code): throw SystemError(code: code, operation: "stat", subject: path)
+        }
+    }
+
+    package func freeBytes(_ path: String) throws(SystemError) -> Int64? {
+        var value = statvfs()
+        _ = try systemCall("statvfs", on: path) { statvfs(path, &value) }
+        let (bytes, overflow) = Int64(clamping: value.f_bavail).multipliedReportingOverflow(by: Int64(clamping: value.f_frsize))
+        return overflow ? .max : bytes
+    }
+}
+
+private func openDirectory(_ path: String) throws(SystemError) -> UnsafeMutableRawPointer {
+    var directory: UnsafeMutableRawPointer?
+    _ = try systemCall("opendir", on: path) { () -> Int32 in
+        directory = spool_open_directory(path)
+        return directory == nil ? -1 : 0
+    }
+    guard let directory else { throw SystemError(code: EIO, operation: "opendir", subject: path) }
+    return directory
+}
+
+extension FileStatus {
+    init(_ value: stat) {
+        self.init(
+            size: Int64(value.st_size), allocatedBytes: Int64(value.st_blocks) * 512, isDirectory: value.st_mode & S_IFMT == S_IFDIR)
+    }
+}
+
+/// The directory that a path is in, or nil for the root and for names without a directory.
+package func parentDirectory(of path: String) -> String? {
+    guard let slash = path.lastIndex(of: "/") else { return nil }
+    let parent = path[..<slash]
+    if parent.isEmpty { return path == "/" ? nil : "/" }
+    return String(parent)
+}

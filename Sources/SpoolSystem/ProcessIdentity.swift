@@ -1,0 +1,32 @@
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// Which process this is, and which start of the machine it lives in.
+package enum ProcessIdentity {
+    /// The process number.
+    package static var processID: Int32 { getpid() }
+
+    /// A text that changes with each start of the machine, or nil where the system does not tell.
+    ///
+    /// After another start the page cache is gone, and with it what was written but not synced.
+    package static func bootID() -> String? {
+        #if canImport(Darwin)
+        var bytes = [UInt8](repeating: 0, count: 64)
+        var count = bytes.count
+        guard sysctlbyname("kern.bootsessionuuid", &bytes, &count, nil, 0) == 0 else { return nil }
+        let text = bytes.prefix(count).prefix { $0 != 0 }
+        #else
+        let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(file, &bytes, bytes.count)
+        guard count > 0 else { return nil }
+        let text = bytes.prefix(count).prefix { $0 > 0x20 }
+        #endif
+        return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,47 @@
+import CSpoolSystem
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// Whether the first and the last page of a range are in the page cache, so that sending it will (almost certainly) not wait for the disk.
+///
+/// Costs two calls of 0.4 µs. False where the file system can't say, so that its files are read on a lane; true past the end of the file,
+/// and after any other error, which the read itself will report. True on Darwin, which has no such question.
+package func isResident(descriptor: Int32, offset: Int64, count: Int) -> Bool {
+    guard count > 0 else { return true }
+    #if canImport(Darwin)
+    return true
+    #else
+    return isPageResident(descriptor, offset) && isPageResident(descriptor, offset + Int64(count) - 1)
+    #endif
+}
+
+#if !canImport(Darwin)
+private func isPageResident(_ descriptor: Int32, _ offset: Int64) -> Bool {
+    var byte: UInt8 = 0
+    switch attemptSystemCall({ spool_read_resident(descriptor, &byte, 1, offset) }) {
+    case .success: return true
+    case .failure(let code): return code != EAGAIN && code != EOPNOTSUPP
+    }
+}
+#endif
+
+/// Brings a range into the page cache and returns when it is there; to be called on a lane, at most 1 MiB at a time.
+///
+/// Errors are left to the read that follows.
+package func readAhead(descriptor: Int32, offset: Int64, count: Int) {
+    guard count > 0 else { return }
+    _ = attemptSystemCall { spool_advise_will_need(descriptor, offset, Int64(count)) }
+    // The advice only starts the reading. One byte of every 64 KiB, and the last, waits for its end without copying the rest.
+    let end = offset + Int64(count)
+    for position in stride(from: offset, to: end, by: 65_536) { touchByte(descriptor, position) }
+    touchByte(descriptor, end - 1)
+}
+
+private func touchByte(_ descriptor: Int32, _ offset: Int64) {
+    var byte: UInt8 = 0
+    _ = attemptSystemCall { pread(descriptor, &byte, 1, off_t(offset)) }
+}

@@ -1,0 +1,52 @@
+#if canImport(Darwin)
+import Darwin
+
+extension Socket {
+    static func open(_ address: SocketAddress) throws(SystemError) -> Socket {
+        let family = address.family == .ipv4 ? AF_INET : AF_INET6
+        return prepared(try systemCall("socket", on: address.description) { socket(family, SOCK_STREAM, 0) })
+    }
+
+    static func sendNoSignal(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        // SO_NOSIGPIPE was set when the socket was made.
+        Darwin.send(descriptor, bytes.baseAddress, bytes.count, 0)
+    }
+
+    /// Takes the next waiting connection of a listening socket.
+    package func accept() -> Accepted {
+        while true {
+            switch attemptSystemCall({ Darwin.accept(descriptor, nil, nil) }) {
+            case .success(let accepted): return .socket(Self.prepared(accepted))
+            case .failure(ECONNABORTED): continue
+            case .failure(EMFILE), .failure(ENFILE), .failure(ENOBUFS), .failure(ENOMEM): return .outOfDescriptors
+            case .failure: return .wouldBlock
+            }
+        }
+    }
+
+    /// Sends at most `count` bytes of an open file from `offset`; none when the file ends at or before `offset`.
+    package func sendFile(_ file: Int32, offset: Int64, count: Int) -> Transferred {
+        // A length of 0 would mean all of the file.
+        guard count > 0 else { return .count(0) }
+        var length = off_t(0)
+        let outcome = attemptSystemCall { () -> Int32 in
+            length = off_t(count)
+            let result = Darwin.sendfile(file, descriptor, offset, &length, nil, 0)
+            // An interrupted or blocked call may still have sent something, and says so in `length`.
+            return length > 0 ? 0 : result
+        }
+        switch outcome {
+        case .success: return .count(Int(length))
+        case .failure(let code): return Transferred(code, operation: "sendfile")
+        }
+    }
+
+    private static func prepared(_ descriptor: Int32) -> Socket {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        let socket = Socket(owning: descriptor)
+        socket.set(SOL_SOCKET, SO_NOSIGPIPE, 1)
+        return socket
+    }
+}
+#endif

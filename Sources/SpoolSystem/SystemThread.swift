@@ -1,0 +1,86 @@
+import CSpoolSystem
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// A thread of our own: lanes, the event loop, the timers.
+///
+/// Never the cooperative pool of Swift's concurrency, which is as wide as the cores and must not block.
+package final class SystemThread: Sendable {
+    private let identity: Locked<pthread_t?>
+
+    /// Starts a thread that runs `body` once.
+    ///
+    /// - Parameter name: shown by debuggers and `top`; Linux keeps the first 15 bytes.
+    package init(name: String, _ body: @escaping @Sendable () -> Void) {
+        let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
+        // A process that cannot have the handful of threads it was built on can't go on; nothing useful could be tried instead.
+        guard let thread = Self.create(start) else { fatalError("cannot start the thread \(name)") }
+        identity = Locked(thread)
+    }
+
+    deinit {
+        // Nobody joined: the thread cleans up after itself.
+        if let thread = identity.withLock({ $0 }) { pthread_detach(thread) }
+    }
+
+    /// Waits until `body` has returned. Only the first call waits; never from the thread itself.
+    package func join() {
+        let thread = identity.withLock { (identity: inout pthread_t?) -> pthread_t? in
+            defer { identity = nil }
+            return identity
+        }
+        guard let thread else { return }
+        precondition(pthread_equal(thread, pthread_self()) == 0, "a thread cannot wait for itself")
+        pthread_join(thread, nil)
+    }
+
+    /// True on the thread itself; false after it was joined.
+    package var isCurrent: Bool {
+        identity.withLock { $0.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    }
+
+    /// Makes writing to a connection that the other side closed an error on the calling thread, not a signal that ends the process:
+    /// `sendfile` has no `MSG_NOSIGNAL`. The rest of the process keeps its own ways.
+    package static func blockBrokenPipeSignal() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+
+    private static func create(_ start: Unmanaged<ThreadStart>) -> pthread_t? {
+        #if canImport(Darwin)
+        var thread: pthread_t?
+        let code = pthread_create(&thread, nil, { runThread($0) }, start.toOpaque())
+        return code == 0 ? thread : nil
+        #else
+        var thread = pthread_t()
+        let code = pthread_create(&thread, nil, { runThread($0) }, start.toOpaque())
+        return code == 0 ? thread : nil
+        #endif
+    }
+}
+
+/// What a new thread needs to know.
+private final class ThreadStart: Sendable {
+    let name: String
+    let body: @Sendable () -> Void
+
+    init(name: String, body: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.body = body
+    }
+}
+
+private func runThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let argument else { return nil }
+    let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
+    spool_name_this_thread(start.name)
+    SystemThread.blockBrokenPipeSignal()
+    start.body()
+    return nil
+}

@@ -1,0 +1,108 @@
+package import SpoolCore
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// The system's clocks, and timers on one thread for all of them.
+///
+/// The thread starts with the first timer. Letting go of the time source drops the timers that have not fired.
+package final class SystemTime: TimeSource {
+    private let timers: Monitor<TimerQueue>
+    private let thread: Locked<SystemThread?>
+
+    package init() {
+        timers = Monitor(TimerQueue())
+        thread = Locked(nil)
+    }
+
+    deinit {
+        // The thread is not joined: the last reference may well have gone with one of its own jobs.
+        timers.change { $0.isClosed = true }
+    }
+
+    package var now: MonotonicInstant { Self.monotonicNow() }
+
+    package var wallNow: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    package func after(_ delay: Nanoseconds, on mailbox: any Mailbox, _ job: @escaping @Sendable () -> Void) -> Timer {
+        startThread()
+        let waiting = WaitingTimer(mailbox: mailbox, job: job)
+        let deadline = deadline(after: delay)
+        let id = timers.change { $0.heap.arm(deadline, waiting) }
+        let timers = timers
+        return Timer { [weak waiting] in
+            // The job goes outside the lock: its captures may do anything when they end.
+            withExtendedLifetime(waiting) { _ = timers.withLock { $0.heap.cancel(id) } }
+        }
+    }
+
+    /// The number of timers that wait, for metrics.
+    package var waitingTimers: Int { timers.withLock { $0.heap.count } }
+
+    private func deadline(after delay: Nanoseconds) -> MonotonicInstant {
+        let (sum, overflow) = now.nanoseconds.addingReportingOverflow(max(0, delay))
+        return MonotonicInstant(nanoseconds: overflow ? .max : sum)
+    }
+
+    private func startThread() {
+        let timers = timers
+        thread.withLock { thread in
+            if thread == nil { thread = SystemThread(name: "spool-timers") { Self.run(timers) } }
+        }
+    }
+
+    private static func run(_ timers: Monitor<TimerQueue>) {
+        while let due = timers.wait({ $0.takeDue(now: monotonicNow()) }) {
+            for timer in due { timer.mailbox.post(timer.job) }
+        }
+        _ = timers.withLock { $0.takeAll() }
+    }
+
+    /// On Darwin the raw uptime stops while the system sleeps, and so do timers; CLOCK_MONOTONIC does the same on Linux.
+    private static func monotonicNow() -> MonotonicInstant {
+        var time = timespec()
+        #if canImport(Darwin)
+        clock_gettime(CLOCK_UPTIME_RAW, &time)
+        #else
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        #endif
+        return MonotonicInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+}
+
+private final class WaitingTimer: Sendable {
+    let mailbox: any Mailbox
+    let job: @Sendable () -> Void
+
+    init(mailbox: any Mailbox, job: @escaping @Sendable () -> Void) {
+        self.mailbox = mailbox
+        self.job = job
+    }
+}
+
+private struct TimerQueue {
+    var heap = TimerHeap<WaitingTimer>()
+    var isClosed = false
+
+    /// The timers that are due, in order; nil when the source is gone.
+    mutating func takeDue(now: MonotonicInstant) -> Monitor<TimerQueue>.Wait<[WaitingTimer]?> {
+        if isClosed { return .done(nil) }
+        var due: [WaitingTimer] = []
+        while let timer = heap.popDue(now, armedBefore: .max) { due.append(timer) }
+        if !due.isEmpty { return .done(due) }
+        guard let first = heap.firstDeadline else { return .change }
+        return .time(first - now)
+    }
+
+    mutating func takeAll() -> TimerHeap<WaitingTimer> {
+        defer { heap = TimerHeap() }
+        return heap
+    }
+}

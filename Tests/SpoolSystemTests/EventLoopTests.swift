@@ -1,0 +1,258 @@
+import SpoolCore
+import SpoolSystem
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+@Suite(.timeLimit(.minutes(20)))
+struct EventLoopTests {
+    @Test func `jobs of one thread run in the order of posting`() throws {
+        let loop = try EventLoop()
+        let seen = Locked<[Int]>([])
+        for number in 0..<1000 {
+            loop.post { seen.withLock { $0.append(number) } }
+        }
+        loop.stop()
+        loop.run()
+        #expect(seen.withLock { $0 } == Array(0..<1000))
+    }
+
+    @Test func `a job that is posted on the loop does not run inline`() throws {
+        let loop = try EventLoop()
+        let seen = Locked<[String]>([])
+        loop.post {
+            loop.post {
+                seen.withLock { $0.append("inner") }
+                loop.stop()
+            }
+            seen.withLock { $0.append("outer") }
+        }
+        loop.run()
+        #expect(seen.withLock { $0 } == ["outer", "inner"])
+    }
+
+    @Test func `a sleeping loop is woken by a post from another thread`() throws {
+        let loop = try EventLoop()
+        let thread = loop.start(name: "test")
+        let gate = Gate()
+        for _ in 0..<200 {
+            loop.post { gate.open() }
+            gate.wait()
+        }
+        loop.stop()
+        thread.join()
+    }
+
+    @Test func `jobs that are posted after the end are dropped`() throws {
+        let loop = try EventLoop()
+        loop.stop()
+        loop.run()
+        loop.post { Issue.record("ran after the end") }
+    }
+
+    @Test func `jobs of many threads all run, those of each thread in order`() throws {
+        let loop = try EventLoop()
+        let thread = loop.start(name: "test")
+        let seen = Locked<[[Int]]>(Array(repeating: [], count: 4))
+        let done = Gate(count: 4)
+        for sender in 0..<4 {
+            onThread {
+                for number in 0..<5000 {
+                    loop.post { seen.withLock { $0[sender].append(number) } }
+                }
+                loop.post { done.open() }
+            }
+        }
+        done.wait()
+        loop.stop()
+        thread.join()
+        for sender in 0..<4 { #expect(seen.withLock { $0[sender] } == Array(0..<5000)) }
+    }
+
+    @Test func `a readable descriptor calls its handler until it is deregistered`() throws {
+        let loop = try EventLoop()
+        let (reader, writer) = try makePipe()
+        let calls = Locked(0)
+        loop.post {
+            let box = Box<Registration>()
+            box.value = try? loop.register(reader, .read) { events in
+                #expect(events.contains(.readable))
+                let count = calls.withLock { calls in
+                    calls += 1
+                    return calls
+                }
+                // Level-triggered: nothing was read, so the second call comes by itself.
+                if count == 2, let registration = box.value {
+                    loop.deregister(registration)
+                    loop.post { loop.stop() }
+                }
+            }
+            #expect(box.value != nil)
+        }
+        writeByte(writer)
+        loop.run()
+        #expect(calls.withLock { $0 } == 2)
+        close(reader)
+        close(writer)
+    }
+
+    @Test func `an event for a descriptor that was closed and reused in the same batch reaches nobody`() throws {
+        let loop = try EventLoop()
+        let first = try makePipe(), second = try makePipe()
+        writeByte(first.writer)
+        writeByte(second.writer)
+        let calls = Locked(0)
+        loop.post {
+            let registrations = Box<[Registration]>()
+            let replacement = Box<Registration>()
+            let ends = [first.reader, second.reader]
+            // Whichever handler comes first closes the other's descriptor and registers an idle pipe under the same number.
+            registrations.value = ends.indices.map { index in
+                try! loop.register(ends[index], .read) { _ in
+                    calls.withLock { $0 += 1 }
+                    let other = ends[1 - index]
+                    let victims = registrations.value!
+                    loop.deregister(victims[0])
+                    loop.deregister(victims[1])
+                    // Closes and reuses the number in one step, whatever other tests open meanwhile.
+                    let idle = try! makePipe()
+                    #expect(dup2(idle.reader, other) == other)
+                    replacement.value = try! loop.register(other, .read) { _ in
+                        Issue.record("the old descriptor's event reached the new one")
+                    }
+                    loop.post { loop.post { loop.stop() } }
+                }
+            }
+        }
+        loop.run()
+        #expect(calls.withLock { $0 } == 1)
+    }
+
+    @Test func `an unchanged interest can be set again and an empty one keeps silent`() throws {
+        let loop = try EventLoop()
+        let (reader, writer) = try makePipe()
+        writeByte(writer)
+        loop.post {
+            let registration = try! loop.register(reader, []) { _ in Issue.record("nothing was asked for") }
+            try! loop.update(registration, [])
+            loop.post { loop.post { loop.stop() } }
+        }
+        loop.run()
+    }
+
+    @Test func `a closed peer is reported while unread bytes wait`() throws {
+        let loop = try EventLoop()
+        var ends: [Int32] = [0, 0]
+        #expect(socketpair(AF_UNIX, streamType, 0, &ends) == 0)
+        let (near, far) = (ends[0], ends[1])
+        writeByte(far)
+        shutdown(far, Int32(SHUT_WR))
+        loop.post {
+            _ = try! loop.register(near, .peerClosed) { events in
+                #expect(events.contains(.peerClosed))
+                loop.stop()
+            }
+        }
+        loop.run()
+        close(near)
+        close(far)
+    }
+
+    @Test func `isInLoop tells the loop's thread from others`() throws {
+        let loop = try EventLoop()
+        #expect(!loop.isInLoop)
+        loop.post {
+            #expect(loop.isInLoop)
+            loop.stop()
+        }
+        loop.run()
+    }
+
+    @Test func `registering from another thread stops the program`() async {
+        await #expect(processExitsWith: .failure) {
+            let loop = try EventLoop()
+            _ = try loop.register(0, .read) { _ in }
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(20)))
+struct EventLoopTimerTests {
+    @Test func `timers fire in the order of their deadlines, by the clock that was given`() throws {
+        let clock = Locked<Int64>(0)
+        let loop = try EventLoop(clock: { MonotonicInstant(nanoseconds: clock.withLock { $0 }) })
+        let seen = Locked<[Int]>([])
+        loop.post {
+            for delay in [30, 10, 20] {
+                loop.after(.seconds(Int64(delay))) { seen.withLock { $0.append(delay) } }
+            }
+            loop.post { clock.withLock { $0 = 25_000_000_000 } }
+            loop.post { loop.post { loop.post { loop.stop() } } }
+        }
+        loop.run()
+        #expect(seen.withLock { $0 } == [10, 20])
+    }
+
+    @Test func `a cancelled timer does not fire, one that fired can be cancelled without harm`() throws {
+        let loop = try EventLoop()
+        loop.post {
+            let cancelled = loop.after(0) { Issue.record("fired after it was cancelled") }
+            loop.cancel(cancelled)
+            let box = Box<LoopTimer>()
+            box.value = loop.after(0) {
+                loop.cancel(box.value!)
+                loop.stop()
+            }
+        }
+        loop.run()
+    }
+
+    @Test func `a timer that arms itself without delay leaves room for jobs`() throws {
+        let loop = try EventLoop(clock: { MonotonicInstant(nanoseconds: 0) })
+        loop.post {
+            let again = Box<() -> Void>()
+            again.value = { loop.after(0) { again.value!() } }
+            again.value!()
+            loop.post { loop.post { loop.stop() } }
+        }
+        loop.run()
+    }
+
+    @Test func `a real clock wakes the loop`() throws {
+        let loop = try EventLoop()
+        loop.post { loop.after(.milliseconds(1)) { loop.stop() } }
+        loop.run()
+    }
+}
+
+struct TimerHeapTests {
+    @Test func `random arming, cancelling and popping agrees with a sorted list`() {
+        let seed = testSeed()
+        var random = TestRandom(seed: seed)
+        var heap = TimerHeap<Int>()
+        var oracle: [(deadline: Int64, sequence: Int, timer: LoopTimer)] = []
+        for step in 0..<5000 {
+            switch random.below(4) {
+            case 0, 1:
+                let deadline = Int64(random.below(100))
+                oracle.append((deadline, step, heap.arm(MonotonicInstant(nanoseconds: deadline), step)))
+            case 2 where !oracle.isEmpty:
+                let victim = oracle.remove(at: random.below(oracle.count))
+                let first = heap.cancel(victim.timer), second = heap.cancel(victim.timer)
+                #expect(first && !second, "seed \(seed)")
+            default:
+                let now = Int64(random.below(100))
+                let due = oracle.indices.filter { oracle[$0].deadline <= now }
+                    .min { (oracle[$0].deadline, oracle[$0].sequence) < (oracle[$1].deadline, oracle[$1].sequence) }
+                let popped = heap.popDue(MonotonicInstant(nanoseconds: now), armedBefore: .max)
+                #expect(popped == due.map { oracle[$0].sequence }, "seed \(seed)")
+                if let due { oracle.remove(at: due) }
+            }
+            #expect(heap.count == oracle.count, "seed \(seed)")
+        }
+    }
+}

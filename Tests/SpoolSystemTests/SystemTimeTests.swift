@@ -1,0 +1,103 @@
+import Dispatch
+import SpoolCore
+import SpoolSystem
+import Testing
+
+@Suite(.timeLimit(.minutes(20))) struct SystemTimeTests {
+    @Test func `timers fire in the order of their deadlines`() {
+        let time = SystemTime()
+        let lane = DiskLane(name: "test-lane")
+        let fired = Locked<[Int]>([])
+        let last = DispatchSemaphore(value: 0)
+        // Far enough apart that the timer thread sees each deadline on its own, and near enough not to slow the tests down.
+        for number in [3, 1, 2, 0] {
+            _ = time.after(.milliseconds(Int64(number) * 10), on: lane) {
+                fired.withLock { $0.append(number) }
+                if number == 3 { last.signal() }
+            }
+        }
+        last.wait()
+        #expect(fired.withLock { $0 } == [0, 1, 2, 3])
+        lane.shutdown()
+    }
+
+    @Test func `a timer does not fire before its time`() {
+        let time = SystemTime()
+        let lane = DiskLane(name: "test-lane")
+        let start = time.now
+        let fired = DispatchSemaphore(value: 0)
+        _ = time.after(.milliseconds(5), on: lane) { fired.signal() }
+        fired.wait()
+        #expect(time.now - start >= .milliseconds(5))
+        lane.shutdown()
+    }
+
+    @Test func `a cancelled timer lets go of its job and never fires`() {
+        let time = SystemTime()
+        let lane = DiskLane(name: "test-lane")
+        let pool = BufferPool(bufferBytes: 4096, capacity: 1)
+        let buffer = pool.take()
+        let timer = time.after(.seconds(3600), on: lane) { [buffer] in
+            Issue.record("a cancelled timer fired with \(buffer?.bytes.count ?? 0) bytes")
+        }
+        _ = consume buffer
+        #expect(pool.statistics.inUse == 1)
+        timer.cancel()
+        timer.cancel()
+        #expect(pool.statistics.inUse == 0)
+        #expect(time.waitingTimers == 0)
+        lane.shutdown()
+    }
+
+    @Test func `an earlier timer overtakes the one that is waited for`() {
+        let time = SystemTime()
+        let lane = DiskLane(name: "test-lane")
+        let fired = DispatchSemaphore(value: 0)
+        let late = time.after(.seconds(3600), on: lane) { Issue.record("the late timer fired") }
+        _ = time.after(0, on: lane) { fired.signal() }
+        fired.wait()
+        late.cancel()
+        lane.shutdown()
+    }
+
+    @Test func `a delay without end and a negative one are no errors`() {
+        let time = SystemTime()
+        let lane = DiskLane(name: "test-lane")
+        let fired = DispatchSemaphore(value: 0)
+        let never = time.after(.max, on: lane) { Issue.record("the end of time has come") }
+        _ = time.after(-5, on: lane) { fired.signal() }
+        fired.wait()
+        never.cancel()
+        lane.shutdown()
+    }
+
+    @Test func `letting go of the time source drops its timers`() {
+        let lane = DiskLane(name: "test-lane")
+        var time: SystemTime? = SystemTime()
+        _ = time?.after(.seconds(3600), on: lane) { Issue.record("a dropped timer fired") }
+        time = nil
+        lane.shutdown()
+    }
+}
+
+@Suite struct RandomTests {
+    @Test func `a seed gives the published sequence`() {
+        // SplitMix64 from seed 0.
+        let random = SeededRandom(seed: 0)
+        #expect([random.next(), random.next(), random.next()] == [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F])
+    }
+
+    @Test func `the same seed gives the same numbers, another one others`() {
+        let numbers = { (seed: UInt64) in
+            let random = SeededRandom(seed: seed)
+            return (0..<8).map { _ in random.next() }
+        }
+        #expect(numbers(5) == numbers(5))
+        #expect(numbers(5) != numbers(6))
+    }
+
+    @Test func `the system's random numbers differ`() {
+        let random = SystemRandom()
+        #expect(Set((0..<64).map { _ in random.next() }).count == 64)
+    }
+}
