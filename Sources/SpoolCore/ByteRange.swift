@@ -1,0 +1,57 @@
+/// A half-open range of byte offsets, `[lowerBound, upperBound)`, that is never empty.
+///
+/// Offsets count from 0 at the first byte of a representation. The largest upper bound is `Int64.max`.
+public struct ByteRange: Hashable, Sendable {
+    /// The offset of the first byte.
+    public let lowerBound: Int64
+    /// The offset after the last byte.
+    public let upperBound: Int64
+
+    /// The range `[lower, upper)`, or nil when it would be empty, reversed or negative.
+    public init?(_ lower: Int64, _ upper: Int64) {
+        guard lower >= 0, lower < upper else { return nil }
+        lowerBound = lower
+        upperBound = upper
+    }
+
+    /// The range of a Swift `Range`, or nil when that is empty or negative.
+    public init?(_ range: Range<Int64>) {
+        self.init(range.lowerBound, range.upperBound)
+    }
+
+    /// The range `[lower, upper)` of a caller that knows it to be non-empty.
+    ///
+    /// - Precondition: `0 <= lower < upper`.
+    package init(lower: Int64, upper: Int64) {
+        precondition(lower >= 0 && lower < upper, "a byte range is never empty, reversed or negative: \(lower)..<\(upper)")
+        lowerBound = lower
+        upperBound = upper
+    }
+
+    /// The number of bytes; at least 1.
+    public var count: Int64 { upperBound - lowerBound }
+
+    /// Whether `offset` lies in the range.
+    public func contains(_ offset: Int64) -> Bool {
+        offset >= lowerBound && offset < upperBound
+    }
+
+    /// Whether every byte of `other` lies in the range.
+    public func contains(_ other: ByteRange) -> Bool {
+        other.lowerBound >= lowerBound && other.upperBound <= upperBound
+    }
+
+    /// Whether the two ranges share a byte.
+    public func overlaps(_ other: ByteRange) -> Bool {
+        lowerBound < other.upperBound && other.lowerBound < upperBound
+    }
+
+    /// The bytes that both ranges have, or nil when they share none.
+    public func intersection(_ other: ByteRange) -> ByteRange? {
+        ByteRange(max(lowerBound, other.lowerBound), min(upperBound, other.upperBound))
+    }
+}
+
+extension ByteRange: CustomStringConvertible {
+    public var description: String { "\(lowerBound)..<\(upperBound)" }
+}

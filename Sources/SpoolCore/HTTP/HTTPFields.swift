@@ -1,0 +1,78 @@
+/// The field lines of an HTTP message, in order; names compare without regard to case (RFC 9110 §5.1).
+public struct HTTPFields: Hashable, Sendable {
+    /// One field line.
+    public struct Field: Hashable, Sendable {
+        /// The name as it was written.
+        public var name: String
+        /// The value without surrounding white space.
+        public var value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The field lines in the order in which they came.
+    public var lines: [Field]
+
+    public init(_ lines: [Field] = []) {
+        self.lines = lines
+    }
+
+    /// The first value of the field `name`, or nil when it is absent.
+    ///
+    /// Setting replaces every line of that name by one; setting nil removes them.
+    public subscript(name: String) -> String? {
+        get { lines.first { $0.name.equalsIgnoringCase(name) }?.value }
+        set {
+            lines.removeAll { $0.name.equalsIgnoringCase(name) }
+            if let newValue { lines.append(Field(name: name, value: newValue)) }
+        }
+    }
+
+    /// Every value of the field `name`, one for each line, in order.
+    public func values(of name: String) -> [String] {
+        lines.compactMap { $0.name.equalsIgnoringCase(name) ? $0.value : nil }
+    }
+
+    /// The values of the list field `name` joined by commas, as RFC 9110 §5.3 allows, or nil when it is absent.
+    public func combined(_ name: String) -> String? {
+        let values = values(of: name)
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
+    /// Adds a line after the others, whatever there is already.
+    public mutating func append(_ name: String, _ value: String) {
+        lines.append(Field(name: name, value: value))
+    }
+}
+
+extension HTTPFields: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral elements: (String, String)...) {
+        self.init(elements.map { Field(name: $0.0, value: $0.1) })
+    }
+}
+
+extension StringProtocol {
+    /// Whether the two strings are equal when ASCII letters compare without regard to case.
+    package func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
+        var a = utf8.makeIterator(), b = other.utf8.makeIterator()
+        while true {
+            switch (a.next(), b.next()) {
+            case (nil, nil): return true
+            case (let x?, let y?) where x == y || x.asciiLowercased == y.asciiLowercased: continue
+            default: return false
+            }
+        }
+    }
+
+    /// The string with its ASCII letters lower-cased; other characters stay.
+    package var asciiLowercased: String {
+        String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
+}

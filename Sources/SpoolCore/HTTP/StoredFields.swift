@@ -1,0 +1,58 @@
+/// The fields of a response that are kept with its bytes and passed on later (RFC 9111 §3.1).
+///
+/// Left out are those that belong to one message or one connection: what `Connection` lists, the framing, the position
+/// of a part, proxy fields; cookies, which are for one user and one moment; and fields that `no-cache` or `private` names.
+/// Lines beyond `maxStoredFieldBytes` in all are left out too, those that a cache lives by last of all.
+/// Whether a response may be stored at all is decided on the origin's fields, not on these.
+package func storedFields(of fields: HTTPFields) -> HTTPFields {
+    let dropped = droppedNames(of: fields)
+    let kept = fields.lines.filter { !dropped.contains($0.name.asciiLowercased) && !$0.name.isProxyField }
+    return HTTPFields(withinCap(kept))
+}
+
+/// The most that is kept of a response's fields, in bytes: names, values and four more for each line.
+package let maxStoredFieldBytes = 65_536
+
+private func droppedNames(of fields: HTTPFields) -> Set<String> {
+    var names = alwaysDropped
+    for line in fields.values(of: "Connection") {
+        for name in line.utf8.split(separator: .comma) {
+            names.insert(String(decoding: name.filter { !$0.isWhitespace }, as: UTF8.self).asciiLowercased)
+        }
+    }
+    // `Connection: close` and the like name an option; a wish to drop what identifies the bytes is nonsense.
+    names.subtract(essential)
+    let control = CacheControl(fields)
+    for scope in [control.noCache, control.private] {
+        if case .fields(let listed) = scope { names.formUnion(listed) }
+    }
+    return names
+}
+
+private func withinCap(_ lines: [HTTPFields.Field]) -> [HTTPFields.Field] {
+    var left = maxStoredFieldBytes
+    var kept = Set<Int>()
+    for isFirstPass in [true, false] {
+        for (index, line) in lines.enumerated() where essential.contains(line.name.asciiLowercased) == isFirstPass {
+            let cost = line.name.utf8.count + line.value.utf8.count + 4
+            guard cost <= left else { continue }
+            left -= cost
+            kept.insert(index)
+        }
+    }
+    return lines.indices.filter(kept.contains).map { lines[$0] }
+}
+
+private let alwaysDropped: Set<String> = [
+    "connection", "content-length", "content-range", "keep-alive", "set-cookie", "set-cookie2", "te", "trailer",
+    "transfer-encoding", "upgrade",
+]
+
+/// What later answers, freshness and revalidation stand on.
+private let essential: Set<String> = [
+    "age", "cache-control", "content-encoding", "content-type", "date", "etag", "expires", "last-modified", "vary",
+]
+
+extension String {
+    fileprivate var isProxyField: Bool { prefix(6).equalsIgnoringCase("proxy-") }
+}

@@ -1,0 +1,37 @@
+extension ResourceKey {
+    /// The key of a URL in the default normal form.
+    ///
+    /// Scheme and host are in lower case, the scheme's own port and the fragment are dropped, an empty path becomes `/`.
+    /// User information is dropped too: credentials say who asks, not what is asked for.
+    /// Percent-encoding, dot segments and the order of the query stay as they are: an origin may tell them apart.
+    /// Spaces and bytes outside ASCII are percent-encoded, as every client sends them.
+    ///
+    /// - Throws: `ParseError` for anything but an absolute `http` or `https` URL with a host.
+    public init(url: String) throws(ParseError) {
+        self.init(try KeyableURL(url))
+    }
+
+    init(_ url: KeyableURL) {
+        self.init(normalized: "\(url.origin)\(url.path)" + (url.query.map { "?\($0)" } ?? ""))
+    }
+}
+
+/// The parts of a URL that can tell resources apart.
+struct KeyableURL {
+    var origin: URIReference.Origin
+    var path: String
+    var query: String?
+
+    init(_ url: String) throws(ParseError) {
+        let uri = try URIReference(lenient: url)
+        guard let scheme = uri.scheme, ["http", "https"].contains(scheme.asciiLowercased) else {
+            throw ParseError(offset: 0, expected: "http or https")
+        }
+        guard let origin = uri.origin else {
+            throw ParseError(offset: scheme.utf8.count + 1, expected: "two slashes and a host")
+        }
+        self.origin = origin
+        path = uri.path.isEmpty ? "/" : String(uri.path)
+        query = uri.query.map(String.init)
+    }
+}

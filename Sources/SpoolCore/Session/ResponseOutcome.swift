@@ -1,0 +1,91 @@
+/// What a response's head means for a request of bytes from some offset on.
+package enum ResponseOutcome: Hashable, Sendable {
+    /// A part; the complete length where it was told (RFC 9110 §15.3.7).
+    case partial(ByteRange, total: Int64?)
+    /// The whole, from byte 0 (RFC 9110 §15.3.1); its length where it was told.
+    case full(length: Int64?)
+    /// What is stored is current (RFC 9110 §15.4.5).
+    case notModified
+    /// Nothing there; the length where it was told (RFC 9110 §15.5.17).
+    case notSatisfiable(length: Int64?)
+    case failed(OriginError)
+
+    /// The complete length, where it was told.
+    package var length: Int64? {
+        switch self {
+        case .partial(_, let total): total
+        case .full(let length), .notSatisfiable(let length): length
+        case .notModified, .failed: nil
+        }
+    }
+
+    /// Reads the status and the fields that matter for it. `start` is the offset that was asked for.
+    package init(_ head: ResponseHead, start: Int64) {
+        switch head.status {
+        case 200:
+            self = Self.full(head)
+        case 206:
+            self = Self.partial(head)
+        case 304:
+            self = .notModified
+        case 416:
+            self = .notSatisfiable(length: Self.unsatisfiedLength(head))
+        default:
+            self = .failed(.status(head))
+        }
+    }
+
+    private static func full(_ head: ResponseHead) -> ResponseOutcome {
+        let values = head.fields.values(of: "Content-Length")
+        // With a transfer coding the length is the framing's business (RFC 9112 §6.3).
+        guard !values.isEmpty, head.fields["Transfer-Encoding"] == nil else { return .full(length: nil) }
+        do {
+            return .full(length: try ContentLength.parse(values))
+        } catch {
+            return .failed(.malformed("Content-Length: \(error)"))
+        }
+    }
+
+    /// The length that a 416 tells, nil when it tells none that can be read: it is advice there (RFC 9110 §15.5.17).
+    private static func unsatisfiedLength(_ head: ResponseHead) -> Int64? {
+        do {
+            guard case .unsatisfied(let length)? = try ContentRange.parse(head.fields) else { return nil }
+            return length
+        } catch {
+            return nil
+        }
+    }
+
+    private static func partial(_ head: ResponseHead) -> ResponseOutcome {
+        let values = Set(head.fields.values(of: "Content-Range"))
+        guard values.count == 1, let value = values.first else {
+            return .failed(.malformed("a 206 with \(values.isEmpty ? "no" : "several different") Content-Range"))
+        }
+        do {
+            guard case .part(let served, let length) = try ContentRange(value) else {
+                return .failed(.malformed("a 206 with an unsatisfied Content-Range"))
+            }
+            return .partial(served, total: length)
+        } catch {
+            return .failed(.malformed("Content-Range: \(error)"))
+        }
+    }
+}
+
+extension Representation {
+    /// Whether a response is of this version.
+    ///
+    /// `isConditional` when it is a 206 to a request with `If-Range`: then the origin said so, and may leave validators out (RFC 9110 §15.3.7).
+    func isSame(as candidate: Representation, isConditional: Bool) -> Bool {
+        if let length, let other = candidate.length, length != other { return false }
+        guard contentCoding == candidate.contentCoding else { return false }
+        switch (validator, candidate.validator) {
+        case (.strong(let a), .strong(let b)): return a == b
+        case (.weak(let a), .weak(let b)): return a == b
+        case (.lastModified(let a, _), .lastModified(let b, _)): return a == b
+        case (.none, .none): return true
+        case (_, .none), (.strong, .lastModified): return isConditional
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,122 @@
+// What holds between two events, whatever the events are.
+
+extension SessionStateMachine {
+    /// Stops the program unless the machine's books agree with each other.
+    ///
+    /// For checked builds; tests ask `violations` and name the seed besides.
+    package func checkInvariants() {
+        let violations = violations
+        precondition(violations.isEmpty, "session: \(violations.joined(separator: "; "))")
+    }
+
+    /// What is wrong with the books, in words; empty when all is well.
+    /// - Complexity: O(*f*² + *r* · *f*), *f* being the number of fetches and *r* that of readers.
+    package var violations: [String] {
+        identityViolations + fetchViolations + overlapViolations + storedViolations + waitViolations
+    }
+
+    private var identityViolations: [String] {
+        var found: [String] = []
+        if zip(fetches, fetches.dropFirst()).contains(where: { $0.id >= $1.id }) { found.append("fetches are out of order") }
+        if zip(readers, readers.dropFirst()).contains(where: { $0.id >= $1.id }) { found.append("readers are out of order") }
+        if let goal, version?.passReason != nil { found.append("goal \(goal) in a version that is not stored") }
+        return found
+    }
+
+    private var fetchViolations: [String] {
+        fetches.flatMap { fetch -> [String] in
+            var found: [String] = []
+            if fetch.released > fetch.front { found.append("\(fetch.name) released \(fetch.released) beyond its front \(fetch.front)") }
+            if let upper = fetch.upper, fetch.front > upper { found.append("\(fetch.name) went beyond its lease to \(fetch.front)") }
+            if fetch.phase == .draining, fetch.isDrained { found.append("\(fetch.name) is drained and still here") }
+            if fetch.phase == .draining, fetch.upper != fetch.front { found.append("\(fetch.name) drains and leases") }
+            if fetch.phase == .requested, fetch.front != fetch.released { found.append("\(fetch.name) remembers before its head") }
+            // What a retired version left behind belongs to nobody.
+            let expected = fetch.phase == .requested ? nil : version?.generation
+            if fetch.generation != expected {
+                found.append("\(fetch.name) brings bytes of \(fetch.generation.map { "\($0)" } ?? "nothing")")
+            }
+            return found
+        }
+    }
+
+    /// Two fetches that store neither lease nor remember the same byte.
+    private var overlapViolations: [String] {
+        var found: [String] = []
+        let storing = fetches.filter { !$0.isRelay }
+        for (index, a) in storing.enumerated() {
+            for b in storing[(index + 1)...] {
+                if let leaseA = a.lease, let leaseB = b.lease, leaseA.overlaps(leaseB) {
+                    found.append("\(a.name) and \(b.name) lease the same bytes: \(leaseA), \(leaseB)")
+                }
+                if a.memory.ranges.contains(where: { !b.memory.intersection($0).isEmpty }) {
+                    found.append("\(a.name) and \(b.name) remember the same bytes")
+                }
+            }
+        }
+        return found
+    }
+
+    private var storedViolations: [String] {
+        guard let version else { return [] }
+        var found: [String] = []
+        for fetch in fetches where !fetch.isRelay && fetch.memory.ranges.contains(where: { !version.stored.intersection($0).isEmpty }) {
+            found.append("\(fetch.name) remembers what is stored")
+        }
+        if !version.unverified.subtracting(version.stored).isEmpty { found.append("unverified bytes that are not stored") }
+        guard let length = version.representation.length else { return found }
+        if let upper = version.stored.upperBound, upper > length { found.append("stored to \(upper) of \(length) bytes") }
+        for fetch in fetches where fetch.front > length { found.append("\(fetch.name) received \(fetch.front) of \(length) bytes") }
+        return found
+    }
+
+    /// Whoever waits is waited upon: by a fetch that runs, or by the timer of the next try.
+    private var waitViolations: [String] {
+        guard phase == .ready else { return [] }
+        return readers.filter { $0.waitsFor != .nothing }.compactMap { reader in
+            if reader.failure != nil { return "\(reader.name) waits after its end" }
+            if retryAt != nil { return nil }
+            // In the middle of a batch bytes are there already; its end wakes.
+            if look(reader, max: 1) != nil { return nil }
+            if version == nil {
+                if reader.onlyStored, fetches.isEmpty { return "\(reader.name) waits for stored bytes of nothing" }
+                return fetches.contains { $0.phase == .requested } ? nil : "\(reader.name) waits for a version that nobody asks for"
+            }
+            if reader.awaitsOrigin, !isConfirmed(for: reader) {
+                return fetches.contains(where: \.isValidation) ? nil : "\(reader.name) waits for the origin's word, which nobody asks for"
+            }
+            if waitsForVerification(reader) {
+                let isUnderWay = version?.verifying.contains(reader.position) == true
+                return isUnderWay ? nil : "\(reader.name) waits at \(reader.position) for bytes that nobody verifies"
+            }
+            if reader.waitsFor == .version { return "\(reader.name) waits for a version that is known" }
+            if reader.onlyStored { return "\(reader.name) waits for bytes that are not stored" }
+            // What came in this very call of the transport wakes nobody before its batch ends.
+            if fetches.contains(where: { $0.remembers(reader.position) }) { return nil }
+            guard let fetch = fetches.first(where: { $0.leases(reader.position) && ($0.phase != .draining) }) else {
+                return "\(reader.name) waits at \(reader.position) for nobody"
+            }
+            // A relay goes as slowly as the slowest of its readers; the pool says when it has a buffer again.
+            if fetch.isPaused, !fetch.isRelay, !fetch.waitsForBuffer {
+                return "\(reader.name) waits at \(reader.position) for \(fetch.name), which is paused"
+            }
+            return nil
+        }
+    }
+}
+
+extension SessionStateMachine.Fetch {
+    fileprivate var name: String { "fetch \(id.rawValue) from \(start)" }
+
+    fileprivate var lease: ByteRange? { ByteRange(front, upper ?? .max) }
+
+    fileprivate var memory: ByteRangeSet {
+        var memory = ByteRangeSet(ByteRange(released, front).map { [$0] } ?? [])
+        memory.subtract(skipped)
+        return memory
+    }
+}
+
+extension SessionStateMachine.Reader {
+    fileprivate var name: String { "reader \(id.rawValue)" }
+}

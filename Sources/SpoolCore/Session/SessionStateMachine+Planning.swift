@@ -1,0 +1,303 @@
+// Which bytes are fetched by whom: leases, joins, pauses, lingering, retries.
+
+extension SessionStateMachine {
+    /// Brings the fetches in line with what readers and the goal want now.
+    mutating func replan(now: MonotonicInstant) -> [SessionAction] {
+        guard phase == .ready else { return [] }
+        dropMetGoal()
+        var actions: [SessionAction] = owesUpdate ? [.representationUpdated] : []
+        owesUpdate = false
+        if version == nil {
+            actions += discover(now: now)
+        } else {
+            actions += verifyForWaiting()
+            actions += revalidate(now: now)
+            actions += fetchUrgentGaps(now: now)
+            actions += fetchAhead(now: now)
+        }
+        actions += settleFetches(now: now) + dropUnfinished()
+        if let deadline = nextDeadline { actions.append(.setTimer(deadline)) }
+        return actions
+    }
+
+    /// A timer came. Late and repeated calls are harmless.
+    package mutating func timePassed(now: MonotonicInstant) -> [SessionAction] {
+        if let retryAt, retryAt <= now { self.retryAt = nil }
+        let linger = limits.linger
+        let actions = cancelFetches { fetch in
+            fetch.lingersSince.map { now - $0 >= linger } ?? false
+        }
+        return actions + replan(now: now)
+    }
+
+    // MARK: Starting
+
+    /// Nothing is known of the resource: one request answers for its head and its first bytes.
+    private mutating func discover(now: MonotonicInstant) -> [SessionAction] {
+        guard fetches.isEmpty else { return [] }
+        let wanting = readers.filter { $0.failure == nil && !$0.onlyStored && ($0.wantsBytes || $0.waitsFor != .nothing) }
+        let asking = wanting.filter { mayTry(for: $0, now: now) }
+        guard wanting.isEmpty || !asking.isEmpty else { return failOnlyStored() }
+        guard let reader = asking.first(where: { $0.waitsFor != .nothing }) ?? asking.first else { return failOnlyStored() }
+        // From offset 0 the whole is asked, whatever the reader wants: the answer's head tells length and type,
+        // and its body goes on to serve the next request (DESIGN §4.7).
+        var upper = reader.position == 0 ? nil : end(of: reader)
+        if let requestBytes = limits.requestBytes { upper = min(upper ?? .max, reader.position.addingClamped(requestBytes)) }
+        let stores = wanting.contains { !$0.storesNothing }
+        return failOnlyStored() + start(lower: reader.position, upper: upper, stores: stores, now: now)
+    }
+
+    private mutating func fetchUrgentGaps(now: MonotonicInstant) -> [SessionAction] {
+        var actions = failOnlyStored()
+        for reader in readers where reader.waitsFor == .bytes && !waitsForVerification(reader) {
+            guard window(of: reader) != nil, mayTry(for: reader, now: now) else { continue }
+            guard !isCovered(reader.position) else { continue }
+            actions += startAt(reader.position, end: end(of: reader), stores: !reader.storesNothing, now: now)
+        }
+        return actions
+    }
+
+    /// Starts at most one fetch that nobody waits for: the next gap of a window, or of the goal.
+    private mutating func fetchAhead(now: MonotonicInstant) -> [SessionAction] {
+        guard let version, !version.isComplete, mayTry(now: now) else { return [] }
+        guard !fetches.contains(where: { !$0.isRelay && $0.phase != .draining && $0.lingersSince == nil && !$0.isPaused }) else {
+            return []
+        }
+        for reader in readers where !reader.storesNothing {
+            guard let window = window(of: reader) else { continue }
+            if let gap = firstFreeOffset(in: window), mayStore(from: gap) {
+                return startAt(gap, end: end(of: reader), stores: true, now: now)
+            }
+        }
+        guard let goal = goal.flatMap({ $0.intersection(ByteRange(lower: 0, upper: version.representation.length ?? .max)) }),
+            let gap = firstFreeOffset(in: goal), mayStore(from: gap)
+        else { return [] }
+        return startAt(gap, end: goal.upperBound == .max ? nil : goal.upperBound, stores: true, now: now)
+    }
+
+    /// Whether a response from `offset` on could be kept: nothing is relayed ahead of its readers.
+    private func mayStore(from offset: Int64) -> Bool {
+        version?.storesResponse(from: offset) == true && (offset > 0 || version?.isCombinable == true || !fetches.contains { !$0.isRelay })
+    }
+
+    /// A reader joins a fetch that will be there sooner than a new request would.
+    private func isCovered(_ offset: Int64) -> Bool {
+        guard let version else { return false }
+        let distance = pace.joinDistance(within: limits.joinBytes)
+        return fetches.contains { fetch in
+            if fetch.isRelay { return fetch.leases(offset) && fetch.serves(offset) }
+            if fetch.remembers(offset) { return true }
+            return fetch.leases(offset) && (offset - fetch.front <= distance || version.refusesRanges)
+        }
+    }
+
+    /// The first byte of the range that is neither stored, nor in memory, nor leased.
+    private func firstFreeOffset(in range: ByteRange) -> Int64? {
+        var offset = range.lowerBound
+        // Each turn leaves one stored run or one lease behind.
+        for _ in 0...(2 * fetches.count + 1) {
+            guard let rest = ByteRange(offset, range.upperBound), let gap = version?.stored.firstGap(in: rest) else { return nil }
+            offset = gap.lowerBound
+            guard let fetch = fetches.first(where: { !$0.isRelay && ($0.remembers(offset) || $0.leases(offset)) }) else { return offset }
+            guard let upper = fetch.upper else { return nil }
+            offset = upper
+        }
+        return nil
+    }
+
+    private mutating func startAt(_ lower: Int64, end: Int64?, stores: Bool, now: MonotonicInstant) -> [SessionAction] {
+        let cleared = stores ? clearCrowdedBlock(at: lower, end: end) : (lower: lower, end: end, actions: [])
+        let lower = cleared.lower
+        var upper = cleared.end
+        func clip(_ bound: Int64) { upper = min(upper ?? bound, bound) }
+        if let length = version?.representation.length { clip(length) }
+        if let next = version?.stored.firstRange(atOrAfter: lower) { clip(next.lowerBound) }
+        for fetch in fetches where !fetch.isRelay && fetch.released > lower { clip(fetch.released) }
+        for fetch in fetches where !fetch.isRelay && !fetch.isValidation && fetch.front > lower { clip(fetch.front) }
+        for fetch in fetches { fetch.skipped.prefix(from: lower, upTo: .max).map { clip($0.upperBound) } }
+        if let requestBytes = limits.requestBytes { clip(lower.addingClamped(requestBytes)) }
+        var actions = cleared.actions
+        if let upper, upper <= lower { return actions }
+        // The running fetch whose lease begins before ends where the new one begins: no byte is asked twice.
+        for index in fetches.indices where !fetches[index].isRelay && fetches[index].leases(lower) {
+            if let old = fetches[index].upper { clip(old) }
+            fetches[index].upper = lower
+        }
+        actions += start(lower: lower, upper: upper, stores: stores, now: now)
+        return actions
+    }
+
+    mutating func makeFetchID() -> FetchID {
+        defer { nextFetch += 1 }
+        return FetchID(rawValue: nextFetch)
+    }
+
+    private mutating func start(lower: Int64, upper: Int64?, stores: Bool, now: MonotonicInstant) -> [SessionAction] {
+        let id = makeFetchID()
+        var fetch = Fetch(id: id, start: lower, upper: upper, front: lower, released: lower, startedAt: now)
+        var ifRange: String?
+        if let version, version.identity == .validator, version.representation.validator.isStrong {
+            ifRange = version.representation.validator.ifRangeValue
+            fetch.condition = version.generation
+        }
+        fetch.storesNothing = !stores
+        fetch.isRelay = version != nil && (!stores || !mayStore(from: lower))
+        fetches.append(fetch)
+        var asked = upper
+        if let length = version?.representation.length, asked == length { asked = nil }
+        return [.start(id, OriginAsk(lower: lower, upper: limits.requestBytes == nil ? asked : upper, ifRange: ifRange))]
+    }
+
+    private func end(of reader: Reader) -> Int64? {
+        switch reader.policy {
+        case .whilePlaying: reader.end
+        case .readAhead(let bytes): reader.end.map { max($0, reader.position.addingClamped(bytes)) }
+        case .wholeResource: nil
+        }
+    }
+
+    func mayTry(now: MonotonicInstant) -> Bool {
+        retryAt.map { $0 <= now } ?? true
+    }
+
+    /// A reader that waits and has seen no failure yet has a try of its own: it shall not pay for the failures of others.
+    func mayTry(for reader: Reader, now: MonotonicInstant) -> Bool {
+        mayTry(now: now) || (reader.waitsFor != .nothing && reader.failures == 0)
+    }
+
+    private mutating func failOnlyStored() -> [SessionAction] {
+        for index in readers.indices where readers[index].onlyStored && readers[index].failure == nil && readers[index].waitsFor != .nothing
+        {
+            if !waitsForVerification(readers[index]) { readers[index].failure = .notStored }
+        }
+        return wakeReaders()
+    }
+
+    private mutating func dropMetGoal() {
+        guard let goal, let version else { return }
+        let wanted = goal.intersection(ByteRange(lower: 0, upper: max(version.representation.length ?? .max, 1)))
+        if version.isComplete || version.passReason != nil || wanted.map({ version.stored.contains($0) }) ?? true { self.goal = nil }
+    }
+
+    // MARK: Pausing and ending
+
+    /// How far the fetch is wanted, or nil when nobody wants it.
+    func demand(of fetch: Fetch) -> Int64? {
+        var demand: Int64?
+        for reader in readers {
+            // Before the version is known every reader looks at the fetch that brings it.
+            if version == nil, reader.failure == nil, !reader.onlyStored {
+                demand = max(demand ?? fetch.front, reader.position == fetch.start ? unknownDemand(of: reader) : fetch.front)
+                continue
+            }
+            guard let window = window(of: reader) else { continue }
+            guard window.upperBound > fetch.front, fetch.upper.map({ reader.position < $0 }) ?? true else { continue }
+            guard !fetch.isRelay || fetch.serves(reader.position) else { continue }
+            demand = max(demand ?? 0, window.upperBound)
+        }
+        if let goal, !fetch.isRelay, goal.upperBound > fetch.front, fetch.upper.map({ goal.lowerBound < $0 }) ?? true {
+            demand = max(demand ?? 0, goal.upperBound)
+        }
+        guard let demand else { return nil }
+        return fetch.isRelay ? min(demand, fetch.released.addingClamped(limits.relayBytes)) : demand
+    }
+
+    private func unknownDemand(of reader: Reader) -> Int64 {
+        window(of: reader)?.upperBound ?? reader.position
+    }
+
+    /// Resumes, lets linger or ends each fetch by what is wanted of it.
+    private mutating func settleFetches(now: MonotonicInstant) -> [SessionAction] {
+        var actions: [SessionAction] = []
+        var over: [FetchID] = []
+        for index in fetches.indices where fetches[index].phase != .draining && !fetches[index].isValidation {
+            let fetch = fetches[index]
+            if let upper = fetch.upper, fetch.front >= upper {
+                // A body that ends here by itself is left to end, so that its connection can be used again.
+                if fetch.servedEnd != upper { over.append(fetch.id) }
+                continue
+            }
+            guard let demand = demand(of: fetch) else {
+                if fetch.isRelay { over.append(fetch.id) } else if fetch.lingersSince == nil { fetches[index].lingersSince = now }
+                continue
+            }
+            fetches[index].lingersSince = nil
+            if fetch.isPaused, shouldResume(fetch, demand: demand) {
+                fetches[index].isPaused = false
+                fetches[index].waitsForBuffer = false
+                actions.append(.resume(fetch.id))
+            }
+        }
+        if !over.isEmpty {
+            actions += endFetches(over)
+            actions += replan(now: now)
+        }
+        return actions
+    }
+
+    /// A pause ends when somebody waits, or when half of the window is free again: not for every chunk.
+    private func shouldResume(_ fetch: Fetch, demand: Int64) -> Bool {
+        guard demand > fetch.front else { return false }
+        if readers.contains(where: { $0.waitsFor == .bytes && $0.position >= fetch.front && fetch.leases($0.position) }) { return true }
+        let window = fetch.isRelay ? limits.relayBytes : limits.readAheadBytes
+        let end = min(fetch.upper ?? .max, version?.representation.length ?? .max)
+        return demand - fetch.front >= window / 2 || demand >= end
+    }
+
+    /// Cancels the fetches that match; what they brought stays.
+    mutating func cancelFetches(where matches: (Fetch) -> Bool) -> [SessionAction] {
+        endFetches(fetches.filter { $0.phase != .draining && matches($0) }.map(\.id))
+    }
+
+    /// Gives up the leases; what is in memory drains to the store, or to the readers of a relay.
+    mutating func endFetches(_ ids: [FetchID]) -> [SessionAction] {
+        for index in fetches.indices where ids.contains(fetches[index].id) { fetches[index].drain() }
+        fetches.removeAll { $0.isDrained }
+        return ids.flatMap { [SessionAction.cancel($0), .ended($0, nil)] } + releaseRelays()
+    }
+
+    /// Relays keep what their slowest attached reader still needs.
+    mutating func releaseRelays() -> [SessionAction] {
+        var actions: [SessionAction] = []
+        for index in fetches.indices where fetches[index].isRelay {
+            let fetch = fetches[index]
+            let attached = readers.filter { window(of: $0) != nil && $0.position >= fetch.released && $0.position <= fetch.front }
+            let lowest = attached.map(\.position).min() ?? fetch.front
+            guard lowest > fetch.released else { continue }
+            fetches[index].released = lowest
+            actions.append(.release(fetch.id, below: lowest))
+        }
+        fetches.removeAll { $0.isDrained }
+        return actions
+    }
+
+    /// The limiter wants the slot of a fetch that is paused or lingers; its reader, if any, starts another when it needs it.
+    package mutating func preempt(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
+        guard isIdle(id), let fetch = fetches.first(where: { $0.id == id }) else { return [] }
+        guard
+            !readers.contains(where: {
+                $0.waitsFor != .nothing && fetch.leases($0.position) && (!fetch.isRelay || fetch.serves($0.position))
+            })
+        else { return [] }
+        return endFetches([id]) + replan(now: now)
+    }
+
+    /// Whether the fetch could be preempted now; what the limiter asks.
+    package func isIdle(_ id: FetchID) -> Bool {
+        guard let fetch = fetches.first(where: { $0.id == id }), fetch.phase != .draining else { return false }
+        // A relay's readers go on by a request of their own from where they stand: that takes ranges, and to know the version again.
+        if fetch.isRelay, version?.isCombinable != true || version?.refusesRanges == true { return false }
+        if fetch.lingersSince != nil { return true }
+        // A relay without a buffer gets one only when its readers move on; a fetch that stores, when the disk does.
+        return fetch.isPaused && (demand(of: fetch) ?? fetch.front <= fetch.front || (fetch.isRelay && fetch.waitsForBuffer))
+    }
+
+    private var nextDeadline: MonotonicInstant? {
+        let lingering = fetches.compactMap { $0.phase == .draining ? nil : $0.lingersSince.map { $0 + limits.linger } }.min()
+        switch (lingering, retryAt) {
+        case (let a?, let b?): return min(a, b)
+        case (let a?, nil): return a
+        case (nil, let b): return b
+        }
+    }
+}

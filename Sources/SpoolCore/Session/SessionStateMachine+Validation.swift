@@ -1,0 +1,186 @@
+// Whether what is stored may be used: at once, or after the origin said that it is current.
+
+extension SessionStateMachine {
+    // MARK: Readers
+
+    /// Whether the reader may use the current version. When it may not, the origin is asked and the reader waits, or it has failed.
+    ///
+    /// Decided once for each reader: who was told of a version goes on with it.
+    mutating func mayUse(_ index: Int, wallNow: Timestamp, now: MonotonicInstant) -> Bool {
+        guard let version else { return false }
+        let reader = readers[index]
+        if reader.told != nil || reader.trusted == version.generation { return true }
+        if isConfirmed(for: reader) { return trust(index) }
+        guard !reader.awaitsOrigin else { return false }
+        let selection = selection(of: version)
+        switch selection == .matches ? reader.rules.use(of: version.representation, now: wallNow) : .revalidate {
+        case .use: return trust(index)
+        case .useAndRevalidate:
+            owesRevalidation = true
+            return trust(index)
+        case .revalidate:
+            let mayDoWithout = selection != .differs && reader.rules.mayUseUnvalidated(version.representation, now: wallNow)
+            // Who may not ask, or asked a moment ago in vain, does without the origin's word.
+            if mayDoWithout, reader.onlyStored || !mayTry(now: now) { return trust(index) }
+            if reader.onlyStored { readers[index].failure = .notStored }
+            readers[index].mayDoWithoutOrigin = mayDoWithout
+            readers[index].awaitsOrigin = true
+            readers[index].awaitedOrigin = true
+            return false
+        }
+    }
+
+    private mutating func trust(_ index: Int) -> Bool {
+        readers[index].trusted = version?.generation
+        readers[index].awaitsOrigin = false
+        // What was passed on for somebody who wanted nothing stored may be stored for another.
+        if version?.passReason == .byRequest, !readers[index].storesNothing {
+            version?.passReason = nil
+            owesUpdate = true
+        }
+        return true
+    }
+
+    /// Whether the origin spoke of the current version after the reader came, be it in answer to a request that was made before.
+    func isConfirmed(for reader: Reader) -> Bool {
+        version.map { $0.confirmation > reader.confirmationsBefore } ?? false
+    }
+
+    /// The origin spoke: the version that the machine has now is current.
+    mutating func noteConfirmation() {
+        confirmations += 1
+        version?.confirmation = confirmations
+        version?.selectedBy = requestFields
+    }
+
+    /// The origin is asked with these fields from now on.
+    package mutating func willAsk(with fields: HTTPFields) {
+        requestFields = fields
+        rules.isAuthorized = fields["Authorization"] != nil
+    }
+
+    private enum Selection { case matches, differs, unknown }
+
+    /// Whether a request of today would select this response, by the fields that its `Vary` names (RFC 9111 §4.1).
+    private func selection(of version: Version) -> Selection {
+        let names = version.representation.fields.values(of: "Vary").flatMap { value in
+            value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+        }
+        guard let before = version.selectedBy else {
+            // What is never sent can't have differed.
+            return names.contains { requestFields[$0] != nil } ? .unknown : .matches
+        }
+        return names.allSatisfy { before.combined($0) == requestFields.combined($0) } ? .matches : .differs
+    }
+
+    // MARK: Asking
+
+    /// Asks the origin whether the version is current, when a reader waits for that or was served a stale one.
+    mutating func revalidate(now: MonotonicInstant) -> [SessionAction] {
+        guard let version, !fetches.contains(where: \.isValidation) else { return [] }
+        let asking = readers.first { reader in
+            reader.failure == nil && reader.awaitsOrigin && !isConfirmed(for: reader) && mayTry(for: reader, now: now)
+        }
+        guard asking != nil || (owesRevalidation && mayTry(now: now)) else { return [] }
+        owesRevalidation = false
+        // Were it another version, the answer should begin with what is wanted.
+        var lower = asking?.position ?? 0
+        if let length = version.representation.length, lower >= length { lower = 0 }
+        let id = makeFetchID()
+        var fetch = Fetch(id: id, start: lower, upper: lower, front: lower, released: lower, startedAt: now)
+        fetch.revalidates = version.generation
+        fetches.append(fetch)
+        let ask = OriginAsk(
+            lower: lower, upper: limits.requestBytes.map { lower.addingClamped($0) }, ifRange: nil,
+            revalidation: version.representation.revalidation)
+        return [.start(id, ask)]
+    }
+
+    // MARK: The origin's word
+
+    /// The origin said that the version is current.
+    mutating func notModifiedReceived(_ index: Int, _ arrival: Arrival, now: MonotonicInstant) -> [SessionAction] {
+        let fetch = fetches[index]
+        guard let version, fetch.revalidates == version.generation else {
+            return finished(fetch.id, error: .status(arrival.head), now: now) + [.cancel(fetch.id)]
+        }
+        fetches.remove(at: index)
+        guard version.representation.mayBeMeant(by: arrival.head) else {
+            // The answer is about something else: what is stored is of no known standing.
+            return [.ended(fetch.id, nil)] + forgetVersion() + wakeReaders() + replan(now: now)
+        }
+        return [.ended(fetch.id, nil)] + confirm(arrival) + wakeReaders() + replan(now: now)
+    }
+
+    /// The origin paid no heed to the conditions and sent what is stored already. Nil when its body is of use all the same.
+    mutating func sameVersionReceived(
+        _ index: Int, _ arrival: Arrival, length: Int64?, isWhole: Bool, now: MonotonicInstant
+    ) -> [SessionAction]? {
+        let fetch = fetches[index]
+        guard let version, fetch.isValidation, fetch.revalidates == version.generation, !asksInVain(fetch), !isWhole || version.isComplete,
+            isSameVersion(arrival.representation(length: length), isConditional: false)
+        else { return nil }
+        return endFetches([fetch.id]) + confirm(arrival) + wakeReaders() + replan(now: now)
+    }
+
+    /// Whether a response is of the current version, by what its host's versions are told apart by.
+    func isSameVersion(_ candidate: Representation, isConditional: Bool) -> Bool {
+        guard let version else { return false }
+        return version.identity.isSame(version.representation, candidate)
+            ?? version.representation.isSame(as: candidate, isConditional: isConditional)
+    }
+
+    /// Whether the fetch asks about a version that nothing identifies: whatever comes takes its place.
+    func asksInVain(_ fetch: Fetch) -> Bool {
+        fetch.revalidates != nil && fetch.revalidates == version?.generation && version?.representation.validator == Validator.none
+            && version?.identity == Identity.validator
+    }
+
+    private mutating func confirm(_ arrival: Arrival) -> [SessionAction] {
+        noteConfirmation()
+        version?.representation.update(from: arrival.head, requestTime: arrival.requestTime, responseTime: arrival.responseTime)
+        failuresInARow = 0
+        return [.representationUpdated]
+    }
+
+    /// The origin could not be asked, or would not say.
+    mutating func validationFailed(_ fetch: Fetch, _ error: OriginError, now: MonotonicInstant) -> [SessionAction] {
+        fetches.removeAll { $0.id == fetch.id }
+        backOff(after: error, now: now)
+        var actions: [SessionAction] = [.ended(fetch.id, error)]
+        guard let version, version.generation == fetch.revalidates else { return actions + wakeReaders() + replan(now: now) }
+        let isGone = error.isGone
+        for index in readers.indices where readers[index].awaitsOrigin && readers[index].failure == nil {
+            if !isGone, error.isOfTheMoment, readers[index].mayDoWithoutOrigin {
+                actions.append(.usedUnvalidated(error))
+                _ = trust(index)
+            } else {
+                readers[index].failure = .origin(error)
+            }
+        }
+        // What the origin no longer has is not served any more (RFC 9111 §4.3.3).
+        if isGone { actions += [.gone(version.generation)] + forgetVersion() }
+        return actions + wakeReaders() + replan(now: now)
+    }
+}
+
+extension SessionStateMachine.Fetch {
+    /// It asks whether the version is current; it becomes an ordinary fetch when it turns out that another is.
+    package var isValidation: Bool { revalidates != nil && phase == .requested }
+}
+
+extension OriginError {
+    /// Whether the resource is no more.
+    fileprivate var isGone: Bool {
+        if case .status(let code, _) = self { code == 404 || code == 410 } else { false }
+    }
+
+    /// Whether the error says nothing about the resource, only about the way to it or the origin's state (RFC 9111 §4.3.3).
+    fileprivate var isOfTheMoment: Bool {
+        switch self {
+        case .unreachable, .timeout, .tls, .truncated, .malformed, .redirect: true
+        case .status(let code, _): code >= 500 || code == 429 || code == 408
+        case .representationChanged, .rangeNotSatisfiable, .unsupportedURL: false
+        }
+    }
+}

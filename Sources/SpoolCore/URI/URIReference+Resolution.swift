@@ -1,0 +1,104 @@
+// Relative references against a base (RFC 3986 §5): what redirects and playlists are made of.
+
+extension URIReference {
+    /// The URI that `reference` means where this URI is the base (RFC 3986 §5.2).
+    ///
+    /// Dot segments are removed from the result, other text stays as it was.
+    /// A base without scheme gives a result without one.
+    /// - Throws: `ParseError` when the result is longer than `maxBytes`.
+    package func resolving(_ reference: URIReference) throws(ParseError) -> URIReference {
+        if reference.scheme != nil {
+            return try URIReference(
+                components: (reference.scheme, reference.authority, reference.path.removingDotSegments, reference.query, reference.fragment)
+            )
+        }
+        if reference.host != nil {
+            return try URIReference(
+                components: (scheme, reference.authority, reference.path.removingDotSegments, reference.query, reference.fragment))
+        }
+        let target = path(for: reference)
+        let query = reference.path.isEmpty ? reference.query ?? query : reference.query
+        return try URIReference(components: (scheme, authority, target, query, reference.fragment))
+    }
+
+    /// The URI that a redirect's `Location` means, which people write with spaces and letters outside ASCII.
+    /// - Throws: `ParseError` when it can't be read.
+    package func resolving(location: String) throws(ParseError) -> URIReference {
+        try resolving(URIReference(lenient: location))
+    }
+
+    private func path(for reference: URIReference) -> String {
+        if reference.path.isEmpty { return String(path) }
+        if reference.path.utf8.first == .slash { return reference.path.removingDotSegments }
+        return merged(with: reference.path).removingDotSegments
+    }
+
+    /// The reference's path in place of what follows the last slash of this one (RFC 3986 §5.2.3).
+    private func merged(with relative: Substring) -> String {
+        if host != nil && path.isEmpty { return "/" + relative }
+        guard let slash = path.utf8.lastIndex(of: .slash) else { return String(relative) }
+        return String(path[...slash]) + relative
+    }
+
+    /// User information, host and port as they stand in the text.
+    fileprivate var authority: String? {
+        host.map { (userinfo.map { "\($0)@" } ?? "") + $0 + (port.map { ":\($0)" } ?? "") }
+    }
+
+    private typealias Components = (scheme: Substring?, authority: String?, path: String, query: Substring?, fragment: Substring?)
+
+    /// Puts components together (RFC 3986 §5.3).
+    private init(components: Components) throws(ParseError) {
+        var text = components.scheme.map { "\($0):" } ?? ""
+        if let authority = components.authority {
+            text += "//" + authority
+        } else if components.path.hasPrefix("//") {
+            // Without an authority two slashes would begin one.
+            text += "/."
+        }
+        text += components.path
+        if let query = components.query { text += "?\(query)" }
+        if let fragment = components.fragment { text += "#\(fragment)" }
+        try self.init(text)
+    }
+}
+
+extension StringProtocol {
+    /// The path without `.` and `..` segments: the steps of RFC 3986 §5.2.4, by the letter. Linear in its length.
+    fileprivate var removingDotSegments: String {
+        var input = Array(utf8)[...], output: [UInt8] = []
+        while let first = input.first {
+            if input.starts(with: "../".utf8) || input.starts(with: "./".utf8) {
+                input = input.dropFirst(input.starts(with: "../".utf8) ? 3 : 2)
+            } else if input.starts(with: "/./".utf8) || input.elementsEqual("/.".utf8) {
+                input = input.replacingPrefix(of: 2)
+            } else if input.starts(with: "/../".utf8) || input.elementsEqual("/..".utf8) {
+                input = input.replacingPrefix(of: 3)
+                output.removeLastSegment()
+            } else if input.elementsEqual(".".utf8) || input.elementsEqual("..".utf8) {
+                input = []
+            } else {
+                output.append(first)
+                let rest = input.dropFirst()
+                let segment = rest.prefix { $0 != .slash }
+                output += segment
+                input = rest.dropFirst(segment.count)
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// What follows the first `count` bytes, with a slash in their place when nothing follows.
+    fileprivate func replacingPrefix(of count: Int) -> ArraySlice {
+        self.count > count ? dropFirst(count) : [.slash]
+    }
+}
+
+extension [UInt8] {
+    /// Takes away the last slash and what follows it.
+    fileprivate mutating func removeLastSegment() {
+        removeSubrange((lastIndex(of: .slash) ?? 0)...)
+    }
+}

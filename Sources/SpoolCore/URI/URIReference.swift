@@ -1,0 +1,104 @@
+/// A URI or a relative reference, split into its components (RFC 3986 §4.1).
+///
+/// The components are parts of the text as it was given: nothing is decoded, encoded or re-ordered.
+/// Strict about scheme, user information, host and port, which decide who is asked; of path, query and fragment only
+/// visible ASCII is demanded, since origins take more than the grammar has.
+package struct URIReference: Hashable, Sendable {
+    /// The whole text.
+    package let text: String
+    /// The name before the first colon; nil in a relative reference.
+    package let scheme: Substring?
+    /// What stands before `@`; nil when there is no `@`.
+    package let userinfo: Substring?
+    /// A name, an IPv4 address, or an IPv6 address in its brackets; may be empty; nil without `//`.
+    package let host: Substring?
+    /// The number after the host; nil when none is given, or nothing stands behind its colon.
+    package let port: Int?
+    /// The path, which may be empty.
+    package let path: Substring
+    /// What follows `?`; nil without one.
+    package let query: Substring?
+    /// What follows `#`; nil without one.
+    package let fragment: Substring?
+
+    /// The longest text that is read, in bytes.
+    package static let maxBytes = 65_536
+
+    /// Splits a URI or a relative reference.
+    /// - Throws: `ParseError` with the offset of the first byte that does not fit.
+    package init(_ text: String) throws(ParseError) {
+        var splitter = try URISplitter(text)
+        scheme = try splitter.scheme()
+        let authority = try splitter.authority()
+        userinfo = authority.userinfo
+        host = authority.host
+        port = authority.port
+        path = splitter.path()
+        query = splitter.query()
+        fragment = splitter.fragment()
+        self.text = text
+    }
+
+    /// Splits what people and servers write for a URI: bytes outside ASCII and spaces are percent-encoded first, as browsers do.
+    /// - Throws: `ParseError`; offsets count the encoded text.
+    package init(lenient text: String) throws(ParseError) {
+        try self.init(Self.percentEncoded(text))
+    }
+
+    private static func percentEncoded(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 == .space || $0 > 0x7F }) else { return text }
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if byte == .space || byte > 0x7F {
+                bytes += [.percent, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+// MARK: - What the components say
+
+extension URIReference {
+    /// Scheme, host and port: who is asked (RFC 9110 §4.3.1). Two URIs of one origin may share credentials.
+    package struct Origin: Hashable, Sendable, CustomStringConvertible {
+        /// In lower case.
+        package let scheme: String
+        /// In lower case, an IPv6 address in its brackets.
+        package let host: String
+        /// The port, also where it is the scheme's own.
+        package let port: Int
+
+        /// Whether the port is the one of the scheme.
+        package var hasDefaultPort: Bool { port == URIReference.defaultPort(ofScheme: scheme) }
+
+        /// Host and port as `Host` has them: without the scheme's own port (RFC 9110 §7.2).
+        package var authority: String { hasDefaultPort ? host : "\(host):\(port)" }
+
+        package var description: String { "\(scheme)://\(authority)" }
+    }
+
+    /// The origin; nil without scheme or host, and for a scheme whose port is neither given nor known.
+    package var origin: Origin? {
+        guard let scheme = scheme?.asciiLowercased, let host, !host.isEmpty else { return nil }
+        guard let port = port ?? Self.defaultPort(ofScheme: scheme) else { return nil }
+        return Origin(scheme: scheme, host: host.asciiLowercased, port: port)
+    }
+
+    static func defaultPort(ofScheme scheme: String) -> Int? {
+        switch scheme {
+        case "http": 80
+        case "https": 443
+        default: nil
+        }
+    }
+
+    /// The URI as a log may have it: without user information, query and fragment, which carry secrets.
+    package var redactedForLog: String {
+        guard let host else { return (scheme.map { "\($0):" } ?? "") + path }
+        return (scheme.map { "\($0)://" } ?? "//") + host + (port.map { ":\($0)" } ?? "") + path
+    }
+}

@@ -1,0 +1,66 @@
+import SpoolCore
+import Testing
+
+@Suite struct `stored fields` {
+    @Test func `leave out what belongs to one message, one connection or one user`() {
+        let fields: HTTPFields = [
+            "Content-Type": "video/mp4", "Connection": "keep-alive, X-Hop", "x-hop": "1", "Keep-Alive": "timeout=5", "ETag": "\"a\"",
+            "Content-Length": "10", "Content-Range": "bytes 0-9/10", "Set-Cookie": "a=b", "Proxy-Authenticate": "Basic",
+            "Proxy-Connection": "x", "TE": "trailers", "Trailer": "X", "Transfer-Encoding": "chunked", "Upgrade": "h2c", "X-Own": "kept",
+        ]
+        #expect(storedFields(of: fields) == ["Content-Type": "video/mp4", "ETag": "\"a\"", "X-Own": "kept"])
+    }
+
+    @Test func `leave out fields that may not be used again`() {
+        let control = "no-cache=\"X-Token\", private=\"X-User, X-Session\""
+        let fields: HTTPFields = ["Cache-Control": control, "X-Token": "1", "x-user": "2", "X-Session": "3", "X": "4"]
+        #expect(storedFields(of: fields) == ["Cache-Control": control, "X": "4"])
+    }
+
+    @Test func `keep what identifies the bytes though Connection names it`() {
+        let fields: HTTPFields = ["Connection": "close, ETag, Cache-Control", "ETag": "\"a\"", "Cache-Control": "no-store"]
+        #expect(storedFields(of: fields) == ["ETag": "\"a\"", "Cache-Control": "no-store"])
+    }
+
+    @Test func `keep lines of one name and their order`() {
+        let fields: HTTPFields = ["Vary": "A", "Link": "<1>", "vary": "B", "Link": "<2>"]
+        #expect(storedFields(of: fields) == fields)
+    }
+
+    @Test func `stay within their cap, and keep what a cache lives by`() {
+        let big = String(repeating: "x", count: 40_000)
+        let fields: HTTPFields = ["X-1": big, "X-2": big, "X-3": "small", "ETag": "\"a\"", "Last-Modified": "x"]
+        #expect(storedFields(of: fields).lines.map(\.name) == ["X-1", "X-3", "ETag", "Last-Modified"])
+        let full: HTTPFields = ["X-1": String(repeating: "x", count: maxStoredFieldBytes - 7), "X-2": "y"]
+        #expect(storedFields(of: full).lines.map(\.name) == ["X-1"])
+    }
+}
+
+@Suite struct `the field Cache-Status` {
+    @Test func `says hit`() {
+        #expect(CacheStatus(source: .hit).fieldValue == "spool; hit")
+    }
+
+    @Test func `says why and how a request went on`() {
+        var status = CacheStatus(source: .forwarded(.miss))
+        status.forwardStatus = 206
+        status.isStored = true
+        status.isCollapsed = true
+        #expect(status.fieldValue == "spool; fwd=miss; fwd-status=206; stored; collapsed")
+        #expect(CacheStatus(cache: "Edge.1", source: .forwarded(.uriMiss)).fieldValue == "Edge.1; fwd=uri-miss")
+    }
+
+    @Test func `escapes its detail and sends printable ASCII only`() {
+        var status = CacheStatus(source: .forwarded(.bypass))
+        status.detail = "disk \"full\" \\ é\r\nX: y"
+        #expect(status.fieldValue == #"spool; fwd=bypass; detail="disk \"full\" \\ ????X: y""#)
+        status.detail = String(repeating: "a", count: 1000)
+        #expect(status.fieldValue.utf8.count < 300)
+    }
+
+    @Test func `has the time to live, negative when stale`() {
+        var status = CacheStatus(source: .hit)
+        status.timeToLive = -412
+        #expect(status.fieldValue == "spool; hit; ttl=-412")
+    }
+}

@@ -1,0 +1,222 @@
+import SpoolCore
+import Testing
+
+/// When a fetch pauses, goes on, lingers and ends.
+@Suite struct SessionPacingTests {
+    /// A cold session whose reader's fetch has its head; 100 MiB, no byte yet.
+    private func running(
+        policy: FetchPolicy = .whilePlaying, end: Int64? = nil, _ change: (inout SessionLimits) -> Void = { _ in }
+    ) -> (SessionProbe, ReaderID, FetchID) {
+        let probe = SessionProbe(change)
+        let reader = probe.join(0, end, policy: policy)
+        probe.openEmpty()
+        probe.step(reader)
+        let fetch = probe.startedIDs[0]
+        probe.partial(fetch, 0, 100 * MiB, total: 100 * MiB)
+        return (probe, reader, fetch)
+    }
+
+    // MARK: The read-ahead window
+
+    @Test func `a fetch pauses at the end of its reader's window`() {
+        let (probe, _, fetch) = running { $0.readAheadBytes = 4 * MiB }
+        #expect(probe.body(fetch, 10 * MiB) == 4 * MiB)
+        #expect(probe.fetch(fetch)?.isPaused == true)
+    }
+
+    @Test func `a paused fetch goes on when half of the window is free again`() {
+        let (probe, reader, fetch) = running { $0.readAheadBytes = 4 * MiB }
+        probe.body(fetch, 10 * MiB)
+        probe.store(fetch)
+        probe.read(reader, upTo: 2 * MiB - 65_536)
+        #expect(probe.resumed == [])
+        probe.read(reader, upTo: 65_536)
+        #expect(probe.resumed == [fetch])
+        #expect(probe.body(fetch, 10 * MiB) == 2 * MiB)
+    }
+
+    @Test func `a paused fetch goes on at once for somebody who waits`() {
+        let (probe, reader, fetch) = running(end: 1000)
+        #expect(probe.body(fetch, MiB) == 65_536)
+        probe.read(reader)
+        let next = probe.join(65_536, 66_000)
+        #expect(probe.step(next) == .wait)
+        #expect(probe.resumed == [fetch])
+        #expect(probe.starts.count == 1)
+    }
+
+    @Test func `the reader furthest ahead sets the pace, and a slow one holds nobody back`() {
+        let (probe, fast, fetch) = running { $0.readAheadBytes = MiB }
+        let slow = probe.join(0)
+        probe.step(slow)
+        for _ in 0..<8 {
+            probe.body(fetch, MiB)
+            probe.store(fetch)
+            probe.read(fast)
+        }
+        #expect(probe.machine.readers.first { $0.id == fast }?.position == 8 * MiB)
+        #expect(probe.read(slow, upTo: MiB) == MiB)
+    }
+
+    @Test func `a fetch stops where the reader's range ends`() {
+        let (probe, _, fetch) = running(end: 3 * 65_536)
+        #expect(probe.body(fetch, 10 * MiB) == 3 * 65_536)
+    }
+
+    // MARK: Leaving
+
+    @Test func `the fetch of a reader that left lingers for a second, then ends`() {
+        let (probe, reader, fetch) = running()
+        probe.body(fetch, 65_536)
+        probe.leave(reader)
+        #expect(probe.cancelled == [])
+        #expect(probe.timers == [probe.now + .seconds(1)])
+        #expect(probe.body(fetch, 65_536) == 0)
+        probe.pass(.milliseconds(999))
+        #expect(probe.cancelled == [])
+        probe.pass(.milliseconds(1))
+        #expect(probe.cancelled == [fetch])
+    }
+
+    @Test func `a reader that comes within the linger takes the fetch over`() {
+        let (probe, reader, fetch) = running()
+        probe.body(fetch, 65_536)
+        probe.leave(reader)
+        #expect(probe.body(fetch, 65_536) == 0)
+        probe.pass(.milliseconds(500))
+        let next = probe.join(65_536)
+        probe.step(next)
+        probe.pass(.seconds(10))
+        #expect(probe.cancelled == [])
+        #expect(probe.resumed == [fetch])
+        #expect(probe.starts.count == 1)
+        #expect(probe.body(fetch, 65_536) == 65_536)
+    }
+
+    @Test func `an explicit leave ends the fetch at once and keeps what came`() {
+        let (probe, reader, fetch) = running()
+        probe.body(fetch, 65_536)
+        probe.leave(reader, explicitly: true)
+        #expect(probe.cancelled == [fetch])
+        probe.store(fetch)
+        #expect(probe.stored == [ByteRange(0..<65_536)])
+        #expect(probe.machine.fetches == [])
+    }
+
+    @Test func `an explicit leave does not disturb another reader`() {
+        let (probe, reader, fetch) = running()
+        let other = probe.join(0)
+        probe.step(other)
+        probe.leave(reader, explicitly: true)
+        #expect(probe.cancelled == [])
+        #expect(probe.body(fetch, 65_536) == 65_536)
+    }
+
+    @Test func `a second reader after a cancel starts at the first missing byte`() {
+        let (probe, reader, fetch) = running()
+        probe.body(fetch, 65_536)
+        probe.leave(reader, explicitly: true)
+        probe.store(fetch)
+        let next = probe.join(0)
+        #expect(probe.read(next) == 65_536)
+        #expect(probe.starts.last == OriginAsk(65_536, nil, ifRange: "\"v1\""))
+    }
+
+    // MARK: Policies
+
+    @Test func `while playing, what lies beyond the window is not fetched after the last reader left`() {
+        let (probe, reader, fetch) = running { $0.readAheadBytes = 4 * MiB }
+        probe.body(fetch, 100 * MiB)
+        probe.leave(reader)
+        probe.pass(.seconds(1))
+        probe.store(fetch)
+        #expect(probe.stored == [ByteRange(0..<4 * MiB)])
+        #expect(probe.machine.fetches == [])
+    }
+
+    @Test func `read-ahead keeps its bytes beyond the reader coming after it left, then stops`() {
+        let (probe, reader, fetch) = running(policy: .readAhead(bytes: 8 * MiB))
+        probe.body(fetch, MiB)
+        probe.store(fetch)
+        probe.read(reader)
+        probe.leave(reader)
+        probe.pass(.seconds(5))
+        #expect(probe.body(fetch, 100 * MiB) == 8 * MiB)
+        probe.pass(.seconds(5))
+        probe.store(fetch)
+        probe.pass(.seconds(5))
+        #expect(probe.stored == [ByteRange(0..<9 * MiB)])
+        #expect(probe.machine.fetches == [])
+        #expect(probe.machine.goal == nil)
+        #expect(probe.starts.count == 1)
+    }
+
+    @Test func `read-ahead goes beyond the range that was asked for`() {
+        let (probe, _, fetch) = running(policy: .readAhead(bytes: 2 * MiB), end: 1000)
+        #expect(probe.body(fetch, 100 * MiB) == 2 * MiB)
+    }
+
+    @Test func `whole resource goes on to the end after the reader left, the beginning included`() {
+        let probe = SessionProbe()
+        probe.open(length: 10 * MiB)
+        let reader = probe.join(6 * MiB, policy: .wholeResource)
+        probe.step(reader)
+        let tail = probe.startedIDs[0]
+        probe.partial(tail, 6 * MiB, 10 * MiB, total: 10 * MiB)
+        probe.leave(reader)
+        #expect(probe.body(tail, 4 * MiB) == 4 * MiB)
+        probe.store(tail)
+        probe.finish(tail)
+        let front = probe.startedIDs[1]
+        #expect(probe.starts[1] == OriginAsk(0, 6 * MiB, ifRange: "\"v1\""))
+        probe.partial(front, 0, 6 * MiB, total: 10 * MiB)
+        #expect(probe.body(front, 6 * MiB) == 6 * MiB)
+        probe.finish(front)
+        probe.store(front)
+        #expect(probe.machine.version?.isComplete == true)
+        #expect(probe.machine.goal == nil)
+        #expect(probe.machine.fetches == [])
+    }
+
+    @Test func `an explicit cancel of the last reader drops its policy's goal`() {
+        let (probe, reader, fetch) = running(policy: .wholeResource)
+        probe.body(fetch, MiB)
+        probe.leave(reader, explicitly: true)
+        #expect(probe.cancelled == [fetch])
+        #expect(probe.machine.goal == nil)
+    }
+
+    // MARK: Slots and buffers
+
+    @Test func `a fetch that nobody waits for gives its slot up, and its reader starts another`() {
+        let (probe, reader, fetch) = running { $0.readAheadBytes = MiB }
+        probe.body(fetch, 10 * MiB)
+        #expect(probe.machine.isIdle(fetch))
+        _ = probe.machine.preempt(fetch, now: probe.now)
+        probe.store(fetch)
+        #expect(probe.read(reader) == MiB)
+        #expect(probe.starts.last == OriginAsk(MiB, nil, ifRange: "\"v1\""))
+    }
+
+    @Test func `a fetch that only waits for a buffer keeps its slot`() {
+        let (probe, _, fetch) = running()
+        probe.machine.pausedForBuffer(fetch)
+        #expect(!probe.machine.isIdle(fetch))
+        #expect(probe.machine.preempt(fetch, now: probe.now) == [])
+        #expect(probe.body(fetch, 65_536) == 65_536)
+        #expect(probe.fetch(fetch)?.isPaused == false)
+    }
+
+    @Test func `a fetch ahead of nobody's need starts only when no other runs`() {
+        let probe = SessionProbe()
+        probe.open(length: 10 * MiB, stored: [MiB...2 * MiB - 1])
+        let reader = probe.join(0)
+        probe.step(reader)
+        #expect(probe.starts == [OriginAsk(0, MiB, ifRange: "\"v1\"")])
+        let first = probe.startedIDs[0]
+        probe.partial(first, 0, MiB, total: 10 * MiB)
+        probe.body(first, MiB)
+        probe.finish(first)
+        #expect(probe.starts.last == OriginAsk(2 * MiB, nil, ifRange: "\"v1\""))
+    }
+}

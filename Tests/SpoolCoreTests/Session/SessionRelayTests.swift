@@ -1,0 +1,231 @@
+import SpoolCore
+import Testing
+
+/// Bytes that are passed on and not kept.
+@Suite struct SessionRelayTests {
+    private static let noStore: HTTPFields = ["ETag": "\"v1\"", "Cache-Control": "no-store"]
+
+    private func relaying(_ start: Int64 = 0, fields: HTTPFields = noStore, length: Int64 = 10 * MiB) -> (SessionProbe, ReaderID, FetchID) {
+        let probe = SessionProbe()
+        let reader = probe.join(start)
+        probe.openEmpty()
+        probe.step(reader)
+        let fetch = probe.startedIDs[0]
+        probe.partial(fetch, start, length, total: length, fields: fields)
+        return (probe, reader, fetch)
+    }
+
+    @Test(arguments: [("no-store", nil), (nil, "*")] as [(String?, String?)])
+    func `what must not be stored is passed on`(control: String?, vary: String?) {
+        var fields = SessionProbe.etag
+        fields["Cache-Control"] = control
+        fields["Vary"] = vary
+        let (probe, reader, fetch) = relaying(fields: fields)
+        #expect(probe.passing.count == 1)
+        probe.body(fetch, 1000)
+        #expect(probe.read(reader) == 1000)
+        #expect(probe.stored == [])
+        #expect(probe.starts.count == 1)
+    }
+
+    @Test func `a relay is one request, however often its reader looks`() {
+        let (probe, reader, fetch) = relaying()
+        for _ in 0..<20 {
+            probe.body(fetch, 10_000)
+            probe.read(reader)
+        }
+        #expect(probe.starts.count == 1)
+        #expect(probe.machine.fetches.count == 1)
+    }
+
+    @Test func `a relay goes at the pace of the slowest reader at its front`() {
+        let (probe, fast, fetch) = relaying()
+        let slow = probe.join(0)
+        probe.body(fetch, 65_536)
+        #expect(probe.step(slow, max: 1000) == .memory(fetch, ByteRange(0..<1000)))
+        probe.read(fast)
+        #expect(probe.body(fetch, 10 * MiB) == 256 * 1024 - 65_536)
+        probe.read(fast)
+        #expect(probe.step(fast) == .wait)
+        probe.read(slow, upTo: 200_000)
+        #expect(probe.resumed == [fetch])
+        #expect(probe.body(fetch, 10 * MiB) > 0)
+        #expect(probe.starts.count == 1)
+    }
+
+    @Test func `memory that every reader has taken is let go`() {
+        let (probe, reader, fetch) = relaying()
+        probe.body(fetch, 65_536)
+        probe.read(reader, upTo: 50_000)
+        #expect(probe.actions.contains(.release(fetch, below: 50_000)))
+        #expect(probe.fetch(fetch)?.released == 50_000)
+    }
+
+    @Test func `a reader elsewhere opens a request of its own from its own byte`() {
+        let (probe, _, fetch) = relaying()
+        probe.body(fetch, 65_536)
+        let other = probe.join(5 * MiB)
+        #expect(probe.step(other) == .wait)
+        #expect(probe.starts.last == OriginAsk(5 * MiB, nil, ifRange: "\"v1\""))
+        let second = probe.startedIDs[1]
+        probe.partial(second, 5 * MiB, 10 * MiB, total: 10 * MiB, fields: Self.noStore)
+        probe.body(second, 1000)
+        #expect(probe.read(other) == 1000)
+        #expect(probe.cancelled == [])
+    }
+
+    @Test func `a relay whose readers have left ends at once, though others read elsewhere`() {
+        let (probe, reader, fetch) = relaying()
+        let other = probe.join(5 * MiB)
+        probe.step(other)
+        probe.leave(reader)
+        #expect(probe.cancelled == [fetch])
+    }
+
+    @Test func `a whole body is skipped up to its reader when it is not stored`() {
+        let probe = SessionProbe()
+        let reader = probe.join(MiB)
+        probe.openEmpty()
+        probe.step(reader)
+        let fetch = probe.startedIDs[0]
+        probe.full(fetch, length: 10 * MiB, fields: Self.noStore)
+        #expect(probe.body(fetch, MiB) == MiB)
+        #expect(probe.fetch(fetch)?.released == MiB)
+        probe.body(fetch, 1000)
+        #expect(probe.step(reader) == .memory(fetch, ByteRange(MiB..<MiB + 1000)))
+    }
+
+    @Test func `two readers of an origin without ranges that must not be stored both go on`() {
+        let probe = SessionProbe()
+        let late = probe.join(MiB)
+        probe.openEmpty()
+        probe.step(late)
+        let first = probe.startedIDs[0]
+        probe.full(first, length: 10 * MiB, fields: Self.noStore)
+        probe.body(first, MiB + 65_536)
+        let early = probe.join(0)
+        probe.step(early)
+        let second = probe.startedIDs[1]
+        probe.full(second, length: 10 * MiB, fields: Self.noStore)
+        probe.body(second, 65_536)
+        #expect(probe.read(late) == 65_536)
+        #expect(probe.read(early) == 65_536)
+        #expect(probe.cancelled == [])
+        #expect(probe.starts.count == 2)
+    }
+
+    @Test func `a relay whose reader has stopped gives its slot up, and the reader loses nothing`() {
+        let (probe, reader, fetch) = relaying()
+        let taken = probe.body(fetch, 10 * MiB)
+        #expect(probe.machine.isIdle(fetch))
+        _ = probe.machine.preempt(fetch, now: probe.now)
+        #expect(probe.read(reader) == taken)
+        #expect(probe.starts.last == OriginAsk(taken, nil, ifRange: "\"v1\""))
+    }
+
+    // MARK: No validator
+
+    @Test func `without a validator the response from 0 is stored`() {
+        let (probe, reader, fetch) = relaying(fields: [:])
+        probe.body(fetch, 1000)
+        probe.store(fetch)
+        #expect(probe.stored == [ByteRange(0..<1000)])
+        #expect(probe.read(reader) == 1000)
+    }
+
+    @Test(arguments: [[:], ["ETag": "W/\"v1\""]] as [HTTPFields])
+    func `without a strong validator a response from elsewhere is passed on`(fields: HTTPFields) {
+        let (probe, reader, fetch) = relaying(1000, fields: fields)
+        probe.body(fetch, 1000)
+        #expect(probe.read(reader) == 1000)
+        #expect(probe.stored == [])
+        #expect(probe.fetch(fetch)?.isRelay == true)
+    }
+
+    @Test func `without a validator the rest of a broken body is passed on, by range or as a whole`() {
+        for isWhole in [false, true] {
+            let (probe, reader, fetch) = relaying(fields: [:], length: 10_000)
+            probe.body(fetch, 1000)
+            probe.finish(fetch, .truncated(afterBytes: 1000))
+            probe.store(fetch)
+            probe.read(reader)
+            probe.pass(.milliseconds(200))
+            #expect(probe.starts.last == OriginAsk(1000, nil))
+            let rest = probe.startedIDs[1]
+            if isWhole {
+                probe.full(rest, length: 10_000, fields: [:])
+            } else {
+                probe.partial(rest, 1000, 10_000, total: 10_000, fields: [:])
+            }
+            probe.body(rest, isWhole ? 10_000 : 9000)
+            #expect(probe.read(reader) == 9000)
+            #expect(probe.stored == [ByteRange(0..<1000)])
+        }
+    }
+
+    // MARK: Trouble with the store
+
+    @Test func `when the store fails the fetch goes on as a relay`() {
+        let probe = SessionProbe()
+        let reader = probe.join(0)
+        probe.openEmpty()
+        probe.step(reader)
+        let fetch = probe.startedIDs[0]
+        probe.partial(fetch, 0, 10 * MiB, total: 10 * MiB)
+        probe.body(fetch, 65_536)
+        probe.storeFails()
+        #expect(probe.passing == [.storeTrouble("full")])
+        #expect(probe.read(reader) == 65_536)
+        #expect(probe.body(fetch, 65_536) == 65_536)
+        #expect(probe.read(reader) == 65_536)
+        #expect(probe.starts.count == 1)
+    }
+
+    @Test func `when the store fails nothing is fetched for later`() {
+        let probe = SessionProbe()
+        let reader = probe.join(0, policy: .wholeResource)
+        probe.openEmpty()
+        probe.step(reader)
+        let fetch = probe.startedIDs[0]
+        probe.partial(fetch, 0, 10 * MiB, total: 10 * MiB)
+        probe.leave(reader)
+        #expect(probe.machine.goal != nil)
+        probe.storeFails()
+        #expect(probe.machine.goal == nil)
+        #expect(probe.cancelled == [fetch])
+    }
+
+    @Test func `what was stored before the store failed is still read from it`() {
+        let probe = SessionProbe()
+        probe.open(length: 10_000, stored: [0...4999])
+        let reader = probe.join(0)
+        probe.step(reader)
+        probe.storeFails()
+        #expect(probe.read(reader) == 5000)
+        #expect(probe.starts.last == OriginAsk(5000, nil, ifRange: "\"v1\""))
+    }
+
+    // MARK: Ends
+
+    @Test(arguments: [ReadFailure.removed, .closed])
+    func `when the resource is removed or the cache closed readers end and fetches stop`(failure: ReadFailure) {
+        let probe = SessionProbe()
+        let reader = probe.join(0)
+        probe.openEmpty()
+        probe.step(reader)
+        let fetch = probe.startedIDs[0]
+        probe.partial(fetch, 0, 10 * MiB, total: 10 * MiB)
+        probe.body(fetch, 65_536)
+        probe.step(reader)
+        probe.end(failure)
+        #expect(probe.cancelled == [fetch])
+        #expect(probe.step(reader) == .failed(failure))
+        let late = probe.join(0)
+        #expect(probe.step(late) == .failed(failure))
+        #expect(probe.starts.count == 1)
+        // A closed cache still stores what came; a removed resource has nowhere to go.
+        #expect(probe.machine.fetches.isEmpty == (failure == .removed))
+        probe.store(fetch)
+        #expect(probe.machine.fetches == [])
+    }
+}

@@ -1,0 +1,449 @@
+import SpoolCore
+import Testing
+
+/// What the origin's answers mean (research: 52 behaviours of origins).
+@Suite struct SessionResponseTests {
+    /// A cold session with a reader at `start` that waits.
+    private func asking(_ start: Int64, _ end: Int64? = nil) -> (SessionProbe, ReaderID, FetchID) {
+        let probe = SessionProbe()
+        let reader = probe.join(start, end)
+        probe.openEmpty()
+        probe.step(reader)
+        return (probe, reader, probe.startedIDs[0])
+    }
+
+    /// A session with the first 1000 of 10 000 bytes, whose reader waits for the next and was told of the version.
+    private func inTheMiddle(fields: HTTPFields = SessionProbe.etag) -> (SessionProbe, ReaderID, FetchID) {
+        let probe = SessionProbe()
+        probe.open(length: 10_000, stored: [0...999], fields: fields)
+        let reader = probe.join(0)
+        probe.read(reader)
+        return (probe, reader, probe.startedIDs[0])
+    }
+
+    // MARK: 206
+
+    @Test func `a part that begins later than asked is refused`() {
+        let (probe, reader, fetch) = asking(1000)
+        probe.partial(fetch, 2000, 10_000, total: 10_000)
+        #expect(probe.cancelled == [fetch])
+        #expect(probe.failures.count == 1)
+        #expect(probe.changes == [])
+        guard case .failed(.origin(.malformed)) = probe.step(reader) else { return #expect(Bool(false)) }
+    }
+
+    @Test func `of a part that begins earlier than asked the beginning is left out`() {
+        let (probe, reader, fetch) = asking(1000, 2000)
+        probe.partial(fetch, 500, 10_000, total: 10_000)
+        #expect(probe.body(fetch, 1500) == 1500)
+        #expect(probe.step(reader) == .memory(fetch, ByteRange(1000..<2000)))
+    }
+
+    @Test func `a part that begins much too early is refused`() {
+        let (probe, _, fetch) = asking(10 * MiB)
+        probe.partial(fetch, 0, 20 * MiB, total: 20 * MiB)
+        #expect(probe.failures.count == 1)
+    }
+
+    @Test func `after a part that is shorter than asked the rest is asked for`() {
+        let (probe, reader, fetch) = asking(0)
+        probe.partial(fetch, 0, 1000, total: 10_000)
+        probe.body(fetch, 1000)
+        probe.finish(fetch)
+        #expect(probe.read(reader) == 1000)
+        #expect(probe.failures == [])
+        #expect(probe.starts.last == OriginAsk(1000, nil, ifRange: "\"v1\""))
+    }
+
+    @Test func `of a part that is longer than asked only the leased bytes are taken`() {
+        let probe = SessionProbe()
+        probe.open(length: 10_000, stored: [2000...2999])
+        let reader = probe.join(1000, 2000)
+        probe.step(reader)
+        let fetch = probe.startedIDs[0]
+        probe.partial(fetch, 1000, 10_000, total: 10_000)
+        #expect(probe.body(fetch, 9000) == 1000)
+        probe.finish(fetch, .truncated(afterBytes: 1000))
+        #expect(probe.failures == [])
+    }
+
+    @Test func `a part of another version ends told readers and begins a new generation`() {
+        let (probe, reader, fetch) = inTheMiddle()
+        _ = probe.join(1000)
+        probe.partial(fetch, 1000, 10_000, total: 10_000, fields: ["ETag": "\"v2\""])
+        #expect(probe.changes.count == 1)
+        #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
+        probe.body(fetch, 9000)
+        probe.store(fetch)
+        #expect(probe.stored == [ByteRange(1000..<10_000)])
+    }
+
+    @Test func `a part with another length is another version, whatever its tag says`() {
+        let (probe, reader, fetch) = inTheMiddle()
+        probe.partial(fetch, 1000, 9000, total: 9000)
+        #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
+    }
+
+    @Test func `a part beyond the known end is of another version`() {
+        let (probe, reader, fetch) = inTheMiddle()
+        probe.partial(fetch, 1000, 20_000, total: nil)
+        #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
+    }
+
+    @Test func `a part without validators answers If-Range, so it is of the same version`() {
+        let (probe, reader, fetch) = inTheMiddle()
+        probe.partial(fetch, 1000, 10_000, total: 10_000, fields: [:])
+        #expect(probe.changes == [])
+        probe.body(fetch, 9000)
+        #expect(probe.read(reader) == 9000)
+    }
+
+    @Test(
+        arguments: [
+            [:], ["Content-Range": "bytes 5-2/10"], ["Content-Range": "items 0-9/10"], ["Content-Range": "bytes */10"],
+            ["Content-Range": "bytes 0-9/5"],
+            HTTPFields([.init(name: "Content-Range", value: "bytes 0-9/10"), .init(name: "Content-Range", value: "bytes 0-8/10")]),
+        ] as [HTTPFields])
+    func `a part without a usable Content-Range is not stored`(fields: HTTPFields) {
+        let (probe, reader, fetch) = asking(0)
+        probe.head(fetch, 206, fields)
+        #expect(probe.cancelled == [fetch])
+        guard case .failed(.origin(.malformed)) = probe.step(reader) else { return #expect(Bool(false)) }
+    }
+
+    @Test func `a part that does not tell the length leaves it open`() {
+        let (probe, reader, fetch) = asking(0)
+        probe.partial(fetch, 0, 1000, total: nil)
+        probe.body(fetch, 1000)
+        probe.finish(fetch)
+        #expect(probe.machine.version?.representation.length == nil)
+        #expect(probe.read(reader) == 1000)
+        #expect(probe.starts.last?.lower == 1000)
+    }
+
+    // MARK: 200
+
+    @Test func `a whole body without If-Range begins at 0 and serves who asked for later bytes`() {
+        let (probe, reader, fetch) = asking(1000)
+        probe.full(fetch, length: 10_000)
+        #expect(probe.body(fetch, 2000) == 2000)
+        #expect(probe.step(reader) == .memory(fetch, ByteRange(1000..<2000)))
+        #expect(probe.starts.count == 1)
+        probe.store(fetch)
+        #expect(probe.stored == [ByteRange(0..<2000)])
+    }
+
+    @Test func `where ranges are refused readers far ahead wait for the running body`() {
+        let (probe, _, fetch) = asking(0)
+        probe.full(fetch, length: 100 * MiB)
+        let far = probe.join(50 * MiB)
+        #expect(probe.step(far) == .wait)
+        #expect(probe.starts.count == 1)
+        #expect(probe.body(fetch, 51 * MiB) == 51 * MiB)
+        #expect(probe.woken.contains(far))
+    }
+
+    @Test func `a whole body in answer to If-Range is another version`() {
+        let (probe, reader, fetch) = inTheMiddle()
+        _ = probe.join(1000)
+        probe.full(fetch, length: 10_000, fields: ["ETag": "\"v2\""])
+        #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
+        probe.body(fetch, 10_000)
+        probe.store(fetch)
+        #expect(probe.stored == [ByteRange(0..<10_000)])
+    }
+
+    @Test func `a whole body of the same version passes what is stored and keeps the rest`() {
+        let (probe, reader, fetch) = inTheMiddle()
+        probe.full(fetch, length: 10_000)
+        #expect(probe.changes == [])
+        #expect(probe.body(fetch, 10_000) == 10_000)
+        #expect(probe.fetch(fetch)?.released == 1000)
+        #expect(probe.read(reader) == 9000)
+        probe.store(fetch)
+        #expect(probe.machine.version?.isComplete == true)
+    }
+
+    @Test func `a whole body does not keep twice what an ended fetch still has in memory`() {
+        let probe = SessionProbe()
+        probe.open(length: 10_000)
+        let early = probe.join(0, 1000)
+        probe.step(early)
+        let first = probe.startedIDs[0]
+        probe.partial(first, 0, 1000, total: 10_000)
+        probe.body(first, 500)
+        probe.finish(first, .truncated(afterBytes: 500))
+        probe.leave(early)
+        probe.pass(.seconds(1))
+        let late = probe.join(2000, 3000)
+        probe.step(late)
+        let whole = probe.startedIDs[1]
+        probe.full(whole, length: 10_000)
+        probe.body(whole, 3000)
+        #expect(probe.fetch(whole)?.released == 500)
+        #expect(probe.step(late) == .memory(whole, ByteRange(2000..<3000)))
+        probe.store(first)
+        probe.store(whole)
+        #expect(probe.stored == [ByteRange(0..<3000)])
+    }
+
+    @Test func `a whole body fills what was lost between bytes that an ended fetch still has in memory`() {
+        let probe = SessionProbe()
+        probe.open(length: 10_000, stored: [400...599])
+        let early = probe.join(0)
+        probe.step(early)
+        let first = probe.startedIDs[0]
+        probe.full(first, length: 10_000)
+        probe.body(first, 10_000)
+        probe.finish(first)
+        probe.lose(500...599)
+        let late = probe.join(500)
+        probe.step(late)
+        let whole = probe.startedIDs[1]
+        probe.full(whole, length: 10_000)
+        probe.body(whole, 10_000)
+        #expect(probe.step(late) == .memory(whole, ByteRange(500..<600)))
+        probe.advance(late, by: 100)
+        #expect(probe.step(late) == .memory(first, ByteRange(600..<10_000)))
+    }
+
+    @Test func `a whole body that ends before the known length is cut short`() {
+        let (probe, reader, fetch) = inTheMiddle()
+        probe.full(fetch, length: nil)
+        probe.body(fetch, 5000)
+        probe.finish(fetch)
+        #expect(probe.failures == [.truncated(afterBytes: 4000)])
+        #expect(probe.read(reader) == 4000)
+        #expect(probe.machine.version?.representation.length == 10_000)
+    }
+
+    // MARK: Lengths
+
+    @Test func `an unknown length is learnt at a clean end`() {
+        let (probe, reader, fetch) = asking(0)
+        probe.full(fetch, length: nil)
+        probe.body(fetch, 5000)
+        #expect(probe.machine.version?.representation.length == nil)
+        #expect(probe.read(reader) == 5000)
+        probe.finish(fetch)
+        #expect(probe.machine.version?.representation.length == 5000)
+        #expect(probe.woken.contains(reader))
+        #expect(probe.step(reader) == .end)
+        #expect(probe.actions.contains(.representationUpdated))
+    }
+
+    @Test func `an unknown length stays unknown when the body breaks off`() {
+        let (probe, reader, fetch) = asking(0)
+        probe.full(fetch, length: nil)
+        probe.body(fetch, 5000)
+        probe.finish(fetch, .truncated(afterBytes: 5000))
+        #expect(probe.machine.version?.representation.length == nil)
+        #expect(probe.read(reader) == 5000)
+        #expect(probe.step(reader) == .wait)
+    }
+
+    @Test func `an empty resource is complete`() {
+        let (probe, reader, fetch) = asking(0)
+        probe.full(fetch, length: 0)
+        #expect(probe.machine.version?.isComplete == true)
+        #expect(probe.step(reader) == .end)
+        probe.finish(fetch)
+        #expect(probe.machine.fetches == [])
+        #expect(probe.starts.count == 1)
+    }
+
+    // MARK: 416
+
+    @Test(arguments: [0, nil] as [Int64?])
+    func `nothing to satisfy from 0 on means an empty resource`(length: Int64?) {
+        let (probe, reader, fetch) = asking(0)
+        probe.head(fetch, 416, length.map { ["Content-Range": "bytes */\($0)"] } ?? [:])
+        #expect(probe.machine.version?.representation.length == 0)
+        #expect(probe.step(reader) == .end)
+    }
+
+    @Test func `beyond the end of an unknown resource the reader learns the length`() {
+        let (probe, reader, fetch) = asking(5000)
+        probe.head(fetch, 416, ["Content-Range": "bytes */1000"])
+        #expect(probe.step(reader) == .failed(.origin(.rangeNotSatisfiable(length: 1000))))
+    }
+
+    @Test func `a 416 fails nobody who stands before the end`() {
+        let (probe, far, fetch) = asking(5000)
+        let near = probe.join(0)
+        #expect(probe.step(near) == .wait)
+        probe.head(fetch, 416, ["Content-Range": "bytes */1000"])
+        #expect(probe.failure(far) == .origin(.rangeNotSatisfiable(length: 1000)))
+        #expect(probe.failure(near) == nil)
+        #expect(probe.starts.last == OriginAsk(0, nil))
+    }
+
+    @Test func `the end of an unknown length is found by running into it`() {
+        let (probe, reader, fetch) = asking(0)
+        probe.partial(fetch, 0, 1000, total: nil)
+        probe.body(fetch, 1000)
+        probe.finish(fetch)
+        probe.read(reader)
+        probe.head(probe.startedIDs[1], 416, ["Content-Range": "bytes */1000"])
+        #expect(probe.step(reader) == .end)
+        #expect(probe.machine.version?.representation.length == 1000)
+    }
+
+    @Test func `nothing where bytes were known to be means that the resource changed`() {
+        let (probe, reader, fetch) = inTheMiddle()
+        probe.head(fetch, 416, ["Content-Range": "bytes */500"])
+        #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
+        #expect(probe.machine.version == nil)
+    }
+
+    @Test func `after a change the bytes in memory of the old version wait for nobody`() {
+        let probe = SessionProbe()
+        probe.open(length: 10 * MiB)
+        let reader = probe.join(1000), other = probe.join(9 * MiB)
+        probe.step(reader)
+        probe.step(other)
+        let (old, new) = (probe.startedIDs[0], probe.startedIDs[1])
+        probe.partial(old, 1000, 10 * MiB, total: 10 * MiB)
+        probe.body(old, 2000)
+        probe.read(reader, upTo: 100)
+        probe.partial(new, 9 * MiB, 10 * MiB, total: 10 * MiB, fields: ["ETag": "\"v2\""])
+        #expect(probe.machine.fetches.map(\.id) == [new])
+        #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
+        let third = probe.join(1000)
+        #expect(probe.step(third) == .wait)
+        #expect(probe.starts.last?.lower == 1000)
+    }
+
+    // MARK: Statuses and failures
+
+    @Test(arguments: [403, 404, 410, 500, 503, 304, 204, 100])
+    func `a status that is no success goes to readers without bytes, and nothing is stored`(status: Int) {
+        let (probe, reader, fetch) = asking(0)
+        probe.head(fetch, status, [:])
+        #expect(probe.step(reader) == .failed(.origin(.status(status))))
+        #expect(probe.machine.version == nil)
+        #expect(probe.cancelled == [fetch])
+    }
+
+    @Test func `a reader in the middle of its bytes has patience with the origin`() {
+        let (probe, reader, fetch) = inTheMiddle()
+        probe.finish(fetch, .unreachable("gone"))
+        #expect(probe.step(reader) == .wait)
+        #expect(probe.starts.count == 1)
+        #expect(probe.timers.last == probe.now + .milliseconds(200))
+        probe.pass(.milliseconds(200))
+        #expect(probe.starts.count == 2)
+        #expect(probe.starts[1] == probe.starts[0])
+    }
+
+    @Test func `tries come at doubled distances, and after the last the reader fails`() {
+        let (probe, reader, _) = inTheMiddle()
+        var waited: [Nanoseconds] = []
+        while probe.failure(reader) == nil, waited.count < 20, let fetch = probe.startedIDs.last {
+            probe.finish(fetch, .timeout("silent"))
+            guard let retryAt = probe.machine.retryAt, probe.failure(reader) == nil else { break }
+            waited.append(retryAt - probe.now)
+            probe.pass(retryAt - probe.now)
+        }
+        #expect(waited == [200, 400, 800, 1600, 3200].map(Nanoseconds.milliseconds))
+        #expect(probe.failure(reader) == .origin(.timeout("silent")))
+    }
+
+    @Test func `a byte that comes sets the count of failures back`() {
+        let (probe, reader, _) = inTheMiddle()
+        for _ in 0..<12 {
+            guard let fetch = probe.startedIDs.last else { return #expect(Bool(false)) }
+            let position = probe.fetch(fetch)?.start ?? 0
+            probe.partial(fetch, position, 10_000, total: 10_000)
+            probe.body(fetch, 100)
+            probe.finish(fetch, .truncated(afterBytes: 100))
+            probe.read(reader)
+            #expect(probe.machine.retryAt.map { $0 - probe.now } == .milliseconds(200))
+            probe.pass(.milliseconds(200))
+        }
+        #expect(probe.failure(reader) == nil)
+    }
+
+    @Test func `a truncated body keeps what came and goes on from there`() {
+        let (probe, reader, fetch) = inTheMiddle()
+        probe.partial(fetch, 1000, 10_000, total: 10_000)
+        probe.body(fetch, 3000)
+        probe.finish(fetch)
+        #expect(probe.failures == [.truncated(afterBytes: 3000)])
+        probe.store(fetch)
+        probe.read(reader)
+        probe.pass(.milliseconds(200))
+        #expect(probe.starts.last == OriginAsk(4000, nil, ifRange: "\"v1\""))
+    }
+
+    @Test func `who comes after a failure has a try of its own`() {
+        let (probe, _, fetch) = asking(0)
+        probe.head(fetch, 404, [:])
+        let next = probe.join(0)
+        #expect(probe.step(next) == .wait)
+        #expect(probe.starts.count == 2)
+    }
+
+    @Test func `a failure of one gap does not fail the reader of another`() {
+        let probe = SessionProbe()
+        probe.open(length: 10 * MiB)
+        let first = probe.join(0), second = probe.join(5 * MiB)
+        probe.step(first)
+        probe.step(second)
+        probe.head(probe.startedIDs[0], 403, [:])
+        #expect(probe.failure(first) == .origin(.status(403)))
+        #expect(probe.failure(second) == nil)
+    }
+
+    @Test func `read-ahead that fails is tried again later, not at once`() {
+        let probe = SessionProbe()
+        probe.open(length: 10 * MiB, stored: [0...MiB - 1])
+        let reader = probe.join(0)
+        #expect(probe.step(reader, max: 1000) == .stored(ByteRange(0..<1000)))
+        probe.advance(reader, by: 1000)
+        #expect(probe.starts.count == 1)
+        probe.head(probe.startedIDs[0], 503, [:])
+        probe.advance(reader, by: 1000)
+        #expect(probe.starts.count == 1)
+        probe.pass(.milliseconds(200))
+        #expect(probe.starts.count == 2)
+    }
+
+    // MARK: Versions
+
+    @Test func `a reader that was told nothing moves to the new version`() {
+        let (probe, told, fetch) = inTheMiddle()
+        let untold = probe.join(1000, 2000)
+        #expect(probe.step(untold) == .wait)
+        probe.full(fetch, length: 10_000, fields: ["ETag": "\"v2\""])
+        #expect(probe.step(told) == .failed(.origin(.representationChanged)))
+        #expect(probe.failure(untold) == nil)
+        probe.body(fetch, 3000)
+        #expect(probe.step(untold) == .memory(fetch, ByteRange(1000..<2000)))
+    }
+
+    @Test func `a reader that was told a version by its head never gets bytes of another`() {
+        let (probe, _, fetch) = inTheMiddle()
+        let reader = probe.join(0, wantsBytes: false)
+        guard case .ready(let generation, _) = probe.prepare(reader) else { return #expect(Bool(false)) }
+        // Between the answer and its use another version comes.
+        probe.full(fetch, length: 10_000, fields: ["ETag": "\"v2\""])
+        probe.machine.readerTold(reader)
+        #expect(probe.machine.version?.generation != generation)
+        #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
+    }
+
+    @Test func `a reader that prepared and told nobody is sent back to prepare`() {
+        let (probe, _, fetch) = inTheMiddle()
+        let reader = probe.join(0)
+        guard case .ready(let old, _) = probe.prepare(reader) else { return #expect(Bool(false)) }
+        probe.full(fetch, length: 10_000, fields: ["ETag": "\"v2\""])
+        probe.body(fetch, 1000)
+        probe.forgetActions()
+        #expect(probe.step(reader) == .wait)
+        #expect(probe.woken == [reader])
+        guard case .ready(let new, _) = probe.prepare(reader) else { return #expect(Bool(false)) }
+        #expect(new != old)
+        #expect(probe.step(reader) == .memory(fetch, ByteRange(0..<1000)))
+    }
+}

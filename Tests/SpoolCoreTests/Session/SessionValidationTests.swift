@@ -1,0 +1,210 @@
+import SpoolCore
+import Testing
+
+/// Whether what is stored is current: when the origin is asked, and what its answers do.
+@Suite struct SessionValidationTests {
+    private static let fields: HTTPFields = [
+        "ETag": "\"v1\"", "Cache-Control": "max-age=60", "Last-Modified": "Thu, 01 Jan 1970 00:00:00 GMT",
+    ]
+
+    /// A complete resource of 1000 bytes that has been stale for long, and a reader by the standard policy that waits for its standing.
+    private func asking(
+        _ rules: UseRules = UseRules(policy: .standard), fields: HTTPFields = SessionValidationTests.fields,
+        stored: ClosedRange<Int64> = 0...999
+    ) -> (SessionProbe, ReaderID, FetchID) {
+        let probe = SessionProbe()
+        probe.open(length: 1000, stored: [stored], fields: fields)
+        let reader = probe.join(0, rules: rules)
+        #expect(probe.prepare(reader) == .wait)
+        return (probe, reader, probe.startedIDs[0])
+    }
+
+    @Test func `a stale response is asked about with its validators`() {
+        let (probe, _, _) = asking()
+        let conditions = Revalidation(entityTag: "\"v1\"", lastModified: "Thu, 01 Jan 1970 00:00:00 GMT")
+        #expect(probe.starts == [OriginAsk(lower: 0, upper: nil, ifRange: nil, revalidation: conditions)])
+    }
+
+    @Test func `a 304 makes it fresh for this reader and for the next`() {
+        let (probe, reader, fetch) = asking()
+        probe.head(fetch, 304, ["ETag": "\"v1\"", "Cache-Control": "max-age=60", "Date": HTTPDate.format(probe.wallNow)])
+        #expect(probe.woken == [reader])
+        #expect(probe.read(reader) == 1000)
+        let next = probe.join(0, rules: UseRules(policy: .standard))
+        guard case .ready = probe.prepare(next) else { return #expect(Bool(false)) }
+        #expect(probe.starts.count == 1)
+        #expect(probe.actions.contains(.representationUpdated))
+    }
+
+    @Test func `a new version takes its place`() {
+        let (probe, reader, fetch) = asking()
+        probe.full(fetch, length: 500, fields: ["ETag": "\"v2\""])
+        probe.body(fetch, 500)
+        #expect(probe.changes.count == 1)
+        #expect(probe.read(reader) == 500)
+    }
+
+    @Test func `a part of a new version takes its place`() {
+        let (probe, reader, fetch) = asking()
+        probe.partial(fetch, 0, 700, total: 700, fields: ["ETag": "\"v2\""])
+        probe.body(fetch, 700)
+        #expect(probe.read(reader) == 700)
+    }
+
+    @Test(arguments: [true, false])
+    func `an origin that pays no heed to conditions is not listened to twice`(_ isWhole: Bool) {
+        let (probe, reader, fetch) = asking()
+        if isWhole { probe.full(fetch, length: 1000) } else { probe.partial(fetch, 0, 1000, total: 1000) }
+        #expect(probe.cancelled == [fetch])
+        #expect(probe.changes == [])
+        #expect(probe.read(reader) == 1000)
+    }
+
+    @Test func `a whole answer completes what is stored in part`() {
+        let (probe, reader, fetch) = asking(stored: 0...99)
+        probe.full(fetch, length: 1000)
+        probe.body(fetch, 1000)
+        #expect(probe.cancelled == [])
+        #expect(probe.read(reader) == 1000)
+        #expect(probe.starts.count == 1)
+    }
+
+    @Test func `what nothing identifies is replaced by whatever comes`() {
+        let (probe, reader, fetch) = asking(fields: ["Cache-Control": "max-age=1"])
+        probe.full(fetch, length: 1000, fields: [:])
+        #expect(probe.changes.count == 1)
+        probe.body(fetch, 1000)
+        guard case .memory = probe.step(reader) else { return #expect(Bool(false)) }
+    }
+
+    @Test(arguments: [OriginError.unreachable("down"), .timeout("silent"), .status(503), .tls("expired")])
+    func `an origin in trouble leaves what is stored in use`(_ error: OriginError) {
+        let (probe, reader, fetch) = asking()
+        probe.finish(fetch, error)
+        #expect(probe.actions.contains(.usedUnvalidated(error)))
+        #expect(probe.read(reader) == 1000)
+        // The next one is not made to wait for the same trouble.
+        let next = probe.join(0, rules: UseRules(policy: .standard))
+        guard case .ready = probe.prepare(next) else { return #expect(Bool(false)) }
+    }
+
+    @Test func `what must be revalidated is not served without`() {
+        let (probe, reader, fetch) = asking(fields: ["ETag": "\"v1\"", "Cache-Control": "max-age=1, must-revalidate"])
+        probe.finish(fetch, .unreachable("down"))
+        #expect(probe.failure(reader) == .origin(.unreachable("down")))
+    }
+
+    @Test(arguments: [404, 410])
+    func `what the origin has no more is given up`(_ status: Int) {
+        let (probe, reader, fetch) = asking()
+        let told = probe.join(0, rules: UseRules())
+        probe.read(told, upTo: 10)
+        probe.head(fetch, status, [:])
+        #expect(probe.failure(reader) == .origin(.status(status)))
+        #expect(probe.failure(told) == .origin(.representationChanged))
+        #expect(probe.actions.contains { if case .gone = $0 { true } else { false } })
+        #expect(probe.machine.version == nil)
+    }
+
+    @Test func `a refusal leaves what is stored for when it is lifted`() {
+        let (probe, reader, fetch) = asking()
+        probe.head(fetch, 403, [:])
+        #expect(probe.failure(reader) == .origin(.status(403)))
+        #expect(probe.machine.version?.isComplete == true)
+    }
+
+    @Test func `a 304 about another version is no answer`() {
+        let (probe, reader, fetch) = asking()
+        probe.head(fetch, 304, ["ETag": "\"v7\""])
+        #expect(probe.machine.version == nil)
+        #expect(probe.starts.count == 2)
+        #expect(probe.starts[1].revalidation == nil)
+        probe.full(probe.startedIDs[1], length: 10, fields: ["ETag": "\"v7\""])
+        probe.body(probe.startedIDs[1], 10)
+        #expect(probe.read(reader) == 10)
+    }
+
+    @Test func `a stale response within its grace is served at once and asked about beside that`() {
+        let probe = SessionProbe()
+        probe.open(length: 1000, stored: [0...999], fields: ["ETag": "\"v1\"", "Cache-Control": "max-age=60, stale-while-revalidate=5000"])
+        let reader = probe.join(0, rules: UseRules(policy: .standard))
+        guard case .ready = probe.prepare(reader) else { return #expect(Bool(false)) }
+        #expect(probe.starts.map(\.revalidation?.entityTag) == ["\"v1\""])
+        #expect(probe.read(reader) == 1000)
+        probe.head(probe.startedIDs[0], 304, [:])
+        #expect(probe.starts.count == 1)
+    }
+
+    @Test func `several readers wait for one word of the origin`() {
+        let (probe, first, fetch) = asking()
+        let second = probe.join(100, rules: UseRules(policy: .standard))
+        #expect(probe.prepare(second) == .wait)
+        #expect(probe.starts.count == 1)
+        probe.head(fetch, 304, [:])
+        #expect(probe.woken == [first, second])
+    }
+
+    @Test func `one who was told goes on while others ask`() {
+        let (probe, _, _) = asking()
+        let playing = probe.join(0, rules: UseRules(policy: .preferStored))
+        #expect(probe.read(playing) == 1000)
+    }
+
+    @Test func `who wants stored bytes only gets stale ones where that is allowed`() {
+        for (control, isServed) in [("max-age=1", true), ("no-cache", false)] {
+            let probe = SessionProbe()
+            probe.open(length: 1000, stored: [0...999], fields: ["ETag": "\"v1\"", "Cache-Control": control])
+            let reader = probe.join(0, rules: UseRules(policy: .standard, mode: .onlyStored))
+            #expect(probe.read(reader) == (isServed ? 1000 : 0))
+            #expect(probe.failure(reader) == (isServed ? nil : .notStored))
+            #expect(probe.starts == [])
+        }
+    }
+
+    @Test func `what was selected by other request fields is asked about`() {
+        let probe = SessionProbe()
+        probe.machine.willAsk(with: ["Accept-Language": "de"])
+        let first = probe.join(0)
+        probe.openEmpty()
+        probe.step(first)
+        probe.full(probe.startedIDs[0], length: 10, fields: ["ETag": "\"de\"", "Vary": "accept-language, origin"])
+        probe.body(probe.startedIDs[0], 10)
+        probe.finish(probe.startedIDs[0])
+        #expect(probe.read(first) == 10)
+        probe.machine.willAsk(with: ["Accept-Language": "fr"])
+        let second = probe.join(0)
+        #expect(probe.prepare(second) == .wait)
+        #expect(probe.starts.count == 2)
+        probe.machine.willAsk(with: ["Accept-Language": "de"])
+        let third = probe.join(0)
+        guard case .ready = probe.prepare(third) else { return #expect(Bool(false)) }
+    }
+
+    @Test func `nothing is stored for one who wants nothing stored, and all for the next`() {
+        let probe = SessionProbe()
+        let passing = probe.join(0, rules: UseRules(mode: .doNotStore))
+        probe.openEmpty()
+        probe.step(passing)
+        probe.full(probe.startedIDs[0], length: 1000)
+        #expect(probe.passing == [.byRequest])
+        probe.body(probe.startedIDs[0], 1000)
+        probe.read(passing)
+        #expect(probe.fetch(probe.startedIDs[0])?.isRelay != false)
+        let storing = probe.join(0)
+        guard case .ready = probe.prepare(storing) else { return #expect(Bool(false)) }
+        #expect(probe.machine.version?.passReason == nil)
+    }
+
+    @Test func `gaps of one who wants nothing stored are passed on`() {
+        let probe = SessionProbe()
+        probe.open(length: 1000, stored: [0...99])
+        let reader = probe.join(0, rules: UseRules(mode: .doNotStore))
+        #expect(probe.read(reader) == 100)
+        let fetch = probe.startedIDs[0]
+        #expect(probe.fetch(fetch)?.isRelay == true)
+        probe.partial(fetch, 100, 1000, total: 1000)
+        probe.body(fetch, 900)
+        #expect(probe.read(reader) == 900)
+        #expect(probe.stored == [ByteRange(0..<100)])
+    }
+}

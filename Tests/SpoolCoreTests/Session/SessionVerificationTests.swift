@@ -1,0 +1,97 @@
+import SpoolCore
+import Testing
+
+/// What was stored before is looked at before it is used; and what is stored falls into so many pieces and not more.
+@Suite struct SessionVerificationTests {
+    private func range(_ lower: Int64, _ upper: Int64) -> ByteRange { ByteRange(lower: lower, upper: upper) }
+
+    @Test func `a reader waits until the bytes before it are verified, and then gets them`() {
+        let probe = SessionProbe()
+        probe.open(length: 10 * MiB, stored: [0...10 * MiB - 1], isVerified: false)
+        let reader = probe.join(0)
+        #expect(probe.step(reader) == .wait)
+        #expect(probe.verifications == [range(0, MiB)])
+        #expect(probe.step(reader) == .wait)
+        #expect(probe.verifications.count == 1, "it is asked for once")
+        probe.verified(0...MiB - 1)
+        #expect(probe.woken == [reader])
+        #expect(probe.step(reader, max: 2 * MiB) == .stored(range(0, MiB)))
+        #expect(probe.starts.isEmpty, "nothing is fetched")
+    }
+
+    @Test func `no more is verified for a reader that waits than it wants`() {
+        let probe = SessionProbe()
+        probe.open(length: 10 * MiB, stored: [0...10 * MiB - 1], isVerified: false)
+        let reader = probe.join(2 * MiB + 100, 2 * MiB + 200)
+        #expect(probe.step(reader) == .wait)
+        #expect(probe.verifications == [range(2 * MiB + 100, 2 * MiB + 200)])
+    }
+
+    @Test func `a reader that goes on finds its bytes verified`() {
+        let probe = SessionProbe()
+        probe.open(length: 10 * MiB, stored: [0...10 * MiB - 1], isVerified: false)
+        let reader = probe.join(0)
+        probe.step(reader)
+        probe.verified(0...MiB - 1)
+        probe.advance(reader, by: 1)
+        #expect(probe.verifications == [range(0, MiB), range(MiB, 4 * MiB)])
+        probe.verified(MiB...4 * MiB - 1)
+        probe.advance(reader, by: 1)
+        #expect(probe.verifications.last == range(4 * MiB, 8 * MiB))
+        #expect(probe.verifications.count == 3)
+    }
+
+    @Test func `damaged bytes are a gap, and fetched in the same read`() {
+        let probe = SessionProbe()
+        probe.open(length: MiB, stored: [0...MiB - 1], isVerified: false)
+        let reader = probe.join(0)
+        probe.step(reader)
+        probe.verified(0...MiB - 1, damaged: [0...65_535])
+        #expect(probe.starts == [OriginAsk(0, 65_536, ifRange: "\"v1\"")])
+        #expect(probe.stored == [range(65_536, MiB)])
+    }
+
+    @Test func `a reader of stored bytes only waits for their verification, and fails where they are damaged`() {
+        let probe = SessionProbe()
+        probe.open(length: MiB, stored: [0...MiB - 1], isVerified: false)
+        let reader = probe.join(0, onlyStored: true)
+        #expect(probe.step(reader) == .wait)
+        #expect(probe.failure(reader) == nil)
+        probe.verified(0...MiB - 1, damaged: [0...65_535])
+        #expect(probe.failure(reader) == .notStored)
+    }
+
+    @Test func `a block with too many runs is fetched as a whole`() {
+        let probe = SessionProbe()
+        let islands = (0..<16).map { Int64($0) * 4_000...Int64($0) * 4_000 + 10 }
+        probe.open(length: MiB, stored: islands + [65_536...70_000])
+        let reader = probe.join(1_000, 1_100)
+        #expect(probe.step(reader) == .wait)
+        #expect(probe.starts == [OriginAsk(0, 65_536, ifRange: "\"v1\"")])
+        #expect(probe.discards.map(\.rangeCount) == [16])
+        #expect(probe.stored == [range(65_536, 70_001)])
+    }
+
+    @Test func `a block with one run less is filled where it is wanted`() {
+        let probe = SessionProbe()
+        probe.open(length: MiB, stored: (0..<15).map { Int64($0) * 4_000...Int64($0) * 4_000 + 10 })
+        let reader = probe.join(1_000, 1_100)
+        probe.step(reader)
+        #expect(probe.starts == [OriginAsk(1_000, 1_100, ifRange: "\"v1\"")])
+        #expect(probe.discards.isEmpty)
+    }
+
+    @Test func `of too many runs the shortest go, but not what was just written`() {
+        let probe = SessionProbe { $0.storedRuns = 32 }
+        probe.open(length: MiB, stored: (0..<32).map { Int64($0) * 10_000...Int64($0) * 10_000 + ($0 < 4 ? 1 : 100) })
+        let reader = probe.join(900_000, 900_001)
+        probe.step(reader)
+        probe.partial(probe.startedIDs[0], 900_000, 900_001, total: MiB)
+        probe.body(probe.startedIDs[0], 1)
+        probe.finish(probe.startedIDs[0])
+        probe.store(probe.startedIDs[0])
+        #expect(probe.discards == [ByteRangeSet([range(0, 2), range(10_000, 10_002), range(20_000, 20_002)])])
+        #expect(probe.stored.count == 30)
+        #expect(probe.step(reader) == .stored(range(900_000, 900_001)))
+    }
+}

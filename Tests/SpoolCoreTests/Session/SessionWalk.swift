@@ -1,0 +1,323 @@
+import SpoolCore
+
+/// A small world around one state machine: readers, an origin, a disk and a clock that do things in random order.
+///
+/// It is the shell's stand-in: it keeps the bytes, and looks at each one that a reader gets.
+struct SessionWalk {
+    /// What may go wrong.
+    struct Faults {
+        var breaks = false
+        var versions = false
+        var losses = false
+        var storeFails = false
+        var damage = false
+        /// Limits of stored runs that are met all the time.
+        var crowds = false
+        /// Some readers want nothing stored.
+        var storesNothing = false
+        var isClean: Bool { !breaks && !versions && !losses && !storeFails && !damage && !storesNothing && !crowds }
+    }
+
+    struct Consumer {
+        let id: ReaderID
+        var position: Int64
+        var end: Int64?
+        var version: Int?
+        var isAwake = true
+        var isOver = false
+        var onlyStored = false
+        /// The version that the origin had when a reader came that wants nothing older.
+        var oldest = 0
+        /// The highest offset that it asked for: a reader that failed there stays failed.
+        var highest: Int64 = 0
+    }
+
+    struct Shell {
+        let id: FetchID
+        let ask: OriginAsk
+        var answer: WalkOrigin.Answer?
+        /// The next byte that the transport hands over.
+        var next: Int64 = 0
+        var isPaused = false
+        var isOver = false
+        var segments: [(start: Int64, bytes: [UInt8])] = []
+    }
+
+    var random: SeededGenerator
+    var machine: SessionStateMachine
+    var now = MonotonicInstant(nanoseconds: 0)
+    var wallNow: Timestamp { Timestamp(nanoseconds: .seconds(1000) + now.nanoseconds) }
+    var timer: MonotonicInstant?
+    var origin: WalkOrigin
+    var faults = Faults()
+    var consumers: [Consumer] = []
+    var shells: [Shell] = []
+    var owesOpen = false
+    var owedVerifications: [(range: ByteRange, generation: GenerationID)] = []
+    var disk: [GenerationID: [Int64: UInt8]] = [:]
+    var versions: [GenerationID: Int] = [:]
+    var lost: [GenerationID: Set<Int64>] = [:]
+    var nextGeneration: Int64 = 1
+    var requests = 0
+    /// Body bytes that were taken from the transport.
+    var takenBytes: Int64 = 0
+    var trail: [String] = []
+    var violation: String?
+    var isEnded = false
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+        var limits = SessionLimits()
+        limits.readAheadBytes = 40
+        limits.joinBytes = 8...16
+        limits.relayBytes = 16
+        limits.skipBytes = 20
+        origin = WalkOrigin(length: 1)
+        machine = SessionStateMachine(limits: limits)
+        if chance(4) { limits.requestBytes = 24 }
+        if chance(3) {
+            faults.crowds = true
+            limits.blockBytes = 8
+            limits.runsPerBlock = 2
+            limits.storedRuns = 5
+        }
+        machine = SessionStateMachine(limits: limits)
+        origin.length = number(0...150)
+        guard !chance(3) else { return }
+        origin.tag = WalkOrigin.Tag.allCases[Int(number(0...2))]
+        origin.hasRanges = !chance(4)
+        origin.tellsLength = !chance(3)
+        origin.noStore = chance(6)
+        origin.isSloppy = chance(3)
+        faults.breaks = chance(2)
+        faults.versions = chance(3) && origin.tag != .none
+        faults.losses = chance(4)
+        faults.storeFails = chance(4)
+        faults.damage = chance(3)
+        faults.storesNothing = chance(4)
+        origin.cacheControl =
+            [nil, "max-age=0", "no-cache", "max-age=2, must-revalidate", "max-age=1, stale-while-revalidate=3"][
+                Int(number(0...4))]
+    }
+
+    /// Whether nothing went wrong and the origin is as good as origins get: then each byte is fetched once, and nobody fails.
+    var isClean: Bool {
+        faults.isClean && origin.tag == .strong && origin.hasRanges && origin.tellsLength && !origin.noStore && !origin.isSloppy
+    }
+
+    mutating func chance(_ of: Int64) -> Bool { number(0...of - 1) == 0 }
+    mutating func number(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &random) }
+
+    mutating func fail(_ words: String) {
+        if violation == nil { violation = words }
+    }
+
+    mutating func note(_ words: String) {
+        trail.append(words)
+        if trail.count > 60 { trail.removeFirst() }
+    }
+
+    // MARK: Acting
+
+    mutating func take(_ actions: [SessionAction], _ event: String) {
+        note("\(event) → \(actions)")
+        for action in actions {
+            switch action {
+            case .open: owesOpen = true
+            case .start(let id, let ask):
+                requests += 1
+                shells.append(Shell(id: id, ask: ask))
+            case .resume(let id): change(id) { $0.isPaused = false }
+            case .cancel(let id): change(id) { $0.isOver = true }
+            case .wake(let id): if let index = consumers.firstIndex(where: { $0.id == id }) { consumers[index].isAwake = true }
+            case .discard(let ranges, let generation):
+                // Written again in their place, later.
+                for range in ranges.ranges { for offset in range.lowerBound..<range.upperBound { disk[generation]?[offset] = nil } }
+            case .verify(let range, let generation): owedVerifications.append((range, generation))
+            case .setTimer(let at): timer = min(timer ?? at, at)
+            case .release(let id, let below): change(id) { $0.segments.removeAll { $0.start + Int64($0.bytes.count) <= below } }
+            case .versionChanged, .representationUpdated, .passing, .ended, .usedUnvalidated, .gone, .unfinished: break
+            }
+        }
+        for index in shells.indices where !machine.fetches.contains(where: { $0.id == shells[index].id }) { shells[index].segments = [] }
+        shells.removeAll { $0.isOver && $0.segments.isEmpty }
+        if let broken = machine.violations.first { fail("after \(event): \(broken)") }
+        if requests > 2000 { fail("requests without end") }
+    }
+
+    private mutating func change(_ id: FetchID, _ body: (inout Shell) -> Void) {
+        if let index = shells.firstIndex(where: { $0.id == id }) { body(&shells[index]) }
+    }
+
+    // MARK: Readers
+
+    mutating func join() {
+        let start = number(0...max(1, origin.length + 5)), end = chance(3) ? nil : start + number(1...60)
+        let policies: [FetchPolicy] = [.whilePlaying, .whilePlaying, .readAhead(bytes: number(1...60)), .wholeResource]
+        let policy = policies[Int(number(0...3))]
+        let onlyStored = chance(12)
+        var rules = UseRules(policy: chance(2) ? .standard : .preferStored, mode: onlyStored ? .onlyStored : .automatic)
+        if !onlyStored, chance(5) { rules.mode = .reload }
+        if !onlyStored, faults.storesNothing, chance(2) { rules.mode = .doNotStore }
+        let from = chance(3) ? 0 : start
+        let (id, actions) = machine.readerJoined(start: from, end: end, policy: policy, rules: rules, wantsBytes: !chance(4))
+        var consumer = Consumer(id: id, position: from, end: end, onlyStored: onlyStored)
+        let isStrict = rules.policy == .standard && ["no-cache", "max-age=0"].contains(origin.cacheControl) && !faults.breaks
+        if rules.mode == .reload || (isStrict && !onlyStored && !origin.noStore) { consumer.oldest = origin.version }
+        consumers.append(consumer)
+        take(actions, "reader \(id.rawValue) joins at \(from) to \(end.map(String.init) ?? "end") \(policy) \(rules.policy) \(rules.mode)")
+    }
+
+    mutating func act(_ index: Int) {
+        let reader = consumers[index]
+        consumers[index].isAwake = false
+        consumers[index].highest = max(reader.highest, reader.position)
+        let (step, actions) = machine.step(reader.id, max: number(1...30), now: now, wallNow: wallNow)
+        take(actions, "reader \(reader.id.rawValue) at \(reader.position): \(step)")
+        switch step {
+        case .stored(let range):
+            let bytes = machine.version.flatMap { disk[$0.generation] }
+            use(index, range) { bytes?[$0] }
+        case .memory(let fetch, let range):
+            let shell = shells.first { $0.id == fetch }
+            use(index, range) { offset in
+                shell?.segments.first { offset >= $0.start && offset < $0.start + Int64($0.bytes.count) }.map {
+                    $0.bytes[Int(offset - $0.start)]
+                }
+            }
+        case .wait: break
+        case .end: end(index)
+        case .failed(let failure):
+            consumers[index].isOver = true
+            if !isEnded, !reader.onlyStored, !mayFail(reader, failure) { fail("reader \(reader.id.rawValue) failed with \(failure)") }
+        }
+    }
+
+    private func mayFail(_ reader: Consumer, _ failure: ReadFailure) -> Bool {
+        if case .origin(.rangeNotSatisfiable) = failure {
+            return consumers.contains { $0.id == reader.id && $0.highest >= origin.length } || faults.versions
+        }
+        return !isClean
+    }
+
+    private mutating func use(_ index: Int, _ range: ByteRange, _ byte: (Int64) -> UInt8?) {
+        let reader = consumers[index]
+        guard range.lowerBound == reader.position else { return fail("reader at \(reader.position) got \(range)") }
+        let count = number(1...range.count)
+        guard let generation = machine.version?.generation, let version = versions[generation] else { return fail("bytes of no version") }
+        if version < reader.oldest { return fail("reader \(reader.id.rawValue) got version \(version), it wants \(reader.oldest)") }
+        if let own = reader.version, own != version { return fail("reader \(reader.id.rawValue) got version \(version) after \(own)") }
+        for offset in range.lowerBound..<range.lowerBound + count where byte(offset) != WalkOrigin.byte(version, offset) {
+            return fail("wrong byte at \(offset) for reader \(reader.id.rawValue)")
+        }
+        consumers[index].version = version
+        consumers[index].position += count
+        consumers[index].isAwake = true
+        take(machine.readerAdvanced(reader.id, by: count, now: now), "reader \(reader.id.rawValue) takes \(count)")
+    }
+
+    private mutating func end(_ index: Int) {
+        let reader = consumers[index]
+        consumers[index].isOver = true
+        if !faults.versions, reader.position < min(reader.end ?? .max, origin.length) {
+            fail("reader \(reader.id.rawValue) ended at \(reader.position) of \(origin.length)")
+        }
+    }
+
+    mutating func seek(_ index: Int) {
+        let start = number(0...max(1, origin.length)), end = chance(2) ? nil : start + number(1...60)
+        consumers[index].position = start
+        consumers[index].end = end
+        consumers[index].isAwake = true
+        take(
+            machine.readerMoved(consumers[index].id, to: start, end: end, now: now),
+            "reader \(consumers[index].id.rawValue) goes to \(start)")
+    }
+
+    mutating func leave(_ index: Int) {
+        let reader = consumers.remove(at: index)
+        let explicitly = chance(2)
+        take(machine.readerLeft(reader.id, explicitly: explicitly, now: now), "reader \(reader.id.rawValue) leaves \(explicitly)")
+    }
+
+    // MARK: Store and time
+
+    mutating func opened() {
+        owesOpen = false
+        guard origin.tag == .strong, !origin.noStore, origin.length > 0, chance(2) else {
+            return take(machine.opened(nil, passReason: nil, now: now), "opened")
+        }
+        let generation = GenerationID(rawValue: nextGeneration)
+        nextGeneration += 1
+        versions[generation] = origin.version
+        var spans = ByteRangeSet()
+        for _ in 0...number(0...3) {
+            let lower = number(0...origin.length - 1)
+            spans.insert(ByteRange(lower: lower, upper: number(lower + 1...origin.length)))
+        }
+        for range in spans.ranges { for offset in range.lowerBound..<range.upperBound { keepOld(offset, of: generation) } }
+        let representation = Representation(
+            length: origin.tellsLength ? origin.length : nil, validator: .strong(entityTag: "\"v\(origin.version)\""),
+            fields: ["ETag": "\"v\(origin.version)\""], requestTime: Timestamp(seconds: 0), responseTime: Timestamp(seconds: 0))
+        take(
+            machine.opened((generation, representation, spans), unverified: spans, passReason: nil, now: now),
+            "opened with \(spans) of v\(origin.version)")
+    }
+
+    /// A byte that an earlier opening stored; the disk may have spoilt it.
+    private mutating func keepOld(_ offset: Int64, of generation: GenerationID) {
+        let byte = WalkOrigin.byte(origin.version, offset)
+        disk[generation, default: [:]][offset] = faults.damage && chance(20) ? ~byte : byte
+    }
+
+    /// Compares what was asked for, and takes damaged bytes off the disk, as the shell does before it tells the machine.
+    mutating func verify() {
+        let (range, generation) = owedVerifications.removeFirst()
+        let damaged = ByteRangeSet(
+            (range.lowerBound..<range.upperBound).filter { offset in
+                disk[generation]?[offset].map { $0 != WalkOrigin.byte(versions[generation] ?? 0, offset) } ?? true
+            }.map { ByteRange(lower: $0, upper: $0 + 1) })
+        let lost = machine.damagedBytes(damaged, of: generation)
+        for range in lost.ranges { for offset in range.lowerBound..<range.upperBound { disk[generation]?[offset] = nil } }
+        take(machine.verified(ByteRangeSet([range]), of: generation, damaged: lost, now: now), "verified \(range), damaged \(damaged)")
+    }
+
+    /// Writes the oldest segment of a fetch.
+    mutating func write(_ index: Int) {
+        let shell = shells[index]
+        guard let fetch = machine.fetches.first(where: { $0.id == shell.id }), !fetch.isRelay, let generation = fetch.generation,
+            let segment = shell.segments.first, let range = ByteRange(segment.start, segment.start + Int64(segment.bytes.count))
+        else { return }
+        for (index, byte) in segment.bytes.enumerated() {
+            let offset = segment.start + Int64(index)
+            if disk[generation]?[offset] != nil { return fail("byte \(offset) is written twice") }
+            disk[generation, default: [:]][offset] = byte
+        }
+        shells[index].segments.removeFirst()
+        let remaining = shells[index].segments.first?.start ?? .max
+        take(
+            machine.wrote(range, of: generation, by: shell.id, remaining: remaining, now: now), "fetch \(shell.id.rawValue) wrote \(range)")
+    }
+
+    mutating func lose() {
+        guard let version = machine.version, let run = version.stored.ranges.randomElement(using: &random) else { return }
+        let lower = number(run.lowerBound...run.upperBound - 1), upper = number(lower + 1...run.upperBound)
+        for offset in lower..<upper {
+            disk[version.generation]?[offset] = nil
+            lost[version.generation, default: []].insert(offset)
+        }
+        take(machine.lost(ByteRange(lower: lower, upper: upper), of: version.generation, now: now), "lost \(lower)..<\(upper)")
+    }
+
+    mutating func storeFails() {
+        guard let generation = machine.version?.generation else { return }
+        take(machine.storeFailed(generation, .storeTrouble("full"), now: now), "store fails")
+    }
+
+    mutating func pass(_ duration: Nanoseconds) {
+        now = now + duration
+        guard let due = timer, due <= now else { return }
+        timer = nil
+        take(machine.timePassed(now: now), "time \(now.nanoseconds / 1_000_000) ms")
+    }
+}

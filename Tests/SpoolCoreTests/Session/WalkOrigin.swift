@@ -1,0 +1,62 @@
+import SpoolCore
+
+/// A trivial model of an origin for small worlds: a version, a length, and how far it keeps to the rules.
+struct WalkOrigin {
+    enum Tag: CaseIterable { case strong, weak, none }
+
+    var version = 1
+    var length: Int64
+    var tag = Tag.strong
+    var hasRanges = true
+    var tellsLength = true
+    var noStore = false
+    /// The value of `Cache-Control`, where it says more than `no-store`.
+    var cacheControl: String?
+    /// Parts may begin earlier than asked.
+    var isSloppy = false
+
+    /// The byte of a version at an offset: neighbours and versions differ.
+    static func byte(_ version: Int, _ offset: Int64) -> UInt8 {
+        UInt8(truncatingIfNeeded: (offset &* 31) ^ (offset >> 3) ^ Int64(version &* 101))
+    }
+
+    private var tagValue: String? {
+        switch tag {
+        case .strong: "\"v\(version)\""
+        case .weak: "W/\"v\(version)\""
+        case .none: nil
+        }
+    }
+
+    /// An answer: its head, and which bytes of which version follow.
+    struct Answer {
+        var status: Int
+        var fields: HTTPFields
+        var version: Int
+        var body: Range<Int64>
+    }
+
+    func answer(_ ask: OriginAsk, using random: inout SeededGenerator) -> Answer {
+        var fields = HTTPFields()
+        fields["ETag"] = tagValue
+        fields["Cache-Control"] = noStore ? "no-store" : cacheControl
+        if let tag = ask.revalidation?.entityTag, tag == tagValue {
+            return Answer(status: 304, fields: fields, version: version, body: 0..<0)
+        }
+        let isOutdated = ask.ifRange != nil && ask.ifRange != tagValue
+        if !hasRanges || isOutdated {
+            if tellsLength { fields["Content-Length"] = String(length) }
+            return Answer(status: 200, fields: fields, version: version, body: 0..<length)
+        }
+        guard ask.lower < length else {
+            fields["Content-Range"] = "bytes */\(length)"
+            return Answer(status: 416, fields: fields, version: version, body: 0..<0)
+        }
+        let lower = !isSloppy || Bool.random(using: &random) ? ask.lower : max(0, ask.lower - Int64.random(in: 0...3, using: &random))
+        var upper = min(ask.upper ?? length, length)
+        if Int.random(in: 0..<6, using: &random) == 0 { upper = Int64.random(in: ask.lower + 1...upper, using: &random) }
+        // A total that is not told leaves open whether the part is the last one.
+        fields["Content-Range"] = "bytes \(lower)-\(upper - 1)/\(tellsLength ? String(length) : "*")"
+        return Answer(status: 206, fields: fields, version: version, body: lower..<upper)
+    }
+}
