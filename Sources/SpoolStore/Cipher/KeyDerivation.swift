@@ -1,0 +1,34 @@
+/// The one-way functions that keys and names come from, of the platform's cryptography. All are of SHA-256.
+package enum KeyDerivation {
+    /// HMAC-SHA-256 (RFC 2104) of `message`, 32 bytes.
+    package static func hmac(_ message: some Sequence<UInt8>, key: EncryptionKey) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: SHA256Digest.byteCount)
+        let message = Array(message)
+        result.withUnsafeMutableBytes { output in
+            message.withUnsafeBytes { message in
+                key.withBytes { key in platformHMAC(message, key: key, into: output) }
+            }
+        }
+        return result
+    }
+
+    /// A key that is derived from `key` by HKDF (RFC 5869): another one for each `info`, and none tells of another.
+    package static func derive(from key: EncryptionKey, salt: [UInt8], info: String) -> EncryptionKey {
+        EncryptionKey { output in
+            key.withBytes { key in platformHKDF(key, salt: salt, info: Array(info.utf8), into: output) }
+        }
+    }
+
+    /// A key that is derived from a passphrase by PBKDF2 with HMAC-SHA-256 (RFC 8018 §5.2), the one function of its kind that
+    /// OpenSSL and Apple's CommonCrypto both have.
+    ///
+    /// - Parameter iterations: at least 1; the time it takes grows with it.
+    package static func derive(fromPassphrase passphrase: String, salt: [UInt8], iterations: Int) -> EncryptionKey {
+        precondition(iterations > 0 && iterations <= Int32.max, "\(iterations) iterations")
+        var utf8 = Array(passphrase.utf8)
+        defer { utf8.withUnsafeMutableBytes { EncryptionKey.wipe($0) } }
+        return EncryptionKey { output in
+            utf8.withUnsafeBytes { platformPBKDF2($0, salt: salt, iterations: iterations, into: output) }
+        }
+    }
+}

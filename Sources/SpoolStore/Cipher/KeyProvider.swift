@@ -1,0 +1,79 @@
+/// Where the master key of an encrypted store comes from.
+///
+/// Asked on the thread that opens the store or gives it another key, and may block it. The key itself is kept in memory as long as
+/// the store is open, and nowhere else.
+public protocol KeyProvider: Sendable {
+    /// The master key.
+    ///
+    /// - Parameter parameters: what the store keeps for providers that derive the key; the same at every opening until it gets
+    ///   another key.
+    /// - Throws: whatever prevents it; the store stays closed and untouched.
+    func masterKey(_ parameters: KeyParameters) throws -> EncryptionKey
+}
+
+/// What an encrypted store keeps, unencrypted, for deriving its key. Nothing in it is secret.
+public struct KeyParameters: Hashable, Sendable {
+    /// 16 random bytes, so that one passphrase gives every store another key.
+    public var salt: [UInt8]
+    /// How often a derivation from a passphrase repeats its function.
+    public var iterations: Int
+
+    /// The iterations of new stores: 600 000, what OWASP asks for of PBKDF2 with HMAC-SHA-256; about 0.2 s once an opening.
+    public static let defaultIterations = 600_000
+    /// The most iterations that are believed: the number comes from a disk, and must not hang who opens the store.
+    public static let iterationLimit = 50_000_000
+    /// The size of the salt, in bytes.
+    public static let saltBytes = 16
+
+    public init(salt: [UInt8], iterations: Int = defaultIterations) {
+        self.salt = salt
+        self.iterations = iterations
+    }
+}
+
+/// A key that the app has.
+public struct RawKeyProvider: KeyProvider {
+    private let key: EncryptionKey
+
+    public init(_ key: EncryptionKey) {
+        self.key = key
+    }
+
+    public func masterKey(_ parameters: KeyParameters) -> EncryptionKey { key }
+}
+
+/// A key that is derived from a passphrase, by PBKDF2 with HMAC-SHA-256.
+///
+/// Whoever has the files can try passphrases: the iterations make each try dear, a long passphrase makes them many.
+public struct PassphraseKeyProvider: KeyProvider {
+    private let passphrase: String
+
+    /// - Parameter passphrase: used as its UTF-8; two forms of "é" are two passphrases.
+    public init(_ passphrase: String) {
+        self.passphrase = passphrase
+    }
+
+    public func masterKey(_ parameters: KeyParameters) -> EncryptionKey {
+        KeyDerivation.derive(fromPassphrase: passphrase, salt: parameters.salt, iterations: parameters.iterations)
+    }
+}
+
+extension RawKeyProvider: CustomStringConvertible, CustomReflectable {
+    public var description: String { "RawKeyProvider(hidden)" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension PassphraseKeyProvider: CustomStringConvertible, CustomReflectable {
+    public var description: String { "PassphraseKeyProvider(hidden)" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension KeyProvider where Self == RawKeyProvider {
+    /// A key that the app has.
+    public static func key(_ key: EncryptionKey) -> RawKeyProvider { RawKeyProvider(key) }
+}
+
+extension KeyProvider where Self == PassphraseKeyProvider {
+    /// A key that is derived from a passphrase.
+    public static func passphrase(_ passphrase: String) -> PassphraseKeyProvider { PassphraseKeyProvider(passphrase) }
+}

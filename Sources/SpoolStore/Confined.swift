@@ -1,0 +1,34 @@
+import SpoolSystem
+
+/// A value that one thread at a time uses, because its owner's contract says so; checked at run time.
+///
+/// Unlike `Locked` it never waits: two calls at once are a mistake of the caller and trap, so I/O inside is fine.
+final class Confined<Value>: @unchecked Sendable {
+    // Safe to share: `value` is touched only between `enter` and `leave`, whose lock orders the threads.
+    private var value: Value
+    private let isEntered = Locked(false)
+    private let name: StaticString
+
+    /// The creator gives the value away and keeps no other reference to what is in it.
+    /// - Parameter name: what the message of the trap calls the value's users.
+    init(_ value: Value, name: StaticString) {
+        self.value = value
+        self.name = name
+    }
+
+    /// Runs `body` with the value.
+    /// - Precondition: no other call is running.
+    func use<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
+        enter()
+        defer { isEntered.withLock { $0 = false } }
+        return try body(&value)
+    }
+
+    private func enter() {
+        let wasEntered = isEntered.withLock { (isEntered: inout Bool) -> Bool in
+            defer { isEntered = true }
+            return isEntered
+        }
+        precondition(!wasEntered, "two \(name) at once: they are made on one lane, one after the other")
+    }
+}

@@ -1,0 +1,171 @@
+import SpoolCore
+import SpoolSystem
+
+/// The data files that are open, those that hold unsynced bytes, and the directories whose entries are new.
+///
+/// One generation has one open file in a process, also after its name is gone: the bytes of a retired generation can't be
+/// confused with those of a file that was made under its name later.
+final class OpenDataFiles: Sendable {
+    private struct OpenFile {
+        weak var file: StoreDataFile?
+        /// The generation is out of the index for good; who still holds the file may read, but nothing of it is committed.
+        var isRetired = false
+        /// Why its bytes could not be synced: what was written to it may be lost, so nothing more of it is committed.
+        var failure: SystemError?
+    }
+
+    private struct State {
+        var files: [GenerationID: OpenFile] = [:]
+        var unsynced: [GenerationID: any FileHandle] = [:]
+        var newDirectories: Set<String> = []
+        /// Generations whose file was opened since the store was opened.
+        var opened = ByteRangeSet()
+        var isClosed = false
+        var isSuspended = false
+    }
+
+    private let state = Locked(State())
+
+    // MARK: Opening
+
+    /// The open file of a generation, or nil.
+    func file(of generation: GenerationID) -> StoreDataFile? {
+        state.withLock { $0.files[generation]?.file }
+    }
+
+    /// Enters a file that was just opened.
+    func opened(_ file: StoreDataFile) {
+        state.withLock { state in
+            state.files[file.generation] = OpenFile(file: file)
+            state.opened.insert(file.generation.asRange)
+        }
+    }
+
+    /// Whether the generation's file was opened before, since the store was opened.
+    func wasOpened(_ generation: GenerationID) -> Bool {
+        state.withLock { $0.opened.contains(generation.rawValue) }
+    }
+
+    /// Takes an entry out whose file is gone.
+    func closed(_ generation: GenerationID) {
+        let survivor = state.withLock { state -> StoreDataFile? in
+            // Someone may have opened it anew between the last release and now.
+            let file = state.files[generation]?.file
+            if file == nil { state.files[generation] = nil }
+            return file
+        }
+        // Let go of outside the lock: if this was the last reference, its end takes the lock.
+        withExtendedLifetime(survivor) {}
+    }
+
+    // MARK: Retiring
+
+    /// Marks a generation as retired, if it is open. Nobody needs its bytes synced any more.
+    func retire(_ generation: GenerationID) {
+        let handle = state.withLock { state in
+            state.files[generation]?.isRetired = true
+            return state.unsynced.removeValue(forKey: generation)
+        }
+        // Let go of outside the lock, and with it perhaps of the lock on the file.
+        withExtendedLifetime(handle) {}
+    }
+
+    /// Marks every open generation as retired, those that were not committed yet included.
+    func retireAll() {
+        let handles = state.withLock { state in
+            for generation in state.files.keys { state.files[generation]?.isRetired = true }
+            defer { state.unsynced = [:] }
+            return state.unsynced
+        }
+        withExtendedLifetime(handles) {}
+    }
+
+    func isRetired(_ generation: GenerationID) -> Bool {
+        state.withLock { $0.files[generation]?.isRetired ?? false }
+    }
+
+    // MARK: Failing
+
+    /// Notes that the bytes of a generation could not be synced, as long as it is open.
+    func fail(_ generation: GenerationID, _ error: SystemError) {
+        state.withLock { $0.files[generation]?.failure = error }
+    }
+
+    func failure(of generation: GenerationID) -> SystemError? {
+        state.withLock { $0.files[generation]?.failure }
+    }
+
+    // MARK: Unsynced bytes
+
+    /// Notes that bytes of a generation were written.
+    func wrote(_ generation: GenerationID, _ handle: any FileHandle) {
+        state.withLock { state in
+            guard state.unsynced[generation] == nil, state.files[generation]?.isRetired != true else { return }
+            state.unsynced[generation] = handle
+        }
+    }
+
+    /// Notes that a directory has a new entry.
+    func entryCreated(in directory: String) {
+        state.withLock { _ = $0.newDirectories.insert(directory) }
+    }
+
+    /// What a durable point has to sync; from now on it counts as synced.
+    func takeUnsynced() -> (files: [(GenerationID, any FileHandle)], directories: [String]) {
+        state.withLock { state in
+            defer {
+                state.unsynced = [:]
+                state.newDirectories = []
+            }
+            return (state.unsynced.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, state.newDirectories.sorted())
+        }
+    }
+
+    /// Takes back what a durable point could not sync.
+    func putBack(_ files: [(GenerationID, any FileHandle)], _ directories: [String]) {
+        state.withLock { state in
+            for (generation, handle) in files { state.unsynced[generation] = handle }
+            state.newDirectories.formUnion(directories)
+        }
+    }
+
+    // MARK: Suspension
+
+    /// Lets go of the locks on all open files; nothing is written or read until `takeBack`. A lock that can't be let go of stays, which
+    /// harms nobody but the system's patience.
+    func letGo() {
+        let open = state.withLock { state in
+            state.isSuspended = true
+            return state.files.values.compactMap(\.file)
+        }
+        for file in open { do throws(SystemError) { try file.letGo() } catch { fail(file.generation, error) } }
+    }
+
+    /// Takes the locks on all open files again; false when one could not be had.
+    func takeBack() -> Bool {
+        var isComplete = true
+        for file in state.withLock({ $0.files.values.compactMap(\.file) }) {
+            do throws(SystemError) { if try !file.takeBack() { isComplete = false } } catch { isComplete = false }
+        }
+        state.withLock { $0.isSuspended = false }
+        return isComplete
+    }
+
+    var isSuspended: Bool { state.withLock { $0.isSuspended } }
+
+    // MARK: Closing
+
+    /// Lets nobody write any more; open files can still be read.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            state.unsynced = [:]
+        }
+    }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+}
+
+extension GenerationID {
+    fileprivate var asRange: ByteRange { ByteRange(lower: rawValue, upper: rawValue + 1) }
+}

@@ -1,0 +1,169 @@
+import SpoolCore
+import SpoolSystem
+
+/// What makes a data file an encrypted one: its seals, and what it shares with the store's other files.
+struct FileSealing: Sendable {
+    let key: ResourceKey
+    let sealer: PieceSealer
+    let shared: SealedFileParts
+    let table = Locked(SealTable())
+
+    /// The piece with the byte at `offset`, as far as it was written or admitted.
+    func piece(at offset: Int64) -> (range: ByteRange, seal: Seal)? { table.withLock { $0.piece(at: offset) } }
+}
+
+/// What the encrypted data files of a store use together.
+final class SealedFileParts: Sendable {
+    let opened = OpenedBlocks()
+    let buffers = SealingBuffers()
+    let random: any RandomSource
+
+    init(random: any RandomSource) {
+        self.random = random
+    }
+}
+
+// Ciphertext has its plaintext's length and place in the file; a piece is read and opened as a whole.
+
+extension StoreDataFile {
+    // MARK: Writing
+
+    func seal(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, _ sealing: FileSealing,
+        write: (UnsafeRawBufferPointer, Int64) throws(StoreError) -> Void
+    ) throws(StoreError) -> PieceChecks {
+        var checks: [UInt8] = []
+        checks.reserveCapacity((bytes.count / Int(Piece.blockBytes) + 2) * Seal.byteCount)
+        try sealing.shared.buffers.use { (buffer) throws(StoreError) in
+            var done = 0
+            while done < bytes.count {
+                let start = offset + Int64(done)
+                // A turn ends with a block, as seals are of blocks.
+                let limit = min(bytes.count - done, buffer.count - Int(start % Piece.blockBytes))
+                let turn = UnsafeRawBufferPointer(rebasing: bytes[done..<done + limit])
+                let seals = sealBlocks(turn, at: start, into: buffer, sealing)
+                try write(UnsafeRawBufferPointer(rebasing: buffer[..<limit]), start)
+                for (range, seal) in seals {
+                    seal.encode(into: &checks)
+                    sealing.table.withLock { $0.enter(range, seal) }
+                }
+                done += limit
+            }
+        }
+        return PieceChecks(.sealed, checks)
+    }
+
+    private func sealBlocks(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, _ sealing: FileSealing
+    ) -> [(ByteRange, Seal)] {
+        var seals: [(ByteRange, Seal)] = []
+        var done = 0
+        while done < bytes.count {
+            let start = offset + Int64(done)
+            let end = min(done + Int(Piece.blockBytes - start % Piece.blockBytes), bytes.count)
+            let seal = sealing.sealer.seal(
+                UnsafeRawBufferPointer(rebasing: bytes[done..<end]), at: start,
+                into: UnsafeMutableRawBufferPointer(rebasing: buffer[done..<end]))
+            seals.append((ByteRange(lower: start, upper: offset + Int64(end)), seal))
+            done = end
+        }
+        return seals
+    }
+
+    // MARK: Reading
+
+    /// Reads bytes of pieces that were written or admitted; fewer where no known piece goes on.
+    func readSealed(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, _ sealing: FileSealing
+    ) throws(StoreError) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let position = offset + Int64(done)
+            guard let (range, seal) = sealing.piece(at: position) else {
+                if done == 0, try isStored(position) { throw .corrupt(sealing.key, position.toEndOfBlock) }
+                return done
+            }
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            if position == range.lowerBound, rest.count >= range.count {
+                // The usual case: the piece is opened where it is wanted.
+                done += try open(range, seal, in: UnsafeMutableRawBufferPointer(rebasing: rest[..<Int(range.count)]), sealing)
+            } else {
+                done += try copy(range, seal, from: position, into: rest, sealing)
+            }
+        }
+        return done
+    }
+
+    /// Opens the whole piece elsewhere and copies the part of it that is wanted.
+    private func copy(
+        _ range: ByteRange, _ seal: Seal, from position: Int64, into buffer: UnsafeMutableRawBufferPointer, _ sealing: FileSealing
+    ) throws(StoreError) -> Int {
+        let block = sealing.shared.opened.take(seal)
+        defer { sealing.shared.opened.putBack(block) }
+        let piece = UnsafeMutableRawBufferPointer(rebasing: block.memory[..<Int(range.count)])
+        if block.seal != seal {
+            block.forget()
+            _ = try open(range, seal, in: piece, sealing)
+            block.holds(seal)
+        }
+        let wanted = piece[Int(position - range.lowerBound)...].prefix(buffer.count)
+        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: wanted))
+        return wanted.count
+    }
+
+    /// Reads a piece and opens it in the same memory. Returns its size.
+    private func open(
+        _ range: ByteRange, _ seal: Seal, in memory: UnsafeMutableRawBufferPointer, _ sealing: FileSealing
+    ) throws(StoreError) -> Int {
+        let isWhole: Bool
+        do throws(SystemError) {
+            isWhole = try handle.read(into: memory, at: range.lowerBound) == memory.count
+        } catch { throw StoreError(error) }
+        guard isWhole, sealing.sealer.open(memory, at: range.lowerBound, seal) else { throw .corrupt(sealing.key, range) }
+        return memory.count
+    }
+
+    private func isStored(_ position: Int64) throws(StoreError) -> Bool {
+        do throws(SystemError) { return try position < handle.status().size } catch { throw StoreError(error) }
+    }
+
+    // MARK: Checking
+
+    /// Opens the pieces' blocks and admits those that are what was sealed.
+    func damageOfSealed(in pieces: [Piece], _ sealing: FileSealing) -> [Damage] {
+        pieces.flatMap { piece -> [Damage] in
+            let refused = admitSealed([piece], sealing)
+            return refused.isEmpty ? piece.blockRanges.compactMap { damage(in: $0, sealing) } : refused
+        }
+    }
+
+    private func damage(in range: ByteRange, _ sealing: FileSealing) -> Damage? {
+        guard let (piece, seal) = sealing.piece(at: range.lowerBound) else { return Damage(range: range) }
+        let block = sealing.shared.opened.take(seal)
+        defer { sealing.shared.opened.putBack(block) }
+        // What is still in memory from an earlier look says nothing about the disk.
+        block.forget()
+        do throws(StoreError) {
+            _ = try open(piece, seal, in: UnsafeMutableRawBufferPointer(rebasing: block.memory[..<Int(piece.count)]), sealing)
+            block.holds(seal)
+            return nil
+        } catch {
+            if case .corrupt = error { return Damage(range: range) }
+            return Damage(range: range, cause: error)
+        }
+    }
+
+    /// Takes over the seals of pieces of an earlier opening. Pieces without seals are refused: anyone could have written them.
+    func admitSealed(_ pieces: [Piece], _ sealing: FileSealing) -> [Damage] {
+        pieces.flatMap { piece -> [Damage] in
+            guard piece.checks?.kind == .sealed else { return piece.blockRanges.map { Damage(range: $0) } }
+            sealing.table.withLock { $0.enter(piece) }
+            return []
+        }
+    }
+}
+
+extension Int64 {
+    /// The bytes from this offset to the end of its block.
+    fileprivate var toEndOfBlock: ByteRange { ByteRange(lower: self, upper: (self / Piece.blockBytes).nextMultiple(of: Piece.blockBytes)) }
+}

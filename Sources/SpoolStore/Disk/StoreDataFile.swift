@@ -1,0 +1,146 @@
+import SpoolCore
+import SpoolSystem
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// The open data file of one generation; `LOCK_SH` on it tells other processes that it is in use.
+final class StoreDataFile: DataFile {
+    let generation: GenerationID
+    let handle: any FileHandle
+    private let table: OpenDataFiles
+    let isWritable: Bool
+    /// What the file has at least, unless somebody else cut it.
+    private let size: Locked<Int64>
+    /// Nil for a plain file.
+    private let sealing: FileSealing?
+
+    init(
+        generation: GenerationID, handle: any FileHandle, size: Int64, table: OpenDataFiles, isWritable: Bool, sealing: FileSealing? = nil
+    ) {
+        self.size = Locked(size)
+        self.generation = generation
+        self.handle = handle
+        self.sealing = sealing
+        self.table = table
+        self.isWritable = isWritable
+    }
+
+    deinit { table.closed(generation) }
+
+    /// Nothing may be sent as it lies on the disk when it is sealed, nor while the store is suspended: another process may punch it then.
+    var descriptor: Int32? { sealing == nil && !table.isSuspended ? handle.descriptor : nil }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) -> [Piece] {
+        guard isWritable else { throw .readOnly }
+        guard !table.isClosed else { throw .closed }
+        guard !table.isSuspended else { throw .suspended }
+        guard let range = ByteRange(offset, offset + Int64(bytes.count)) else { return [] }
+        // Checked or sealed before they are written: what the disk makes of them is what the check is for.
+        let checks: PieceChecks
+        if let sealing {
+            checks = try seal(bytes, at: offset, sealing, write: writeToDisk)
+        } else {
+            checks = CRC32CBytes.checks(of: bytes, at: offset)
+            try writeToDisk(bytes, at: offset)
+        }
+        // After the write and before the commit that claims its bytes. Noted before the write, the bytes would be lost to a
+        // durable point that comes between the two: it syncs, strikes the file off, and the next one skips it.
+        table.wrote(generation, handle)
+        return [Piece(range: range, checks: checks)]
+    }
+
+    private func writeToDisk(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
+        do throws(SystemError) {
+            try checkSize()
+            try handle.write(bytes, at: offset)
+        } catch { throw StoreError(error) }
+        size.withLock { $0 = max($0, offset + Int64(bytes.count)) }
+    }
+
+    /// Refuses to write to a file that another program has cut: a write beyond its end would make stored bytes of what is missing, zeros.
+    private func checkSize() throws(SystemError) {
+        let now = try handle.status().size
+        guard now >= size.withLock({ $0 }) else {
+            throw SystemError(code: ESTALE, operation: "write", subject: "a data file that another program has cut to \(now) bytes")
+        }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
+        guard !table.isSuspended else { throw .suspended }
+        if let sealing { return try readSealed(into: buffer, at: offset, sealing) }
+        do throws(SystemError) { return try handle.read(into: buffer, at: offset) } catch { throw StoreError(error) }
+    }
+
+    func admit(_ pieces: [Piece]) -> [Damage] {
+        if let sealing { return admitSealed(pieces, sealing) }
+        return damage(in: pieces)
+    }
+
+    func damage(in pieces: [Piece]) -> [Damage] {
+        if let sealing { return damageOfSealed(in: pieces, sealing) }
+        // One block at a time, so that the bytes are still in the CPU's cache when they are checked.
+        return withUnsafeTemporaryAllocation(byteCount: Int(Piece.blockBytes), alignment: 64) { buffer in
+            pieces.flatMap { piece in
+                piece.blockRanges.enumerated().compactMap { (block, range) in
+                    piece.checks.flatMap { damage(in: range, of: $0, block, buffer) }
+                }
+            }
+        }
+    }
+
+    private func damage(
+        in range: ByteRange, of checks: PieceChecks, _ block: Int, _ buffer: UnsafeMutableRawBufferPointer
+    ) -> Damage? {
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(range.count)])
+        do throws(SystemError) {
+            guard try handle.read(into: bytes, at: range.lowerBound) == bytes.count else { return Damage(range: range) }
+        } catch { return Damage(range: range, cause: StoreError(error)) }
+        return CRC32CBytes.matches(checks, block, UnsafeRawBufferPointer(bytes)) ? nil : Damage(range: range)
+    }
+
+    func punch(_ range: ByteRange) throws(StoreError) -> Bool {
+        guard isWritable else { throw .readOnly }
+        guard !table.isClosed else { throw .closed }
+        guard let whole = range.wholeBlocks else { return false }
+        do throws(SystemError) {
+            guard try handle.lock(.exclusive) else {
+                // Another process reads it. Who asked in vain has lost the lock that it had.
+                _ = try handle.lock(.shared)
+                return false
+            }
+            let failure = punchWhole(whole)
+            _ = try handle.lock(.shared)
+            if let failure { throw failure }
+            return true
+        } catch {
+            if error.meansNoHoles { return false }
+            throw StoreError(error)
+        }
+    }
+
+    private func punchWhole(_ range: ByteRange) -> SystemError? {
+        do throws(SystemError) { try handle.punchHole(at: range.lowerBound, count: range.count) } catch { return error }
+        return nil
+    }
+
+    func status() throws(SystemError) -> FileStatus { try handle.status() }
+
+    // MARK: Other processes
+
+    /// Whether no other process has the file open. Afterwards it is locked as it was.
+    func holdsAlone() throws(SystemError) -> Bool {
+        let isAlone = try handle.lock(.exclusive)
+        _ = try handle.lock(.shared)
+        return isAlone
+    }
+
+    /// Lets go of the lock, because the process will be suspended.
+    func letGo() throws(SystemError) { _ = try handle.lock(.none) }
+
+    /// Takes the lock again; false when another process is just changing the file.
+    func takeBack() throws(SystemError) -> Bool { try handle.lock(.shared) }
+}

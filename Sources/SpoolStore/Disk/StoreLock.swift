@@ -1,0 +1,57 @@
+import SpoolSystem
+
+/// The lock file that says which process writes: `flock` on it, and that process's number in it.
+final class StoreLock: Sendable {
+    private let handle: any FileHandle
+
+    private init(handle: any FileHandle) {
+        self.handle = handle
+    }
+
+    enum Outcome {
+        case acquired(StoreLock)
+        /// Another process has it; its number as far as it can be read.
+        case held(by: Int32?)
+    }
+
+    /// Tries to take the lock, without waiting.
+    static func acquire(path: String, fileSystem: any FileSystem, processID: Int32) throws(SystemError) -> Outcome {
+        let handle = try fileSystem.open(path, .create)
+        guard try handle.lock(.exclusive) else { return .held(by: try readProcessID(handle)) }
+        try write(processID, to: handle)
+        return .acquired(StoreLock(handle: handle))
+    }
+
+    /// Lets go of the lock.
+    func release() throws(SystemError) {
+        try handle.truncate(to: 0)
+        _ = try handle.lock(.none)
+    }
+
+    private static func write(_ processID: Int32, to handle: any FileHandle) throws(SystemError) {
+        try handle.truncate(to: 0)
+        let text = Array("\(processID)\n".utf8)
+        var failure: SystemError?
+        text.withUnsafeBytes { bytes in
+            do throws(SystemError) { try handle.write(bytes, at: 0) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// The longest process number, in bytes.
+    private static let textLimitBytes = 16
+
+    private static func readProcessID(_ handle: any FileHandle) throws(SystemError) -> Int32? {
+        var text: [UInt8] = []
+        var failure: SystemError?
+        text = [UInt8](unsafeUninitializedCapacity: textLimitBytes) { buffer, count in
+            do throws(SystemError) {
+                count = try handle.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return Int32(String(decoding: text.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+    }
+}

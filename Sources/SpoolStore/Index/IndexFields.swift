@@ -1,0 +1,152 @@
+import SpoolCore
+import SpoolSystem
+
+/// How the index keeps what would tell about its owner: as it is in a plain store, sealed in an encrypted one.
+///
+/// A sealed field is a nonce, the ciphertext and a tag, bound to store, resource, generation and column: moved to another row or
+/// column it does not open.
+struct IndexFields: Sendable {
+    /// The columns that are sealed. The numbers are part of the format.
+    enum Column: UInt8 {
+        case key = 1
+        case url = 2
+        case validator = 3
+        case headerBlock = 4
+    }
+
+    /// Whose field it is.
+    struct Owner {
+        /// What finds the resource, `key_hash`.
+        var keyHash: [UInt8]
+        /// The generation; nil for what belongs to the resource.
+        var generation: GenerationID?
+        /// Columns of the same row that are not hidden, but must not be changed either.
+        var facts: [Int64] = []
+    }
+
+    /// Nil in a plain store.
+    let keys: StoreKeys?
+    private let random: (any RandomSource)?
+    /// What finds a resource of a plain store; tests make two keys meet.
+    var plainHash: @Sendable (String) -> [UInt8] = { SHA256Digest.of($0) }
+
+    /// The fields of a plain store.
+    static let plain = IndexFields()
+
+    private init() {
+        keys = nil
+        random = nil
+    }
+
+    /// The fields of an encrypted store.
+    init(keys: StoreKeys, random: any RandomSource) {
+        self.keys = keys
+        self.random = random
+    }
+
+    var isSealed: Bool { keys != nil }
+
+    /// What finds a resource in the index and names its directory.
+    func hash(of key: ResourceKey) -> [UInt8] {
+        keys?.hash(of: key) ?? plainHash(key.string)
+    }
+
+    // MARK: Writing
+
+    func bind(_ text: String, _ column: Column, of owner: Owner, to statement: SQLiteStatement, at index: Int32) {
+        if let sealed = seal(Array(text.utf8), column, of: owner) {
+            statement.bind(index, sealed)
+        } else {
+            statement.bind(index, text)
+        }
+    }
+
+    func bind(_ bytes: [UInt8], _ column: Column, of owner: Owner, to statement: SQLiteStatement, at index: Int32) {
+        statement.bind(index, seal(bytes, column, of: owner) ?? bytes)
+    }
+
+    func bind(_ number: Int64, _ column: Column, of owner: Owner, to statement: SQLiteStatement, at index: Int32) {
+        if let sealed = seal(number.littleEndianBytes, column, of: owner) {
+            statement.bind(index, sealed)
+        } else {
+            statement.bind(index, number)
+        }
+    }
+
+    // MARK: Reading
+
+    /// A field's text; nil when it is sealed and does not open.
+    func text(_ row: SQLiteStatement, _ index: Int32, _ column: Column, of owner: Owner) -> String? {
+        guard isSealed else { return row.text(index) }
+        return open(row.bytes(index), column, of: owner).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// A field's bytes; nil when it is sealed and does not open.
+    func bytes(_ row: SQLiteStatement, _ index: Int32, _ column: Column, of owner: Owner) -> [UInt8]? {
+        isSealed ? open(row.bytes(index), column, of: owner) : row.bytes(index)
+    }
+
+    /// A field's number; nil when it is sealed and does not open.
+    func number(_ row: SQLiteStatement, _ index: Int32, _ column: Column, of owner: Owner) -> Int64? {
+        isSealed ? open(row.bytes(index), column, of: owner).flatMap(Int64.init(littleEndianBytes:)) : row.int64(index)
+    }
+
+    // MARK: Sealing
+
+    /// Nonce, ciphertext and tag; nil in a plain store.
+    private func seal(_ plaintext: [UInt8], _ column: Column, of owner: Owner) -> [UInt8]? {
+        guard let keys, let random else { return nil }
+        let associated = associatedData(column, of: owner, keys)
+        let tagStart = CipherAlgorithm.nonceBytes + plaintext.count
+        var sealed = random.nonce() + plaintext + [UInt8](repeating: 0, count: CipherAlgorithm.tagBytes)
+        sealed.withUnsafeMutableBytes { sealed in
+            let nonce = UnsafeRawBufferPointer(rebasing: sealed[..<CipherAlgorithm.nonceBytes])
+            let text = UnsafeMutableRawBufferPointer(rebasing: sealed[CipherAlgorithm.nonceBytes..<tagStart])
+            let tag = UnsafeMutableRawBufferPointer(rebasing: sealed[tagStart...])
+            associated.withUnsafeBytes {
+                keys.fields.seal(UnsafeRawBufferPointer(text), into: text, nonce: nonce, authenticating: $0, tag: tag)
+            }
+        }
+        return sealed
+    }
+
+    private func open(_ sealed: [UInt8], _ column: Column, of owner: Owner) -> [UInt8]? {
+        let tagStart = sealed.count - CipherAlgorithm.tagBytes
+        guard let keys, tagStart >= CipherAlgorithm.nonceBytes else { return nil }
+        let associated = associatedData(column, of: owner, keys)
+        var plaintext = Array(sealed[CipherAlgorithm.nonceBytes..<tagStart])
+        let isGenuine = plaintext.withUnsafeMutableBytes { text in
+            sealed.withUnsafeBytes { sealed in
+                associated.withUnsafeBytes {
+                    keys.fields.open(
+                        UnsafeRawBufferPointer(text), into: text,
+                        nonce: UnsafeRawBufferPointer(rebasing: sealed[..<CipherAlgorithm.nonceBytes]), authenticating: $0,
+                        tag: UnsafeRawBufferPointer(rebasing: sealed[tagStart...]))
+                }
+            }
+        }
+        return isGenuine ? plaintext : nil
+    }
+
+    /// Every part has a fixed size, and a column always the same number of facts, so no two owners have the same.
+    private func associatedData(_ column: Column, of owner: Owner, _ keys: StoreKeys) -> [UInt8] {
+        keys.storeID + owner.keyHash + (owner.generation?.rawValue ?? 0).littleEndianBytes + [column.rawValue]
+            + owner.facts.flatMap(\.littleEndianBytes)
+    }
+}
+
+extension RandomSource {
+    /// A nonce that was never used before, as far as chance allows.
+    func nonce() -> [UInt8] { bytes(CipherAlgorithm.nonceBytes) }
+}
+
+extension Int64 {
+    /// The eight bytes of the number, the least significant first.
+    var littleEndianBytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: self >> (8 * $0)) } }
+
+    /// The number of eight bytes, the least significant first; nil when they are not eight.
+    init?(littleEndianBytes bytes: [UInt8]) {
+        guard bytes.count == 8 else { return nil }
+        self = bytes.reversed().reduce(0) { $0 << 8 | Int64($1) }
+    }
+}

@@ -1,0 +1,88 @@
+/// The tables of the index, as a list of migrations. docs/disk-format.md says what each column means.
+enum IndexSchema {
+    /// A step from one format to the next. Never edited once it was released: stores out there have made it.
+    struct Migration {
+        /// The format after it, `PRAGMA user_version`.
+        var number: Int
+        var name: String
+        var statements: String
+    }
+
+    /// Marks the file as ours (`PRAGMA application_id`): "Spol".
+    static let applicationID: Int64 = 0x5370_6F6C
+
+    /// The format that this program writes.
+    static var currentFormat: Int { migrations.count }
+
+    static let migrations = [
+        Migration(
+            number: 1, name: "resources, representations and pieces",
+            statements: """
+                CREATE TABLE meta (
+                    name TEXT PRIMARY KEY,
+                    value ANY NOT NULL
+                ) STRICT, WITHOUT ROWID;
+
+                CREATE TABLE resources (
+                    resource INTEGER PRIMARY KEY,
+                    key ANY NOT NULL UNIQUE,
+                    key_hash BLOB NOT NULL UNIQUE,
+                    url ANY NOT NULL,
+                    created INTEGER NOT NULL,
+                    last_access INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX resources_by_access ON resources (last_access);
+
+                CREATE TABLE representations (
+                    generation INTEGER PRIMARY KEY,
+                    resource INTEGER NOT NULL,
+                    variant ANY NOT NULL DEFAULT '',
+                    is_current INTEGER NOT NULL,
+                    status INTEGER,
+                    length INTEGER,
+                    validator_kind INTEGER NOT NULL,
+                    validator ANY,
+                    header_block BLOB NOT NULL,
+                    request_time INTEGER NOT NULL,
+                    response_time INTEGER NOT NULL,
+                    content_coding TEXT,
+                    file_extension TEXT NOT NULL,
+                    cipher INTEGER NOT NULL DEFAULT 0,
+                    cipher_key BLOB,
+                    created INTEGER NOT NULL
+                ) STRICT;
+                CREATE UNIQUE INDEX representations_current ON representations (resource, variant) WHERE is_current = 1;
+                CREATE INDEX representations_by_resource ON representations (resource);
+
+                CREATE TABLE pieces (
+                    generation INTEGER NOT NULL,
+                    lower INTEGER NOT NULL,
+                    upper INTEGER NOT NULL,
+                    epoch INTEGER NOT NULL,
+                    checks BLOB,
+                    nonce BLOB,
+                    tag BLOB,
+                    PRIMARY KEY (generation, lower)
+                ) STRICT, WITHOUT ROWID;
+
+                CREATE TABLE sizes (
+                    generation INTEGER PRIMARY KEY,
+                    allocated_bytes INTEGER NOT NULL
+                ) STRICT;
+
+                CREATE TABLE unsynced (
+                    generation INTEGER PRIMARY KEY
+                ) STRICT;
+
+                CREATE TABLE pins (
+                    resource INTEGER PRIMARY KEY,
+                    created INTEGER NOT NULL
+                ) STRICT;
+                """),
+        // Nothing changes for a plain store. The number keeps programs that do not know keys from an encrypted one.
+        Migration(number: 2, name: "encryption", statements: ""),
+        Migration(
+            number: 3, name: "a check of what is said of a version",
+            statements: "ALTER TABLE representations ADD COLUMN facts_check INTEGER"),
+    ]
+}

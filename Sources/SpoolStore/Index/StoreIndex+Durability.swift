@@ -1,0 +1,206 @@
+import SpoolCore
+
+#if os(Linux)
+import CSQLite
+#else
+import SQLite3
+#endif
+
+extension StoreIndex {
+    /// What the index says of the last opening for writing.
+    struct LastUse {
+        var wasClosedCleanly: Bool
+        /// Which start of the machine it was in; nil when that was not known.
+        var bootID: String?
+    }
+
+    // MARK: Opening and closing
+
+    /// Reads how the store was left, and its last durable point.
+    func lastUse() throws(SQLiteError) -> LastUse {
+        durableEpoch = try metaNumber(.durableEpoch) ?? 0
+        guard 0...Self.numberLimit ~= durableEpoch else {
+            throw SQLiteError(code: SQLITE_CORRUPT, message: "durable point \(durableEpoch) can't be", context: "open")
+        }
+        // A durable point that was begun and did not come to its end has left pieces of a later epoch.
+        currentEpoch = max(durableEpoch, try lastEpoch()) + 1
+        return LastUse(
+            wasClosedCleanly: try metaNumber(.isClosedCleanly) ?? 1 != 0,
+            bootID: try metaText(.bootID).flatMap { $0.isEmpty ? nil : $0 })
+    }
+
+    /// Enters that the store is in use, and reserves generation numbers. Returns the first number that may be given out.
+    ///
+    /// None of it is synced. The log's frames are valid only in order, so when a power loss takes this transaction it takes
+    /// all that follow: the store is then as it was closed.
+    func beginUse(bootID: String?, makeStoreID: () -> [UInt8]) throws(SQLiteError) -> Int64 {
+        openings = max(0, min(try metaNumber(.openings) ?? 0, Self.numberLimit)) + 1
+        let storeID = try metaBytes(.storeID) ?? makeStoreID()
+        // A damaged number must not lead to one that is in use.
+        let used = try database.int64("SELECT max(generation) FROM representations") ?? 0
+        let last = max(try metaNumber(.lastGeneration) ?? 0, used, 0)
+        guard last <= Self.numberLimit else {
+            throw SQLiteError(code: SQLITE_CORRUPT, message: "generation \(last) can't be", context: "open")
+        }
+        try change { () throws(SQLiteError) in
+            try setMeta(.storeID, storeID)
+            try setMeta(.durableEpoch, durableEpoch)
+            try setMeta(.isClosedCleanly, 0 as Int64)
+            try setMeta(.bootID, bootID ?? "")
+            try setMeta(.lastGeneration, last + Self.generationBlock)
+            try setMeta(.openings, openings)
+        }
+        reservedGeneration = last + Self.generationBlock
+        return last + 1
+    }
+
+    /// Reserves more numbers, inside a transaction, when half of them are used up or a number beyond them appears.
+    /// Returns the number that is reserved up to now.
+    func reserveGenerations(including generation: GenerationID) throws(SQLiteError) -> Int64 {
+        guard generation.rawValue > reservedGeneration - Self.generationBlock / 2 else { return reservedGeneration }
+        let last = max(reservedGeneration, generation.rawValue) + Self.generationBlock
+        try setMeta(.lastGeneration, last)
+        return last
+    }
+
+    /// Marks the store as closed, after a durable point.
+    func markClosed() throws(SQLiteError) {
+        try database.durably { () throws(SQLiteError) in
+            try change { () throws(SQLiteError) in try setMeta(.isClosedCleanly, 1 as Int64) }
+        }
+        try database.checkpoint(truncating: true)
+    }
+
+    // MARK: Durable points
+
+    /// Notes that a generation has pieces of the current epoch, inside a transaction.
+    func markUnsynced(_ generation: GenerationID) throws(SQLiteError) {
+        unsynced.insert(generation)
+        guard !notedUnsynced.contains(generation) else { return }
+        try noteUnsynced(generation)
+        notedUnsynced.insert(generation)
+    }
+
+    private func noteUnsynced(_ generation: GenerationID) throws(SQLiteError) {
+        try database.with("INSERT OR IGNORE INTO unsynced (generation) VALUES (?1)") { (insert) throws(SQLiteError) in
+            insert.bind(1, generation.rawValue)
+            try insert.run()
+        }
+    }
+
+    /// Nothing of the generation waits for a durable point any more.
+    func forgetUnsynced(_ generation: GenerationID) {
+        unsynced.remove(generation)
+        notedUnsynced.remove(generation)
+        touchedGroups[generation] = nil
+        point?.unsynced.remove(generation)
+        point?.touchedGroups[generation] = nil
+    }
+
+    /// The generations that have pieces later than the last durable point, with what names their files.
+    func unsyncedGenerations() throws(SQLiteError) -> [Retired] {
+        try database.with(
+            """
+            SELECT generation, key_hash, file_extension
+            FROM unsynced JOIN representations USING (generation) JOIN resources USING (resource) ORDER BY generation
+            """
+        ) { (select) throws(SQLiteError) in
+            var found: [Retired] = []
+            while try select.step() {
+                found.append(
+                    Retired(
+                        generation: GenerationID(rawValue: select.int64(0)), keyHash: select.bytes(1),
+                        fileExtension: select.text(2)))
+            }
+            return found
+        }
+    }
+
+    /// Begins a durable point: what is committed from now on belongs to the next one.
+    func beginPoint() {
+        precondition(point == nil, "one durable point at a time")
+        point = PointUnderWay(epoch: currentEpoch, hasChanges: hasChanges, unsynced: unsynced, touchedGroups: touchedGroups)
+        currentEpoch += 1
+        hasChanges = false
+        unsynced = []
+        touchedGroups = [:]
+    }
+
+    /// Gives a durable point up: what it covers belongs to the next one.
+    func abandonPoint() {
+        guard let point else { return }
+        self.point = nil
+        hasChanges = hasChanges || point.hasChanges
+        unsynced.formUnion(point.unsynced)
+        touchedGroups.merge(point.touchedGroups) { $0.union($1) }
+    }
+
+    /// Raises the epoch to that of the point, in a commit that is on the disk when this returns. The data files were synced before.
+    func finishPoint() throws(SQLiteError) {
+        guard let point else { return }
+        let (before, hadChanges) = (durableEpoch, hasChanges)
+        durableEpoch = point.epoch
+        do throws(SQLiteError) {
+            try database.durably { () throws(SQLiteError) in
+                try change { () throws(SQLiteError) in
+                    try mergeRows(of: point.touchedGroups)
+                    try database.run("DELETE FROM unsynced")
+                    for generation in unsynced.sorted() { try noteUnsynced(generation) }
+                    try setMeta(.durableEpoch, point.epoch)
+                }
+            }
+        } catch {
+            durableEpoch = before
+            throw error
+        }
+        self.point = nil
+        notedUnsynced = unsynced
+        hasChanges = hadChanges
+        if database.logFrames > Self.logFrameLimit { try database.checkpoint(truncating: false) }
+    }
+
+    /// Takes out the pieces of a generation that no durable point covers.
+    func dropSuspects(of generation: GenerationID) throws(SQLiteError) {
+        try change { () throws(SQLiteError) in
+            try database.with("DELETE FROM pieces WHERE generation = ?1 AND epoch > ?2") { (delete) throws(SQLiteError) in
+                delete.bind(1, generation.rawValue)
+                delete.bind(2, durableEpoch)
+                try delete.run()
+            }
+            try database.with("DELETE FROM unsynced WHERE generation = ?1") { (delete) throws(SQLiteError) in
+                delete.bind(1, generation.rawValue)
+                try delete.run()
+            }
+        }
+        forgetUnsynced(generation)
+    }
+
+    /// Takes out the pieces of a generation that no durable point covers, but for whole blocks with checks. True when there were any.
+    ///
+    /// Parts of a block would be merged with durable ones sooner or later, and one check for both would condemn the durable bytes with
+    /// those that were lost.
+    func dropUnchecked(of generation: GenerationID) throws(SQLiteError) -> Bool {
+        try change { () throws(SQLiteError) in
+            try database.with(
+                """
+                DELETE FROM pieces WHERE generation = ?1 AND epoch > ?2
+                    AND ((checks IS NULL AND nonce IS NULL) OR lower % 65536 != 0 OR upper % 65536 != 0)
+                """
+            ) { (delete) throws(SQLiteError) in
+                delete.bind(1, generation.rawValue)
+                delete.bind(2, durableEpoch)
+                try delete.run()
+            }
+            return database.changes > 0
+        }
+    }
+
+    /// The highest epoch that a piece of a generation which was not synced has; 0 when there is none.
+    func lastEpoch() throws(SQLiteError) -> Int64 {
+        try database.with("SELECT max(epoch) FROM pieces JOIN unsynced USING (generation) WHERE epoch <= ?1") {
+            (select) throws(SQLiteError) in
+            select.bind(1, Self.numberLimit)
+            return try select.step() ? select.int64(0) : 0
+        }
+    }
+}

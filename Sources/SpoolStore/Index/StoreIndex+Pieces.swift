@@ -1,0 +1,191 @@
+import SpoolCore
+
+extension StoreIndex {
+    /// Enters a piece of the current epoch, as rows that are merged with those that it touches.
+    func enter(_ piece: Piece, of generation: GenerationID) throws(SQLiteError) {
+        for row in PieceRow.rows(of: piece, epoch: currentEpoch) {
+            touchedGroups[generation, default: []].insert(row.group)
+            try enter(row, of: generation)
+        }
+    }
+
+    private func enter(_ row: PieceRow, of generation: GenerationID) throws(SQLiteError) {
+        var before = try lastRow(of: generation, below: row.range.upperBound)
+        if let claimed = before, claimed.range.upperBound > row.range.lowerBound {
+            // Bytes that are claimed were not to be written again. If they were, the old claim goes first: its check does not
+            // fit any more.
+            try takeOut(row.range, of: generation)
+            before = try lastRow(of: generation, below: row.range.lowerBound)
+        }
+        var row = row
+        var absorbed: [PieceRow] = []
+        // Each merge completes a block or extends a run inside one group, so neither loop runs more than three times.
+        while let left = before, let joined = merge(left, row) {
+            absorbed.append(left)
+            row = joined
+            before = row.beginsGroup ? nil : try lastRow(of: generation, below: row.range.lowerBound)
+        }
+        while !row.endsGroup, let right = try self.row(of: generation, at: row.range.upperBound), let joined = merge(row, right) {
+            absorbed.append(right)
+            row = joined
+        }
+        for old in absorbed where old.range.lowerBound != row.range.lowerBound {
+            try delete(rowAt: old.range.lowerBound, of: generation)
+        }
+        try insert(row, of: generation)
+    }
+
+    /// The two rows as one, or nil. Bytes never join a row that becomes durable later than they do: it would take them along when it is lost.
+    private func merge(_ row: PieceRow, _ next: PieceRow) -> PieceRow? {
+        guard row.epoch == next.epoch || max(row.epoch, next.epoch) <= durableEpoch else { return nil }
+        return row.merged(with: next)
+    }
+
+    /// Takes the bytes of a range out of the index.
+    func takeOut(_ range: ByteRange, of generation: GenerationID) throws(SQLiteError) {
+        // Each turn takes one row out, or ends.
+        while let row = try lastRow(of: generation, below: range.upperBound, reachingBeyond: range.lowerBound) {
+            try delete(rowAt: row.range.lowerBound, of: generation)
+            for part in row.removing(range) { try insert(part, of: generation) }
+        }
+    }
+
+    /// Merges the rows of groups that became durable together.
+    func mergeRows(of groups: [GenerationID: Set<Int64>]) throws(SQLiteError) {
+        for (generation, groups) in groups.sorted(by: { $0.key < $1.key }) {
+            for group in groups.sorted() { try mergeRows(of: generation, group: group) }
+        }
+    }
+
+    private func mergeRows(of generation: GenerationID, group: Int64) throws(SQLiteError) {
+        let rows = try rows(of: generation, group: group)
+        var merged: [PieceRow] = []
+        for row in rows {
+            // A row that completes its block may join the run before that block.
+            var row = row
+            while let before = merged.last, let joined = merge(before, row) {
+                merged.removeLast()
+                row = joined
+            }
+            merged.append(row)
+        }
+        guard merged.count < rows.count else { return }
+        for row in rows { try delete(rowAt: row.range.lowerBound, of: generation) }
+        for row in merged { try insert(row, of: generation) }
+    }
+
+    /// The pieces of a generation that have bytes in `range`, in order.
+    func pieces(of generation: GenerationID, in range: ByteRange) throws(SQLiteError) -> [Piece] {
+        try database.with(
+            """
+            SELECT lower, upper, epoch, checks, nonce, tag FROM pieces
+            WHERE generation = ?1 AND lower >= ?2 AND lower < ?3 ORDER BY lower LIMIT ?4
+            """
+        ) { (select) throws(SQLiteError) in
+            select.bind(1, generation.rawValue)
+            // No row reaches into another group, so none that begins before this one has bytes of it.
+            select.bind(2, range.lowerBound - range.lowerBound % PieceRow.groupBytes)
+            select.bind(3, range.upperBound)
+            select.bind(4, Int64(Self.pieceRowLimit))
+            var pieces: [Piece] = []
+            while try select.step() {
+                if let row = Self.row(select), row.range.overlaps(range) { pieces.append(row.piece) }
+            }
+            return pieces
+        }
+    }
+
+    // MARK: Rows
+
+    /// The last row that begins below `offset`, or nil; with `reachingBeyond`, only when it ends after that offset.
+    ///
+    /// A row that no program of ours writes is deleted on the way: it would hide those before it.
+    private func lastRow(
+        of generation: GenerationID, below offset: Int64, reachingBeyond limit: Int64 = -1
+    ) throws(SQLiteError) -> PieceRow? {
+        while let read = try readLastRow(of: generation, below: offset) {
+            if let row = read.row { return row.range.upperBound > limit ? row : nil }
+            try delete(rowAt: read.lower, of: generation)
+        }
+        return nil
+    }
+
+    private func readLastRow(
+        of generation: GenerationID, below offset: Int64
+    ) throws(SQLiteError) -> (lower: Int64, row: PieceRow?)? {
+        try database.with(
+            """
+            SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower < ?2 ORDER BY lower DESC LIMIT 1
+            """
+        ) { (select) throws(SQLiteError) in
+            select.bind(1, generation.rawValue)
+            select.bind(2, offset)
+            return try select.step() ? (select.int64(0), Self.row(select)) : nil
+        }
+    }
+
+    /// The row that begins at `offset`, or nil.
+    private func row(of generation: GenerationID, at offset: Int64) throws(SQLiteError) -> PieceRow? {
+        try database.with("SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower = ?2") {
+            (select) throws(SQLiteError) in
+            select.bind(1, generation.rawValue)
+            select.bind(2, offset)
+            return try select.step() ? Self.row(select) : nil
+        }
+    }
+
+    /// The rows of one group, in order; 16 a block at most.
+    private func rows(of generation: GenerationID, group: Int64) throws(SQLiteError) -> [PieceRow] {
+        try database.with(
+            """
+            SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower >= ?2 AND lower < ?3 ORDER BY lower
+            """
+        ) { (select) throws(SQLiteError) in
+            select.bind(1, generation.rawValue)
+            let start = group * PieceRow.groupBytes
+            select.bind(2, start)
+            select.bind(3, start + min(PieceRow.groupBytes, .max - start))
+            var rows: [PieceRow] = []
+            while try select.step() {
+                if let row = Self.row(select) { rows.append(row) }
+            }
+            return rows
+        }
+    }
+
+    private func insert(_ row: PieceRow, of generation: GenerationID) throws(SQLiteError) {
+        try database.with(
+            "INSERT OR REPLACE INTO pieces (generation, lower, upper, epoch, checks, nonce, tag) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+        ) {
+            (insert) throws(SQLiteError) in
+            let checks = CheckColumns(row.checks)
+            insert.bind(1, generation.rawValue)
+            insert.bind(2, row.range.lowerBound)
+            insert.bind(3, row.range.upperBound)
+            insert.bind(4, row.epoch)
+            insert.bind(5, checks.checks)
+            insert.bind(6, checks.nonce)
+            insert.bind(7, checks.tag)
+            try insert.run()
+        }
+    }
+
+    private func delete(rowAt lower: Int64, of generation: GenerationID) throws(SQLiteError) {
+        try database.with("DELETE FROM pieces WHERE generation = ?1 AND lower = ?2") { (delete) throws(SQLiteError) in
+            delete.bind(1, generation.rawValue)
+            delete.bind(2, lower)
+            try delete.run()
+        }
+    }
+
+    /// The row as it was written; nil for one that no program of ours writes.
+    private static func row(_ select: SQLiteStatement) -> PieceRow? {
+        guard let range = ByteRange(select.int64(0), select.int64(1)) else { return nil }
+        let columns = CheckColumns(checks: select.optionalBytes(3), nonce: select.optionalBytes(4), tag: select.optionalBytes(5))
+        guard columns.isEmpty else {
+            guard let checks = columns.pieceChecks, checks.count == range.blockCount else { return nil }
+            return PieceRow(range: range, epoch: select.int64(2), checks: checks)
+        }
+        return PieceRow(range: range, epoch: select.int64(2))
+    }
+}

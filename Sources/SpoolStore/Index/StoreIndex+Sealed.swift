@@ -1,0 +1,46 @@
+import SpoolCore
+
+// An encrypted index can't order by keys: what a plain one leaves to SQLite is done here, with memory for what is asked.
+
+extension StoreIndex {
+    /// Up to `limit` entries after `key`, in the order of the keys' bytes.
+    ///
+    /// - Complexity: opens every key of the store, keeps at most twice `limit` of them.
+    func sealedEntries(after key: ResourceKey?, limit: Int) throws(SQLiteError) -> [Entry] {
+        guard limit > 0 else { return [] }
+        var smallest: [ResourceKey] = []
+        try database.with("SELECT key, key_hash FROM resources JOIN representations USING (resource) WHERE variant = '' AND is_current = 1")
+        { (select) throws(SQLiteError) in
+            while try select.step() {
+                guard let found = openKey(select, 0, hash: select.bytes(1)), key.map({ $0 < found }) ?? true else { continue }
+                smallest.append(found)
+                if smallest.count / 2 >= limit { smallest = Array(smallest.sorted().prefix(limit)) }
+            }
+        }
+        var entries: [Entry] = []
+        for key in smallest.sorted().prefix(limit) {
+            if let entry = try lookup(key) { entries.append(entry) }
+        }
+        return entries
+    }
+
+    /// Up to `limit` keys, longest unused first; equal times in the order of keys, as far as they are among these.
+    func sealedLeastRecentlyUsed(limit: Int) throws(SQLiteError) -> [ResourceKey] {
+        try database.with("SELECT key, key_hash, last_access FROM resources ORDER BY last_access LIMIT ?1") {
+            (select) throws(SQLiteError) in
+            select.bind(1, Int64(max(0, limit)))
+            var found: [(time: Int64, key: ResourceKey)] = []
+            while try select.step() {
+                if let key = openKey(select, 0, hash: select.bytes(1)) { found.append((select.int64(2), key)) }
+            }
+            return found.sorted { ($0.time, $0.key) < ($1.time, $1.key) }.map(\.key)
+        }
+    }
+
+    /// The key of a row; nil when it does not open, which is told.
+    private func openKey(_ row: SQLiteStatement, _ column: Int32, hash: [UInt8]) -> ResourceKey? {
+        let text = fields.text(row, column, .key, of: IndexFields.Owner(keyHash: hash))
+        if text == nil { onUnreadable() }
+        return text.map(ResourceKey.init(normalized:))
+    }
+}

@@ -1,0 +1,172 @@
+public import SpoolCore
+import SpoolSystem
+
+/// A store that keeps everything in memory, up to a capacity; for tests, and for apps that want nothing on the disk.
+///
+/// Its contents go with it. Every call may be made on any thread.
+public final class MemoryStore: ResourceStore {
+    private struct Entry {
+        var resource: StoredResource
+        var file: MemoryDataFile?
+    }
+
+    private struct State {
+        var entries: [ResourceKey: Entry] = [:]
+        /// The files that somebody has open or that are in `entries`.
+        var files: [GenerationID: WeakFile] = [:]
+        var lastGeneration: Int64 = 0
+        var isClosed = false
+    }
+
+    private struct WeakFile {
+        weak var file: MemoryDataFile?
+    }
+
+    private let state = Locked(State())
+    private let budget: MemoryBudget
+
+    /// How much a store may take when nobody says otherwise, in bytes.
+    public static let defaultCapacityBytes: Int64 = 256 << 20
+    /// How many entries of closed files wait to be swept out of the table of open ones.
+    private static let sweepThreshold = 64
+
+    /// Makes an empty store.
+    ///
+    /// - Parameter capacityBytes: what the bytes of all resources may take together; writes beyond fail with `.full`.
+    public init(capacityBytes: Int64 = defaultCapacityBytes) {
+        budget = MemoryBudget(capacityBytes: capacityBytes)
+    }
+
+    public var isWritable: Bool { true }
+
+    public func makeGeneration() -> GenerationID {
+        state.withLock { state in
+            state.lastGeneration += 1
+            return GenerationID(rawValue: state.lastGeneration)
+        }
+    }
+
+    public func dataFile(
+        of generation: GenerationID, key: ResourceKey, fileExtension: String
+    ) throws(StoreError) -> any DataFile {
+        try use { (state) throws(StoreError) in
+            if let open = state.files[generation]?.file { return open }
+            let file = MemoryDataFile(budget: budget)
+            if state.files.count >= Self.sweepThreshold { state.files = state.files.filter { $0.value.file != nil } }
+            state.files[generation] = WeakFile(file: file)
+            if state.entries[key]?.resource.generation == generation { state.entries[key]?.file = file }
+            return file
+        }
+    }
+
+    public func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource? {
+        try use { (state) throws(StoreError) in state.entries[key]?.resource }
+    }
+
+    public func commit(_ commit: StoreCommit) throws(StoreError) {
+        try use { (state) throws(StoreError) in
+            let file = state.files[commit.generation]?.file
+            if file?.isRetired == true || (file == nil && !commit.pieces.isEmpty) { return }
+            var entry = Entry(
+                resource: StoredResource(
+                    key: commit.key, url: commit.url, generation: commit.generation, representation: commit.representation,
+                    spans: ByteRangeSet(), fileExtension: commit.fileExtension, lastAccess: commit.time),
+                file: file)
+            if let before = state.entries[commit.key] {
+                guard before.resource.generation <= commit.generation else { return }
+                entry.resource.lastAccess = before.resource.lastAccess
+                if before.resource.generation == commit.generation {
+                    entry.resource.spans = before.resource.spans
+                    entry.resource.fileExtension = before.resource.fileExtension
+                } else {
+                    before.file?.retire()
+                }
+            }
+            let size = file?.size ?? 0
+            for piece in commit.pieces where piece.range.upperBound <= size { entry.resource.spans.insert(piece.range) }
+            state.entries[commit.key] = entry
+        }
+    }
+
+    public func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece] {
+        try use { (state) throws(StoreError) in
+            let spans = state.entries.values.first { $0.resource.generation == generation }?.resource.spans ?? ByteRangeSet()
+            return spans.ranges.filter { $0.overlaps(range) }.map { Piece(range: $0) }
+        }
+    }
+
+    public func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError) {
+        try use { (state) throws(StoreError) in
+            guard let key = state.entries.first(where: { $0.value.resource.generation == generation })?.key else { return }
+            state.entries[key]?.resource.spans.subtract(ranges)
+            for range in ranges.ranges { state.entries[key]?.file?.punch(range) }
+        }
+    }
+
+    /// Memory is never durable: there is nothing to do.
+    public func beginDurablePoint() throws(StoreError) -> DurablePoint? {
+        try use { (_) throws(StoreError) in nil }
+    }
+
+    public func finish(_ point: DurablePoint) -> DurablePointOutcome { DurablePointOutcome() }
+
+    public func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) {
+        try use { (state) throws(StoreError) in
+            for (key, time) in accesses { state.entries[key]?.resource.lastAccess = time }
+        }
+    }
+
+    public func remove(_ key: ResourceKey) throws(StoreError) -> Bool {
+        try use { (state) throws(StoreError) in
+            guard let entry = state.entries.removeValue(forKey: key) else { return false }
+            entry.file?.retire()
+            return true
+        }
+    }
+
+    public func removeAll() throws(StoreError) {
+        try use { (state) throws(StoreError) in
+            for file in state.files.values { file.file?.retire() }
+            state.entries = [:]
+        }
+    }
+
+    public func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource] {
+        try use { (state) throws(StoreError) in
+            let later = state.entries.values.map(\.resource).filter { resource in key.map { $0 < resource.key } ?? true }
+            return Array(later.sorted { $0.key < $1.key }.prefix(max(0, limit)))
+        }
+    }
+
+    public func leastRecentlyUsed(limit: Int) throws(StoreError) -> [ResourceKey] {
+        try use { (state) throws(StoreError) in
+            let byUse = state.entries.values.map(\.resource).sorted { ($0.lastAccess, $0.key) < ($1.lastAccess, $1.key) }
+            return byUse.prefix(max(0, limit)).map(\.key)
+        }
+    }
+
+    public func totalSizeBytes() throws(StoreError) -> Int64 {
+        try use { (state) throws(StoreError) in
+            state.entries.values.reduce(0) { $0 + ($1.file?.allocatedBytes ?? 0) }
+        }
+    }
+
+    public func count() throws(StoreError) -> Int {
+        try use { (state) throws(StoreError) in state.entries.count }
+    }
+
+    public func close() throws(StoreError) {
+        try use { (state) throws(StoreError) in
+            state.isClosed = true
+            state.entries = [:]
+        }
+        budget.close()
+    }
+
+    private func use<R>(_ body: (inout State) throws(StoreError) -> R) throws(StoreError) -> R {
+        try state.withLock { (state) throws(StoreError) in
+            guard !state.isClosed else { throw .closed }
+            return try body(&state)
+        }
+    }
+}

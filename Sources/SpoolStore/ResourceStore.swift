@@ -1,0 +1,212 @@
+public import SpoolCore
+
+/// Where representations and their bytes are kept: an index and one data file for each generation.
+///
+/// Two kinds of calls. *Index calls* are made on one lane, one at a time; they may block on the disk.
+/// *Data calls* (on `DataFile`) are made on any thread; the writes of one generation are made one at a time.
+/// `makeGeneration` may be called anywhere and does not block.
+///
+/// Every implementation passes `StoreContract` of `SpoolTesting`.
+public protocol ResourceStore: AnyObject, Sendable {
+    /// False when another process has the store for writing, or the disk allows no writing: nothing can be committed then.
+    var isWritable: Bool { get }
+
+    /// A generation number that was never given out before, in this process or an earlier one.
+    func makeGeneration() -> GenerationID
+
+    // MARK: Data
+
+    /// The data file of a generation, created empty when there is none and the store is writable.
+    ///
+    /// While somebody holds the file, it is the file of that generation for everyone in this process, also after its name is gone.
+    /// Calls for one generation are made one at a time.
+    /// - Parameter fileExtension: kept in the file's name, so that a finished file plays by itself; letters and digits only, may be empty.
+    ///   The same whenever the generation is named.
+    func dataFile(of generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError) -> any DataFile
+
+    // MARK: Index
+
+    /// What is stored of the current generation of a resource, or nil.
+    func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource?
+
+    /// Enters a resource, its representation and new pieces in one transaction.
+    ///
+    /// The generation becomes the current one of its key; the one that was current is *retired*:
+    /// it is out of the index and its file is unlinked (open handles go on reading it).
+    /// The bytes of every piece were written before, and the caller holds the data file meanwhile.
+    ///
+    /// Generations go one way: a commit of one that was retired or removed, or that is older than the current one, changes nothing.
+    /// The time of a resource's first commit is its access time until `touch` sets another.
+    func commit(_ commit: StoreCommit) throws(StoreError)
+
+    /// The pieces of a generation that have bytes in `range`, in order and not cut; none when the generation is not in the index.
+    func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece]
+
+    /// Takes ranges of a generation out of the index, because their bytes are gone or damaged. Where pieces have checks, every block
+    /// that a range touches goes as a whole.
+    func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError)
+
+    /// Begins a *durable point*: settles what it covers, which is everything that was committed up to now. Nil when nothing has to be done.
+    ///
+    /// The point is synced on any lane, beside other calls, and then given to `finish`. One at a time: a point that is still under way is
+    /// given up, and what it covers belongs to the new one.
+    func beginDurablePoint() throws(StoreError) -> DurablePoint?
+
+    /// Ends a durable point whose data was synced: enters it in the index, so that it survives the end of the machine.
+    func finish(_ point: DurablePoint) -> DurablePointOutcome
+
+    // MARK: Sharing
+
+    /// Tries to become the process that writes, after the one that did has gone; true when it did. Index call.
+    func becomeWriter() throws(StoreError) -> Bool
+
+    /// Makes everything durable and lets go of every lock, because the process will be suspended. Index call.
+    ///
+    /// Until `resume` every other call, reads and writes of data files included, fails with `.suspended`.
+    func suspend() throws(StoreError)
+
+    /// Takes the locks again. False when another process may have written meanwhile: then nothing that was known of what is stored holds,
+    /// and the store may be open for reading only. Index call.
+    func resume() throws(StoreError) -> Bool
+
+    /// Looks for files and rows that nothing names and takes them away, at most `limit` directories or generations in one call. True when
+    /// nothing is left to look at. Index call.
+    func sweepOrphans(limit: Int) throws(StoreError) -> Bool
+
+    /// Whether there may be files or rows that nothing names. Asked between index calls.
+    var owesSweep: Bool { get }
+
+    // MARK: Use
+
+    /// Sets access times, many at once; keys that are not stored are passed over.
+    func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError)
+
+    /// Takes a resource out of the index, then unlinks its file. False when there was none.
+    func remove(_ key: ResourceKey) throws(StoreError) -> Bool
+
+    /// Takes every resource out, and retires the generations that are open but were not committed yet.
+    func removeAll() throws(StoreError)
+
+    /// Up to `limit` resources with keys after `key`, in the order of the keys' bytes (UTF-8). Their files are not looked at.
+    func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource]
+
+    /// Up to `limit` keys, longest unused first, by the access times that `touch` and `commit` set.
+    func leastRecentlyUsed(limit: Int) throws(StoreError) -> [ResourceKey]
+
+    /// Bytes that the data files occupy on disk (allocated, not apparent).
+    func totalSizeBytes() throws(StoreError) -> Int64
+
+    /// The number of resources.
+    func count() throws(StoreError) -> Int
+
+    /// Makes everything durable, marks the store as cleanly closed and lets go of its locks. Calls after it fail with `.closed`.
+    func close() throws(StoreError)
+}
+
+extension ResourceStore {
+    /// A store of one process has nothing to take over.
+    public func becomeWriter() throws(StoreError) -> Bool { false }
+    /// A store without locks has nothing to let go of.
+    public func suspend() throws(StoreError) {}
+    /// Nobody else can have written.
+    public func resume() throws(StoreError) -> Bool { true }
+    public var owesSweep: Bool { false }
+    /// A store without files has no orphans.
+    public func sweepOrphans(limit: Int) throws(StoreError) -> Bool { true }
+}
+
+/// What the index says of one resource.
+public struct StoredResource: Hashable, Sendable {
+    public var key: ResourceKey
+    /// The URL that the resource was asked by; never rebuilt from the key.
+    public var url: String
+    public var generation: GenerationID
+    public var representation: Representation
+    /// The bytes that are stored.
+    public var spans: ByteRangeSet
+    /// Of these, the bytes that have to be compared with their checks before their first use (`pieces(of:in:)`, `DataFile.damage(in:)`).
+    public var unverified: ByteRangeSet
+    /// The extension of the data file's name, without a dot; may be empty.
+    public var fileExtension: String
+    public var lastAccess: Timestamp
+
+    public init(
+        key: ResourceKey, url: String, generation: GenerationID, representation: Representation, spans: ByteRangeSet,
+        unverified: ByteRangeSet = ByteRangeSet(), fileExtension: String, lastAccess: Timestamp
+    ) {
+        self.key = key
+        self.url = url
+        self.generation = generation
+        self.representation = representation
+        self.spans = spans
+        self.unverified = unverified
+        self.fileExtension = fileExtension
+        self.lastAccess = lastAccess
+    }
+}
+
+/// New facts about one generation, entered together.
+public struct StoreCommit: Sendable {
+    public var key: ResourceKey
+    public var url: String
+    public var generation: GenerationID
+    public var representation: Representation
+    public var fileExtension: String
+    /// What was written since the last commit, as `DataFile.write` answered it.
+    public var pieces: [Piece]
+    public var time: Timestamp
+
+    public init(
+        key: ResourceKey, url: String, generation: GenerationID, representation: Representation, fileExtension: String,
+        pieces: [Piece], time: Timestamp
+    ) {
+        self.key = key
+        self.url = url
+        self.generation = generation
+        self.representation = representation
+        self.fileExtension = fileExtension
+        self.pieces = pieces
+        self.time = time
+    }
+}
+
+/// The bytes of one generation.
+public protocol DataFile: StoredBytes {
+    /// Writes all of `bytes`. Stored bytes are never overwritten: the caller leased the gap.
+    ///
+    /// Returns the pieces that were written, with the checks that this store makes, for the commit that claims them: one after the
+    /// other they are the range of the bytes.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) -> [Piece]
+    /// Reads the bytes of pieces and compares them with their checks; what is damaged, in order. Pieces without checks pass.
+    ///
+    /// Blocks on the disk: on a lane, a MiB at a time or so.
+    func damage(in pieces: [Piece]) -> [Damage]
+    /// Makes pieces of an earlier opening readable, before their first use; those that must not be used, in order.
+    ///
+    /// Compares them, as `damage(in:)` does, unless every read does so by itself: sealed bytes are opened when they are read, and only
+    /// their seals are needed before.
+    func admit(_ pieces: [Piece]) -> [Damage]
+    /// Gives the disk back what the whole blocks inside the range occupy; they read as zeros, the other bytes stay.
+    ///
+    /// False, and nothing happens, where files have no holes, another process has this one open, or the range has no whole block.
+    /// The bytes are out of the index, and nobody is about to read them.
+    @discardableResult
+    func punch(_ range: ByteRange) throws(StoreError) -> Bool
+}
+
+extension DataFile {
+    public func admit(_ pieces: [Piece]) -> [Damage] { damage(in: pieces) }
+}
+
+/// Stored bytes that are not what was written.
+public struct Damage: Hashable, Sendable {
+    /// The bytes of one block that one check covers.
+    public var range: ByteRange
+    /// Why they could not be read; nil when they were, and don't match their check.
+    public var cause: StoreError?
+
+    public init(range: ByteRange, cause: StoreError? = nil) {
+        self.range = range
+        self.cause = cause
+    }
+}

@@ -1,0 +1,181 @@
+#if os(Linux)
+import CSQLite
+#else
+import SQLite3
+#endif
+
+/// One connection to one database, with its prepared statements.
+///
+/// Opened in SQLite's multi-thread mode, that is without locks of its own: one thread at a time may use it.
+/// The owner sees to that (`Confined`).
+final class SQLiteConnection {
+    private let handle: OpaquePointer
+    /// Kept: the layer must outlive the connection.
+    private let vfs: SpoolVFS?
+    /// Statements by the address of their text: a literal is prepared once, and found without hashing it.
+    private var statements: [UInt: SQLiteStatement] = [:]
+    /// How many frames the write-ahead log held after the last commit.
+    private let frames: UnsafeMutablePointer<Int32>
+
+    /// How long a statement waits for a lock that another process holds on the index, in milliseconds: our own transactions
+    /// take microseconds, so this is for people who look into the index with a tool.
+    static let busyTimeoutMilliseconds: Int32 = 2_000
+    /// The largest text or blob that is read or written, in bytes; a damaged index can't make us allocate more.
+    static let valueLimitBytes: Int32 = 16 << 20
+
+    enum Access {
+        case readOnly, readWrite
+    }
+
+    /// Opens the database at `path`, creating it when it is missing and `access` is for writing.
+    ///
+    /// - Parameter vfs: the file system layer, nil for SQLite's own.
+    init(path: String, access: Access, vfs: SpoolVFS?) throws(SQLiteError) {
+        // The manual: with SQLITE_OPEN_NOMUTEX "the new database connection will use the 'multi-thread' threading mode";
+        // a library built single-threaded ignores it.
+        guard sqlite3_threadsafe() != 0 else {
+            throw SQLiteError(code: SQLITE_MISUSE, message: "this SQLite was built without thread support", context: "open \(path)")
+        }
+        let modes = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(path, &opened, modes | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs?.name)
+        guard code == SQLITE_OK, let opened else {
+            // "Whether or not an error occurs when it is opened, resources associated with the database connection handle
+            // should be released by passing it to sqlite3_close()."
+            let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+            sqlite3_close(opened)
+            throw SQLiteError(code: code, message: message, context: "open \(path)")
+        }
+        handle = opened
+        self.vfs = vfs
+        frames = .allocate(capacity: 1)
+        frames.initialize(to: 0)
+        sqlite3_busy_timeout(handle, Self.busyTimeoutMilliseconds)
+        sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Self.valueLimitBytes)
+    }
+
+    deinit {
+        statements.removeAll()
+        sqlite3_close_v2(handle)
+        frames.deallocate()
+    }
+
+    // MARK: Statements
+
+    /// Runs `body` with the prepared statement of `sql`, and resets it afterwards.
+    func with<R>(_ sql: StaticString, _ body: (SQLiteStatement) throws(SQLiteError) -> R) throws(SQLiteError) -> R {
+        let statement = try prepared(sql)
+        statement.begin()
+        defer { statement.end() }
+        return try body(statement)
+    }
+
+    /// Runs a statement without parameters that answers nothing.
+    func run(_ sql: StaticString) throws(SQLiteError) {
+        try with(sql) { (statement) throws(SQLiteError) in try statement.run() }
+    }
+
+    /// The first column of the first row, or nil when there is no row.
+    func int64(_ sql: StaticString) throws(SQLiteError) -> Int64? {
+        try with(sql) { (statement) throws(SQLiteError) in try statement.step() ? statement.optionalInt64(0) : nil }
+    }
+
+    private func prepared(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
+        let address = UInt(bitPattern: sql.utf8Start)
+        if let known = statements[address] { return known }
+        let statement = try prepare(sql.description)
+        statements[address] = statement
+        return statement
+    }
+
+    private func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw error(code, sql) }
+        return SQLiteStatement(handle: statement, database: handle)
+    }
+
+    /// Runs several statements and drops what they answer: pragmas and schema changes.
+    func execute(_ sql: String) throws(SQLiteError) {
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw error(code, sql) }
+    }
+
+    private func error(_ code: Int32, _ context: String) -> SQLiteError {
+        SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)), context: context)
+    }
+
+    /// How many rows the last statement changed.
+    var changes: Int { Int(sqlite3_changes(handle)) }
+
+    // MARK: Transactions
+
+    /// Runs `body` in a write transaction: all of it or nothing.
+    ///
+    /// `BEGIN IMMEDIATE` takes the write lock first. A transaction that begins by reading and then wants to write may find
+    /// that another wrote in between, and fails with SQLITE_BUSY without waiting.
+    func transaction<R>(_ body: () throws(SQLiteError) -> R) throws(SQLiteError) -> R {
+        try run("BEGIN IMMEDIATE")
+        do throws(SQLiteError) {
+            let result = try body()
+            try run("COMMIT")
+            return result
+        } catch {
+            // "If the transaction is rolled back automatically" (disk full, I/O error) a second rollback would be an error.
+            if sqlite3_get_autocommit(handle) == 0 { try rollback(after: error) }
+            throw error
+        }
+    }
+
+    private func rollback(after cause: SQLiteError) throws(SQLiteError) {
+        do throws(SQLiteError) {
+            try run("ROLLBACK")
+        } catch {
+            throw SQLiteError(code: cause.code, message: "\(cause.message); rollback failed: \(error.message)", context: cause.context)
+        }
+    }
+
+    /// Runs `body` so that its commits are on the disk when it returns.
+    ///
+    /// The manual on WAL: with `synchronous=NORMAL` the log is synced only before a checkpoint, with FULL after each
+    /// transaction. The setting can't be changed inside a transaction, and a prepared one would change nothing: "some pragmas
+    /// run during the SQL compilation stage, not the execution stage".
+    func durably<R>(_ body: () throws(SQLiteError) -> R) throws(SQLiteError) -> R {
+        try execute("PRAGMA synchronous=FULL")
+        do throws(SQLiteError) {
+            let result = try body()
+            try execute("PRAGMA synchronous=NORMAL")
+            return result
+        } catch {
+            try execute("PRAGMA synchronous=NORMAL")
+            throw error
+        }
+    }
+
+    // MARK: Write-ahead log
+
+    /// Takes checkpoints out of commits: they sync, and an ordinary commit must not.
+    ///
+    /// The hook takes the place of SQLite's automatic checkpoint and only notes the length of the log.
+    func countFrames() {
+        sqlite3_wal_hook(
+            handle,
+            { context, _, _, count in
+                context?.assumingMemoryBound(to: Int32.self).pointee = count
+                return SQLITE_OK
+            }, frames)
+    }
+
+    /// How many pages the write-ahead log held after the last commit.
+    var logFrames: Int { Int(frames.pointee) }
+
+    /// Moves the log's pages into the database; `truncating` also empties the log's file.
+    ///
+    /// A reader in another process may keep some pages in the log; that is no error.
+    func checkpoint(truncating: Bool) throws(SQLiteError) {
+        let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
+        guard code == SQLITE_OK || code & 0xFF == SQLITE_BUSY else { throw error(code, "checkpoint") }
+        if code == SQLITE_OK { frames.pointee = 0 }
+    }
+}

@@ -1,0 +1,39 @@
+#if os(Linux)
+import CSQLite
+#else
+import SQLite3
+#endif
+
+/// A call of SQLite that failed.
+struct SQLiteError: Error, Hashable {
+    /// The extended result code.
+    var code: Int32
+    /// SQLite's text for it.
+    var message: String
+    /// The statement or call that failed.
+    var context: String
+
+    /// The result code without its extension.
+    var primaryCode: Int32 { code & 0xFF }
+
+    /// Whether the file is not a database, or one whose pages contradict each other.
+    var isCorruption: Bool { Self.isCorruption(code) }
+
+    /// Whether a result code says so.
+    static func isCorruption(_ code: Int32) -> Bool { code & 0xFF == SQLITE_CORRUPT || code & 0xFF == SQLITE_NOTADB }
+}
+
+extension SQLiteError: CustomStringConvertible {
+    var description: String { "SQLite: \(message) (\(code)) in \(context)" }
+}
+
+extension StoreError {
+    /// What a failure of the index means to the store's caller.
+    init(_ error: SQLiteError) {
+        switch error.primaryCode {
+        case SQLITE_FULL: self = .full
+        case SQLITE_BUSY, SQLITE_LOCKED: self = .locked(by: nil)
+        default: self = .index(code: error.code, message: "\(error.message) in \(error.context)")
+        }
+    }
+}

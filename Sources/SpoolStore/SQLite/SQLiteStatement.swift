@@ -1,0 +1,127 @@
+#if os(Linux)
+import CSQLite
+#else
+import SQLite3
+#endif
+
+/// A prepared statement: bind by number from 1, step, read columns by number from 0.
+///
+/// Handed out by `SQLiteConnection.with`, which resets it afterwards; never kept.
+final class SQLiteStatement {
+    private let handle: OpaquePointer
+    private let database: OpaquePointer
+    /// The first bind that failed; `step` reports it, so that binding reads as straight lines.
+    private var bindCode = SQLITE_OK
+    private var isInUse = false
+
+    /// The manual: "If the fifth argument has the value SQLITE_TRANSIENT, then SQLite makes its own private copy of the
+    /// data immediately, before the sqlite3_bind_*() routine returns."
+    private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    init(handle: OpaquePointer, database: OpaquePointer) {
+        self.handle = handle
+        self.database = database
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    func begin() {
+        precondition(!isInUse, "a statement is used inside itself: \(text)")
+        isInUse = true
+    }
+
+    /// Makes the statement ready for its next use; lets go of the read transaction that an unfinished query holds.
+    func end() {
+        // The manual: "If the most recent call to sqlite3_step(S) … indicated an error, then sqlite3_reset(S) returns an
+        // appropriate error code." It was reported then.
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+        bindCode = SQLITE_OK
+        isInUse = false
+    }
+
+    // MARK: Binding
+
+    func bind(_ index: Int32, _ value: Int64) { note(sqlite3_bind_int64(handle, index, value)) }
+
+    func bind(_ index: Int32, _ value: Int64?) {
+        if let value { bind(index, value) } else { note(sqlite3_bind_null(handle, index)) }
+    }
+
+    func bind(_ index: Int32, _ value: String) {
+        var value = value
+        let code = value.withUTF8 { bytes in
+            // A null pointer would bind NULL, and an empty string may have no storage.
+            guard let start = bytes.baseAddress else { return sqlite3_bind_text(handle, index, "", 0, Self.transient) }
+            return start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+                sqlite3_bind_text(handle, index, $0, Int32(clamping: bytes.count), Self.transient)
+            }
+        }
+        note(code)
+    }
+
+    func bind(_ index: Int32, _ value: String?) {
+        if let value { bind(index, value) } else { note(sqlite3_bind_null(handle, index)) }
+    }
+
+    func bind(_ index: Int32, _ value: [UInt8]?) {
+        guard let value else { return note(sqlite3_bind_null(handle, index)) }
+        guard !value.isEmpty else { return note(sqlite3_bind_zeroblob(handle, index, 0)) }
+        note(
+            value.withUnsafeBytes { sqlite3_bind_blob(handle, index, $0.baseAddress, Int32(clamping: $0.count), Self.transient) })
+    }
+
+    private func note(_ code: Int32) {
+        if bindCode == SQLITE_OK { bindCode = code }
+    }
+
+    // MARK: Running
+
+    /// Goes to the next row; false when there is none.
+    func step() throws(SQLiteError) -> Bool {
+        guard bindCode == SQLITE_OK else { throw SQLiteError(code: bindCode, message: "cannot bind a value", context: text) }
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default:
+            throw SQLiteError(
+                code: sqlite3_extended_errcode(database), message: String(cString: sqlite3_errmsg(database)), context: text)
+        }
+    }
+
+    /// Runs a statement that answers nothing.
+    func run() throws(SQLiteError) {
+        let hasRow = try step()
+        precondition(!hasRow, "a statement that is run has no rows: \(text)")
+    }
+
+    // MARK: Columns
+
+    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+    func int64(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+    func optionalInt64(_ column: Int32) -> Int64? { isNull(column) ? nil : int64(column) }
+
+    /// The column as text, `nil` for NULL; bytes that are not UTF-8 are repaired.
+    func optionalText(_ column: Int32) -> String? {
+        // The manual: call sqlite3_column_text() first, sqlite3_column_bytes() after it.
+        guard let start = sqlite3_column_text(handle, column) else { return nil }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    func text(_ column: Int32) -> String { optionalText(column) ?? "" }
+
+    /// The column's bytes, `nil` for NULL.
+    func optionalBytes(_ column: Int32) -> [UInt8]? {
+        if isNull(column) { return nil }
+        // "The return value from sqlite3_column_blob() for a zero-length BLOB is a NULL pointer."
+        guard let start = sqlite3_column_blob(handle, column) else { return [] }
+        return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+
+    func bytes(_ column: Int32) -> [UInt8] { optionalBytes(column) ?? [] }
+
+    private var text: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
+}

@@ -1,0 +1,191 @@
+public import SpoolCore
+import SpoolSystem
+
+// What the store does with data files.
+
+extension SQLiteStore {
+    public func dataFile(
+        of generation: GenerationID, key: ResourceKey, fileExtension: String
+    ) throws(StoreError) -> any DataFile {
+        guard !files.isClosed else { throw .closed }
+        if role.withLock({ $0.isSuspended }) { throw .suspended }
+        // A file that was opened for reading only, by a process that writes now, can't be written to.
+        if let open = files.file(of: generation), open.isWritable || !isWritable { return open }
+        let hash = hash(of: key)
+        let path = path(of: generation, hash: hash, fileExtension: fileExtension)
+        let handle = try open(path, of: generation, in: layout.directory(hash: hash))
+        let sealing = keys.map { keys in
+            FileSealing(
+                key: key, sealer: PieceSealer(keys: keys, keyHash: hash, generation: generation, random: sealedParts.random),
+                shared: sealedParts)
+        }
+        let size: Int64
+        do throws(SystemError) { size = try handle.status().size } catch { throw StoreError(error) }
+        let file = StoreDataFile(
+            generation: generation, handle: handle, size: size, table: files, isWritable: isWritable, sealing: sealing)
+        files.opened(file)
+        return file
+    }
+
+    private func open(
+        _ path: String, of generation: GenerationID, in directory: String
+    ) throws(StoreError) -> any FileHandle {
+        // A number beyond the reserved ones could be given out again after a crash, to another resource's bytes.
+        guard !isWritable || numbers.isReserved(generation) else { throw .readOnly }
+        let handle: any FileHandle
+        let isShared: Bool
+        do throws(SystemError) {
+            handle = try isWritable ? create(path, of: generation, in: directory) : fileSystem.open(path, .read)
+            isShared = try handle.lock(.shared)
+        } catch { throw StoreError(error) }
+        // Only a process that is about to punch or unlink the file has it exclusively.
+        guard isShared else { throw .locked(by: nil) }
+        return handle
+    }
+
+    private func create(
+        _ path: String, of generation: GenerationID, in directory: String
+    ) throws(SystemError) -> any FileHandle {
+        guard let status = try fileSystem.status(path) else {
+            try fileSystem.createDirectory(directory)
+            let handle = try fileSystem.open(path, .create)
+            noteNewEntries(in: directory)
+            return handle
+        }
+        let handle = try fileSystem.open(path, .readWrite)
+        // A number of ours never had a file, unless its reservation was lost:
+        // 1. A power loss took the transaction that reserved it, or the index was set aside; but not the file.
+        // 2. The next opening gives the number out again.
+        // 3. Bytes of the old file would stand in the holes of the new one, where nothing tells them apart.
+        if generation.rawValue >= numbers.first, !files.wasOpened(generation), status.size > 0 { try handle.truncate(to: 0) }
+        return handle
+    }
+
+    /// Names are durable only when the next durable point has synced their directories, from the file's up to the store's.
+    func noteNewEntries(in directory: String) {
+        for directory in [directory, parentDirectory(of: directory) ?? layout.data, layout.data, layout.root] {
+            files.entryCreated(in: directory)
+        }
+    }
+
+    /// What names the directory of a resource: a hash that anyone can make, or one that only the key can.
+    func hash(of key: ResourceKey) -> [UInt8] {
+        keys?.hash(of: key) ?? options.keyHash(key.string)
+    }
+
+    /// Where the data file of a generation lies. In an encrypted store the name does not say what kind of file it is.
+    func path(of generation: GenerationID, hash: [UInt8], fileExtension: String) -> String {
+        layout.dataFile(hash: hash, generation: generation, fileExtension: keys == nil ? fileExtension : "")
+    }
+
+    func path(of file: StoreIndex.Retired) -> String {
+        path(of: file.generation, hash: file.keyHash, fileExtension: file.fileExtension)
+    }
+
+    // MARK: Checking
+
+    /// A resource as it is served: with the bytes that its file can really have.
+    func checked(_ entry: StoreIndex.Entry, _ index: StoreIndex) throws(StoreError) -> StoredResource {
+        var resource = entry.resource
+        guard let end = resource.spans.upperBound else { return resource }
+        let path = path(of: resource.generation, hash: entry.keyHash, fileExtension: resource.fileExtension)
+        let status = try fileStatus(path, of: resource.generation)
+        let size = status?.size ?? 0
+        guard size < end else { return resource }
+        if isWritable {
+            // A check that covers lost bytes says nothing of the others, so a block may go as a whole.
+            (resource.spans, resource.unverified) = try index.translating { (index) throws(SQLiteError) in
+                try index.clip(resource.generation, to: size, allocatedBytes: status?.allocatedBytes ?? 0)
+                return try index.spans(of: resource.generation)
+            }
+        } else if let lost = ByteRange(size, .max) {
+            resource.spans.remove(lost)
+            resource.unverified.remove(lost)
+        }
+        options.onRecovery(
+            status == nil ? .dataFileMissing(resource.key) : .dataFileTruncated(resource.key, size: size))
+        return resource
+    }
+
+    /// The state of the data file that a commit is about, nil when there is none.
+    func dataFileStatus(of commit: StoreCommit) throws(StoreError) -> FileStatus? {
+        let isOpen = files.file(of: commit.generation) != nil
+        // Hashing the key is needed only for a file that nobody has open.
+        let path =
+            isOpen
+            ? ""
+            : path(of: commit.generation, hash: hash(of: commit.key), fileExtension: commit.fileExtension)
+        return try fileStatus(path, of: commit.generation)
+    }
+
+    /// The commit without pieces that its file does not reach: another program shortened it, so their bytes are gone.
+    func clipped(_ commit: StoreCommit, to size: Int64) -> StoreCommit {
+        guard commit.pieces.contains(where: { $0.range.upperBound > size }) else { return commit }
+        var commit = commit
+        commit.pieces.removeAll { $0.range.upperBound > size }
+        options.onRecovery(.dataFileTruncated(commit.key, size: size))
+        return commit
+    }
+
+    /// The state of a generation's file: of the open one, whatever its name has become; else of what has its name.
+    private func fileStatus(_ path: String, of generation: GenerationID) throws(StoreError) -> FileStatus? {
+        do throws(SystemError) {
+            if let open = files.file(of: generation) { return try open.status() }
+            return try fileSystem.status(path).flatMap { $0.isDirectory ? nil : $0 }
+        } catch { throw StoreError(error) }
+    }
+
+    // MARK: Unlinking
+
+    /// Unlinks the file of a generation that is out of the index. Its open handles go on reading it.
+    func retire(_ retired: StoreIndex.Retired) {
+        files.retire(retired.generation)
+        unlink(path(of: retired), of: retired.generation)
+    }
+
+    /// Unlinks every data file with a number below `next`; younger ones are of fetches that began meanwhile.
+    func unlinkDataFiles(below next: Int64) {
+        for group in names(in: layout.data) {
+            for hash in names(in: "\(layout.data)/\(group)") {
+                let directory = "\(layout.data)/\(group)/\(hash)"
+                for name in names(in: directory) {
+                    guard let number = Self.generation(inName: name), number < next else { continue }
+                    unlink("\(directory)/\(name)", of: GenerationID(rawValue: number))
+                }
+                removeDirectory(directory)
+            }
+        }
+    }
+
+    /// The generation that the name of a data file begins with.
+    static func generation(inName name: String) -> Int64? {
+        Int64(name.prefix { $0 != "." })
+    }
+
+    /// Removes a directory if it is empty; a generation that was not committed yet may have a file in it.
+    func removeDirectory(_ path: String) {
+        do throws(SystemError) { try fileSystem.removeDirectory(path) } catch {
+            if !error.meansMissing && !error.meansNotEmpty { options.onRecovery(.fileLeftBehind(path: path, error)) }
+        }
+    }
+
+    func names(in directory: String) -> [String] {
+        do throws(SystemError) { return try fileSystem.list(directory) } catch {
+            if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: directory, error)) }
+            return []
+        }
+    }
+
+    // MARK: A damaged index
+
+    /// Leaves a mark for the next opening when a call found the index to contradict itself.
+    func noteDamage(_ error: StoreError) {
+        guard isWritable, case .index(let code, let message) = error, SQLiteError.isCorruption(code) else { return }
+        do throws(SystemError) {
+            _ = try fileSystem.open(layout.damageMark, .create)
+        } catch {
+            options.onRecovery(.fileLeftBehind(path: layout.damageMark, error))
+        }
+        options.onRecovery(.indexDamaged(reason: message))
+    }
+}

@@ -1,0 +1,113 @@
+import SpoolCore
+import SpoolSystem
+
+/// Where a search for files and rows that nothing names has got to.
+///
+/// Such *orphans* are left by a kill between the index and an unlink, by a file that another process had open, by an index that was set
+/// aside. They take room and do no other harm, so the search has time: a step looks at a bounded number of directories or rows.
+struct OrphanSweep {
+    /// Directories that are still to be looked at; nil before the first step. Bounded by the 256 groups and the resources of one of them.
+    var directories: [String]?
+    /// Rows up to this generation were looked at.
+    var lastGeneration: Int64 = .min
+    var hasRows = true
+}
+
+extension SQLiteStore {
+    public var owesSweep: Bool { sweep.use { $0 != nil } }
+
+    public func sweepOrphans(limit: Int) throws(StoreError) -> Bool {
+        guard var step = sweep.use({ $0 }) else { return true }
+        let isDone = try write { (index) throws(StoreError) in
+            if step.hasRows {
+                let last = try index.translating { (index) throws(SQLiteError) in
+                    try index.sweepRows(after: step.lastGeneration, limit: limit)
+                }
+                step.lastGeneration = last ?? step.lastGeneration
+                step.hasRows = last != nil
+                return false
+            }
+            if step.directories == nil { step.directories = names(in: layout.data).map { "\(layout.data)/\($0)" }.reversed() }
+            for _ in 0..<limit {
+                guard let next = step.directories?.popLast() else { return true }
+                try sweep(next, &step, index)
+            }
+            return false
+        }
+        if isDone, leftBehind.use({ $0.isEmpty }) {
+            try write { (index) throws(StoreError) in
+                try index.translating { (index) throws(SQLiteError) in try index.noteSweep(isOwed: false) }
+            }
+        }
+        sweep.use { $0 = isDone ? nil : step }
+        return isDone
+    }
+
+    private func sweep(_ directory: String, _ step: inout OrphanSweep, _ index: StoreIndex) throws(StoreError) {
+        let entries = names(in: directory)
+        if parentDirectory(of: directory) == layout.data {
+            step.directories?.append(contentsOf: entries.reversed().map { "\(directory)/\($0)" })
+            return
+        }
+        for name in entries {
+            let path = "\(directory)/\(name)"
+            // Younger ones are ours, and may not be in the index yet.
+            guard let number = Self.generation(inName: name), number < numbers.first else { continue }
+            let generation = GenerationID(rawValue: number)
+            let named = try index.translating { (index) throws(SQLiteError) in try index.file(of: generation) }
+            if named.map({ self.path(of: $0) }) != path { unlink(path, of: generation) }
+        }
+        removeDirectory(directory)
+    }
+}
+
+extension StoreIndex {
+    /// What names the file of a generation, or nil when it is not in the index.
+    func file(of generation: GenerationID) throws(SQLiteError) -> Retired? {
+        try database.with(
+            """
+            SELECT key_hash, file_extension FROM representations JOIN resources USING (resource) WHERE generation = ?1
+            """
+        ) { (select) throws(SQLiteError) in
+            select.bind(1, generation.rawValue)
+            guard try select.step() else { return nil }
+            return Retired(generation: generation, keyHash: select.bytes(0), fileExtension: select.text(1))
+        }
+    }
+
+    /// Takes the rows of up to `limit` generations after `generation` out that belong to no resource. Answers with the last one that was
+    /// looked at; nil when there was none.
+    func sweepRows(after generation: Int64, limit: Int) throws(SQLiteError) -> Int64? {
+        var last: Int64?
+        for _ in 0..<limit {
+            guard let next = try nextGeneration(after: last ?? generation) else { break }
+            last = next
+            let id = GenerationID(rawValue: next)
+            guard try file(of: id) == nil else { continue }
+            try change { () throws(SQLiteError) in try takeOut(id) }
+        }
+        return last
+    }
+
+    /// The next number that a row of any table has.
+    private func nextGeneration(after generation: Int64) throws(SQLiteError) -> Int64? {
+        try database.with(
+            """
+            SELECT min(generation) FROM (
+                SELECT min(generation) AS generation FROM representations WHERE generation > ?1
+                UNION ALL SELECT min(generation) FROM pieces WHERE generation > ?1
+                UNION ALL SELECT min(generation) FROM sizes WHERE generation > ?1
+                UNION ALL SELECT min(generation) FROM unsynced WHERE generation > ?1)
+            """
+        ) { (select) throws(SQLiteError) in
+            select.bind(1, generation)
+            return try select.step() ? select.optionalInt64(0) : nil
+        }
+    }
+
+    /// Enters whether files or rows may lie about that nothing names.
+    func noteSweep(isOwed: Bool) throws(SQLiteError) {
+        guard try (metaNumber(.owesSweep) ?? 0 != 0) != isOwed else { return }
+        try change { () throws(SQLiteError) in try setMeta(.owesSweep, isOwed ? 1 : 0 as Int64) }
+    }
+}

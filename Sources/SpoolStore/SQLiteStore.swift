@@ -1,0 +1,233 @@
+public import SpoolCore
+package import SpoolSystem
+
+/// The store on a disk: an index in SQLite, and one sparse data file for each generation.
+///
+/// One process writes; another that opens the same directory reads (`isWritable`). Opening reads no rows, so it takes the same
+/// time however much is stored. docs/disk-format.md is the contract of what lies on the disk.
+///
+/// Index calls block and are made one at a time, on one lane; two at once trap. `makeGeneration` and `dataFile(of:)` may be
+/// called on any thread, `dataFile(of:)` for one generation one at a time.
+public final class SQLiteStore: ResourceStore {
+    /// How a store is opened.
+    public struct Options: Sendable {
+        /// Whether opening fails with `.locked` when another process has the store; else it opens for reading.
+        public var mustBeWritable = false
+        /// Whether the store is opened for reading whoever has it: takes no lock, so that a process that wants to write still can.
+        public var isReadOnly = false
+        /// How the store is encrypted; nil for a plain one.
+        public var encryption: EncryptionOptions?
+        /// Hears of damage that was found and repaired. Called on the thread of the call that found it.
+        public var onRecovery: @Sendable (RecoveryNote) -> Void = { _ in }
+        /// Whether the index's own I/O goes through the injected file system: for simulation.
+        package var usesFileSystemForIndex = false
+        /// Which start of the machine this is; nil when that can't be known, which counts as a new one.
+        package var bootID: String? = ProcessIdentity.bootID()
+        /// What the lock file tells other processes.
+        package var processID: Int32 = ProcessIdentity.processID
+        /// The hash of a key in a plain store; tests make two keys meet.
+        package var keyHash: @Sendable (String) -> [UInt8] = { SHA256Digest.of($0) }
+
+        public init() {}
+    }
+
+    /// Changes when this process becomes the writer, or is suspended.
+    public var isWritable: Bool { role.withLock { $0.lock != nil } }
+    let layout: StoreLayout
+    let fileSystem: any FileSystem
+    let files = OpenDataFiles()
+    let options: Options
+    let opening: StoreOpening
+    let role: Locked<Role>
+    let numbers: GenerationNumbers
+    /// The keys of an encrypted store.
+    var keys: StoreKeys? { role.withLock { $0.keys } }
+    let sealedParts: SealedFileParts
+    /// What index calls use; nil while the store is suspended, and once it is closed.
+    let index: Confined<StoreIndex?>
+    /// Used inside index calls only.
+    let durability: Confined<Durability>
+    /// Used inside index calls only; nil when no orphans are to be looked for.
+    let sweep: Confined<OrphanSweep?>
+    /// Files out of the index that could not be unlinked. Used inside index calls only.
+    let leftBehind = Confined<[(path: String, generation: GenerationID)]>([], name: "index calls")
+    /// The number of the opening that was suspended.
+    let suspendedOpenings = Locked<Int64>(0)
+
+    /// Opens the store in `directory`, making it when it is missing.
+    ///
+    /// - Throws: `.locked` when another process writes and `options` demand writing, `.formatTooNew`, `.key`, `.full`, `.io`, `.index`.
+    package init(
+        directory: String, fileSystem: any FileSystem, random: any RandomSource, options: Options = Options()
+    ) throws(StoreError) {
+        let opening = StoreOpening(
+            layout: StoreLayout(root: directory), fileSystem: fileSystem, random: random, options: options)
+        let opened = try opening.open()
+        layout = opening.layout
+        self.fileSystem = fileSystem
+        self.options = options
+        self.opening = opening
+        role = Locked(Role(lock: opened.lock, keys: opened.index.fields.keys))
+        opened.index.fields.plainHash = options.keyHash
+        sealedParts = SealedFileParts(random: random)
+        numbers = GenerationNumbers(first: opened.firstGeneration, reserved: opened.index.reservedGeneration)
+        durability = Confined(Durability(inherited: opened.unsynced), name: "index calls")
+        sweep = Confined(opened.owesSweep ? OrphanSweep() : nil, name: "index calls")
+        index = Confined(opened.index, name: "index calls")
+        for directory in opened.newDirectories { files.entryCreated(in: directory) }
+        for file in opened.unsynced { noteNewEntries(in: layout.directory(hash: file.keyHash)) }
+    }
+
+    public func makeGeneration() -> GenerationID { numbers.make() }
+
+    // MARK: Index calls
+
+    public func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource? {
+        try read { (index) throws(StoreError) in
+            guard let entry = try index.translating({ (index) throws(SQLiteError) in try index.lookup(key) }) else { return nil }
+            return try checked(entry, index)
+        }
+    }
+
+    public func commit(_ commit: StoreCommit) throws(StoreError) {
+        try write { (index) throws(StoreError) in
+            // Who still holds a retired generation goes on reading and writing it; nothing of it enters the index again.
+            guard !files.isRetired(commit.generation) else { return }
+            if let failure = files.failure(of: commit.generation), !commit.pieces.isEmpty { throw StoreError(failure) }
+            let status = try dataFileStatus(of: commit)
+            if status == nil, !commit.pieces.isEmpty { return }
+            let commit = clipped(commit, to: status?.size ?? 0)
+            let outcome = try index.translating { (index) throws(SQLiteError) in
+                try index.commit(commit, allocatedBytes: status?.allocatedBytes)
+            }
+            numbers.reserve(upTo: index.reservedGeneration)
+            if case .entered(let replaced) = outcome { for retired in replaced { retire(retired) } }
+        }
+    }
+
+    public func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece] {
+        try read { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.pieces(of: generation, in: range) }
+        }
+    }
+
+    public func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError) {
+        try write { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.discard(ranges, of: generation) }
+        }
+    }
+
+    public func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) {
+        try write { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.touch(accesses) }
+        }
+    }
+
+    public func remove(_ key: ResourceKey) throws(StoreError) -> Bool {
+        try write { (index) throws(StoreError) in
+            guard let retired = try index.translating({ (index) throws(SQLiteError) in try index.remove(key) }) else { return false }
+            for generation in retired { retire(generation) }
+            for hash in Set(retired.map(\.keyHash)) { removeDirectory(layout.directory(hash: hash)) }
+            return true
+        }
+    }
+
+    public func removeAll() throws(StoreError) {
+        try write { (index) throws(StoreError) in
+            let next = numbers.next
+            try index.translating { (index) throws(SQLiteError) in try index.removeAll() }
+            files.retireAll()
+            unlinkDataFiles(below: next)
+        }
+    }
+
+    public func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource] {
+        try read { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.entries(after: key, limit: limit) }.map(\.resource)
+        }
+    }
+
+    public func leastRecentlyUsed(limit: Int) throws(StoreError) -> [ResourceKey] {
+        try read { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.leastRecentlyUsed(limit: limit) }
+        }
+    }
+
+    public func totalSizeBytes() throws(StoreError) -> Int64 {
+        try read { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.allocatedBytes(isSoleWriter: isWritable) }
+        }
+    }
+
+    public func count() throws(StoreError) -> Int {
+        try read { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.count() }
+        }
+    }
+
+    public func close() throws(StoreError) {
+        let wasSuspended = role.withLock { role in
+            defer { role.isSuspended = false }
+            return role.isSuspended
+        }
+        let failure = wasSuspended ? nil : try settle()
+        files.close()
+        // The last connection writes its log into the database when it goes: still under our lock.
+        index.use { $0 = nil }
+        let lock = role.withLock { role in
+            defer { role = Role(lock: nil, keys: role.keys) }
+            return role.lock
+        }
+        do throws(SystemError) { try lock?.release() } catch { throw failure ?? StoreError(error) }
+        if let failure { throw failure }
+    }
+
+    /// Makes the last durable point; what went wrong does not keep the store open.
+    func settle() throws(StoreError) -> StoreError? {
+        guard isWritable else {
+            try read { (_) throws(StoreError) in }
+            return nil
+        }
+        do throws(StoreError) {
+            try makeDurable()
+            unlinkLeftBehind()
+            let owesSweep = sweep.use { $0 != nil } || leftBehind.use { !$0.isEmpty }
+            try write { (index) throws(StoreError) in
+                try index.translating { (index) throws(SQLiteError) in
+                    try index.noteSweep(isOwed: owesSweep)
+                    try index.markClosed()
+                }
+            }
+            return nil
+        } catch {
+            if error == .closed { throw error }
+            return error
+        }
+    }
+
+    // MARK: Calling the index
+
+    func read<R>(_ body: (StoreIndex) throws(StoreError) -> R) throws(StoreError) -> R {
+        try index.use { (open) throws(StoreError) in
+            guard let index = open else { throw role.withLock { $0.isSuspended } ? .suspended : .closed }
+            do throws(StoreError) { return try body(index) } catch {
+                noteDamage(error)
+                throw error
+            }
+        }
+    }
+
+    func write<R>(_ body: (StoreIndex) throws(StoreError) -> R) throws(StoreError) -> R {
+        try read { (index) throws(StoreError) in
+            guard isWritable else { throw .readOnly }
+            return try body(index)
+        }
+    }
+}
+
+extension StoreIndex {
+    /// Runs `body` with SQLite's errors as the store's.
+    func translating<R>(_ body: (StoreIndex) throws(SQLiteError) -> R) throws(StoreError) -> R {
+        do throws(SQLiteError) { return try body(self) } catch { throw StoreError(error) }
+    }
+}

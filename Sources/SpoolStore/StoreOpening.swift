@@ -1,0 +1,244 @@
+import SpoolCore
+import SpoolSystem
+
+#if os(Linux)
+import CSQLite
+#else
+import SQLite3
+#endif
+
+/// The way from a directory to an open store: lock, index, recovery.
+struct StoreOpening {
+    let layout: StoreLayout
+    let fileSystem: any FileSystem
+    let random: any RandomSource
+    let options: SQLiteStore.Options
+
+    /// What an opening has found and made.
+    struct Result {
+        var index: StoreIndex
+        /// Nil when the store is open for reading.
+        var lock: StoreLock?
+        var firstGeneration: Int64
+        /// Whether a process of this start of the machine had the store and did not close it.
+        var isAfterKill = false
+        /// Generations that it wrote and did not sync.
+        var unsynced: [StoreIndex.Retired] = []
+        /// Whether files or rows may lie about that nothing names.
+        var owesSweep = false
+        /// Directories, the store's own and those above it, that may have entries which were never synced.
+        var newDirectories: [String] = []
+    }
+
+    /// How many damaged indexes are kept for a look; the last one is replaced.
+    static let damagedIndexLimit = 8
+
+    func open() throws(StoreError) -> Result {
+        if options.isReadOnly { return try openForReading(heldBy: nil) }
+        let newDirectories = try directoriesAboveWhatIsMissing()
+        switch try acquireLock() {
+        case .acquired(let lock):
+            return try openForWriting(lock, newDirectories)
+        case .held(let process): return try openForReading(heldBy: process)
+        }
+    }
+
+    /// Opens for writing if no other process does; nil if one does.
+    func openForWritingIfFree() throws(StoreError) -> Result? {
+        let newDirectories = try directoriesAboveWhatIsMissing()
+        guard case .acquired(let lock) = try acquireLock() else { return nil }
+        return try openForWriting(lock, newDirectories)
+    }
+
+    private func openForWriting(_ lock: StoreLock, _ newDirectories: [String]) throws(StoreError) -> Result {
+        do throws(StoreError) {
+            var result = try openForWriting(lock)
+            // A killed process may have made the store and not synced the names that lead to it.
+            result.newDirectories = result.isAfterKill ? layout.rootAndAbove : newDirectories
+            return result
+        } catch {
+            do throws(SystemError) { try lock.release() } catch { throw StoreError(error) }
+            throw error
+        }
+    }
+
+    /// The directories that get an entry when the store's own is made. Their number is bounded by the path's length.
+    private func directoriesAboveWhatIsMissing() throws(StoreError) -> [String] {
+        var found: [String] = []
+        var path = layout.root
+        do throws(SystemError) {
+            while try fileSystem.status(path) == nil, let parent = parentDirectory(of: path) {
+                found.append(parent)
+                path = parent
+            }
+        } catch { throw StoreError(error) }
+        return found
+    }
+
+    private func acquireLock() throws(StoreError) -> StoreLock.Outcome {
+        do throws(SystemError) {
+            try fileSystem.createDirectory(layout.data)
+            return try StoreLock.acquire(path: layout.lock, fileSystem: fileSystem, processID: options.processID)
+        } catch {
+            // A disk that takes no changes can still be read.
+            if error.meansReadOnly, !options.mustBeWritable { return .held(by: nil) }
+            throw StoreError(error)
+        }
+    }
+
+    // MARK: Reading
+
+    private func openForReading(heldBy process: Int32?) throws(StoreError) -> Result {
+        // The injected layer has no shared memory, so it can't read beside a writer.
+        guard !options.mustBeWritable, !options.usesFileSystemForIndex else { throw .locked(by: process) }
+        let (index, format) = try openIndexForReading(heldBy: process)
+        // The other process is making the store just now.
+        guard let format, format > 0 else { throw .locked(by: process) }
+        guard format <= IndexSchema.currentFormat else {
+            throw .formatTooNew(found: format, supported: IndexSchema.currentFormat)
+        }
+        let problem: KeyProblem?
+        do throws(SQLiteError) {
+            problem = try StoreUnlocking(index, options, random).unlock()
+        } catch { throw StoreError(error) }
+        if let problem { throw .key(problem) }
+        return Result(index: index, lock: nil, firstGeneration: StoreIndex.firstUnstoredGeneration)
+    }
+
+    private func openIndexForReading(heldBy process: Int32?) throws(StoreError) -> (StoreIndex, Int?) {
+        do throws(SQLiteError) {
+            let index = try StoreIndex.open(path: layout.index, access: .readOnly, vfs: nil)
+            index.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
+            return (index, try index.readFormat())
+        } catch {
+            throw error.primaryCode == SQLITE_CANTOPEN ? .locked(by: process) : StoreError(error)
+        }
+    }
+
+    // MARK: Writing
+
+    fileprivate enum Attempt {
+        case opened(Result)
+        case refused(StoreError)
+        case damaged(reason: String)
+    }
+
+    private func openForWriting(_ lock: StoreLock) throws(StoreError) -> Result {
+        let wasSetAside = try setAsideIfMarked()
+        let first = try attempt(lock)
+        if case .damaged(let reason) = first { try setAside(reason: reason) }
+        // An index that was set aside is made anew, once.
+        switch try first.isDamaged ? attempt(lock) : first {
+        case .opened(var result):
+            if wasSetAside || first.isDamaged { result.owesSweep = true }
+            return result
+        case .refused(let error): throw error
+        case .damaged(let reason): throw .index(code: SQLITE_CORRUPT, message: reason)
+        }
+    }
+
+    private func attempt(_ lock: StoreLock) throws(StoreError) -> Attempt {
+        try createIndexFile()
+        do throws(SQLiteError) {
+            return try openIndex(lock)
+        } catch {
+            guard error.isCorruption || error.primaryCode == SQLITE_ERROR else { throw StoreError(error) }
+            // SQLITE_ERROR: a table or column that the format promises is missing.
+            return .damaged(reason: error.description)
+        }
+    }
+
+    /// Makes an empty index file when there is none: with our mode, which SQLite gives to the files beside it as well.
+    /// Left to SQLite it would be readable by everyone.
+    private func createIndexFile() throws(StoreError) {
+        do throws(SystemError) {
+            if try fileSystem.status(layout.index) == nil { _ = try fileSystem.open(layout.index, .create) }
+        } catch { throw StoreError(error) }
+    }
+
+    private func openIndex(_ lock: StoreLock) throws(SQLiteError) -> Attempt {
+        let vfs = options.usesFileSystemForIndex ? try SpoolVFS(fileSystem: fileSystem, random: random) : nil
+        let index = try StoreIndex.open(path: layout.index, access: .readWrite, vfs: vfs)
+        index.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
+        guard let format = try index.readFormat() else { return .damaged(reason: "the database is not an index of Spool") }
+        guard format <= IndexSchema.currentFormat else {
+            return .refused(.formatTooNew(found: format, supported: IndexSchema.currentFormat))
+        }
+        // Before anything is changed: a wrong key leaves no trace.
+        let unlocking = StoreUnlocking(index, options, random)
+        if format > 0, let problem = try unlocking.unlock() { return .refused(.key(problem)) }
+        try index.prepareForWriting(from: format)
+        if !index.fields.isSealed, let problem = try unlocking.encrypt() { return .refused(.key(problem)) }
+        var result = Result(index: index, lock: lock, firstGeneration: 0)
+        try recover(&result)
+        result.firstGeneration = try index.beginUse(bootID: options.bootID, makeStoreID: random.storeID)
+        return .opened(result)
+    }
+
+    /// Drops what the machine's last stop may have taken; notes what a killed process left to be synced.
+    private func recover(_ result: inout Result) throws(SQLiteError) {
+        let index = result.index
+        let lastUse = try index.lastUse()
+        result.owesSweep = try index.metaNumber(.owesSweep) ?? 0 != 0 || !lastUse.wasClosedCleanly
+        guard !lastUse.wasClosedCleanly else { return }
+        let unsynced = try index.unsyncedGenerations()
+        // In the same start of the machine the page cache still has everything that was written.
+        if let bootID = options.bootID, bootID == lastUse.bootID {
+            index.unsynced = Set(unsynced.map(\.generation))
+            index.notedUnsynced = index.unsynced
+            result.isAfterKill = true
+            result.unsynced = unsynced
+            return
+        }
+        var dropped = 0
+        for generation in unsynced.map(\.generation) where try index.dropUnchecked(of: generation) { dropped += 1 }
+        if dropped > 0 { options.onRecovery(.unsyncedDropped(generations: dropped)) }
+        // What is left has checks, which its first reader compares; the first durable point makes it as durable as it is.
+        index.unsynced = Set(unsynced.map(\.generation))
+        index.notedUnsynced = index.unsynced
+        result.unsynced = unsynced
+    }
+
+    // MARK: A damaged index
+
+    private func setAsideIfMarked() throws(StoreError) -> Bool {
+        do throws(SystemError) {
+            guard try fileSystem.status(layout.damageMark) != nil else { return false }
+        } catch { throw StoreError(error) }
+        try setAside(reason: "an earlier run found it to contradict itself")
+        do throws(SystemError) { try fileSystem.unlink(layout.damageMark) } catch { throw StoreError(error) }
+        return true
+    }
+
+    /// Gives the index and its log another name, so that a new one can be made.
+    private func setAside(reason: String) throws(StoreError) {
+        do throws(SystemError) {
+            let target = try freeDamagedIndex()
+            // The log first: left behind alone it would be taken for the log of the new index.
+            for suffix in StoreLayout.indexCompanionSuffixes {
+                try moveIfPresent(layout.index + suffix, to: target + suffix)
+            }
+            try moveIfPresent(layout.index, to: target)
+            options.onRecovery(.indexSetAside(path: target, reason: reason))
+        } catch { throw StoreError(error) }
+    }
+
+    private func freeDamagedIndex() throws(SystemError) -> String {
+        for number in 1..<Self.damagedIndexLimit {
+            let path = layout.damagedIndex(number: number)
+            if try fileSystem.status(path) == nil { return path }
+        }
+        return layout.damagedIndex(number: Self.damagedIndexLimit)
+    }
+
+    private func moveIfPresent(_ from: String, to target: String) throws(SystemError) {
+        guard try fileSystem.status(from) != nil else { return }
+        try fileSystem.rename(from, to: target)
+    }
+}
+
+extension StoreOpening.Attempt {
+    fileprivate var isDamaged: Bool {
+        if case .damaged = self { true } else { false }
+    }
+}

@@ -1,0 +1,27 @@
+import SpoolSystem
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+extension SystemError {
+    /// Whether the disk, or this user's share of it, has no room.
+    var meansFull: Bool { code == ENOSPC || code == EDQUOT }
+    /// Whether nothing is there.
+    var meansMissing: Bool { code == ENOENT || code == ENOTDIR }
+    /// Whether a directory could not be removed because something is in it.
+    var meansNotEmpty: Bool { code == ENOTEMPTY || code == EEXIST }
+    /// Whether the file system knows no holes.
+    var meansNoHoles: Bool { code == ENOTSUP || code == EOPNOTSUPP }
+    /// Whether the disk takes no changes from us.
+    var meansReadOnly: Bool { code == EROFS || code == EACCES || code == EPERM }
+}
+
+extension StoreError {
+    /// What a failure of the file system means to the store's caller.
+    init(_ error: SystemError) {
+        self = error.meansFull ? .full : .io(error)
+    }
+}

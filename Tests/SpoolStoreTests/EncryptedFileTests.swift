@@ -1,0 +1,209 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+@Suite struct EncryptedFileTests {
+    private let directory: TemporaryDirectory
+    private let sample = StoreSample()
+    private let block = Piece.blockBytes
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test func `an encrypted file can't be sent as it lies on the disk`() throws {
+        let store = try open()
+        #expect(try sample.store([0..<10], of: store.makeGeneration(), in: store).descriptor == nil)
+        let plain = try open("plain", encryption: nil)
+        #expect(try sample.store([0..<10], of: plain.makeGeneration(), in: plain).descriptor != nil)
+    }
+
+    @Test(arguments: CipherAlgorithm.allCases)
+    func `random ranges equal the source, before and after the store is opened again`(algorithm: CipherAlgorithm) throws {
+        let seed = Seeds.list(count: 1)[0]
+        let random = SeededRandom(seed: seed)
+        let length = 20 * block + 12_345
+        var store = try open(encryption: .testing(algorithm: algorithm))
+        let generation = store.makeGeneration()
+        var file = try store.dataFile(of: generation, key: sample.key, fileExtension: "mp4")
+        var pieces: [Piece] = []
+        var lower: Int64 = 0
+        while lower < length {
+            // Also larger than the memory that is sealed into at once.
+            let count = min(length - lower, 1 + Int64(random.next(below: random.chance(1, in: 8) ? 1_500_000 : 100_000)))
+            pieces += try write(lower..<lower + count, of: generation, to: file)
+            lower += count
+        }
+        try store.commit(commit(generation, pieces, length))
+        try expectRandomRanges(of: generation, file, length, seed)
+        try store.close()
+        store = try open(encryption: .testing(algorithm: algorithm))
+        #expect(try store.lookup(sample.key)?.unverified == .of(0..<length))
+        file = try store.dataFile(of: generation, key: sample.key, fileExtension: "mp4")
+        #expect(try store.admitAll(of: generation, into: file) == [])
+        try expectRandomRanges(of: generation, file, length, seed)
+        #expect(file.damage(in: try store.pieces(of: generation, in: ByteRange(lower: 0, upper: length))) == [])
+    }
+
+    private func expectRandomRanges(of generation: GenerationID, _ file: any DataFile, _ length: Int64, _ seed: UInt64) throws {
+        let random = SeededRandom(seed: seed)
+        for _ in 0..<100 {
+            let lower = Int64(random.next(below: UInt64(length)))
+            let count = Int(min(length - lower, 1 + Int64(random.next(below: 300_000))))
+            let found = try file.bytes(at: lower, count: count)
+            // Not the arrays: their difference takes minutes to print.
+            let isEqual = found == sample.pattern(generation.rawValue, at: lower, count: count)
+            #expect(isEqual, "seed \(seed): \(lower)..<\(lower + Int64(count))")
+        }
+    }
+
+    @Test(arguments: CipherAlgorithm.allCases)
+    func `no 16 bytes of the media lie on the disk`(algorithm: CipherAlgorithm) throws {
+        let source = SeededRandom(seed: 5).bytes(200_000)
+        let store = try open(encryption: .testing(algorithm: algorithm))
+        let generation = store.makeGeneration()
+        let file = try store.dataFile(of: generation, key: sample.key, fileExtension: "mp4")
+        let pieces = try file.write(source, at: 70)
+        try store.commit(commit(generation, pieces, 200_070))
+        try store.makeDurable()
+        for path in try allFiles(below: directory.path) {
+            #expect(windows(of: [source], in: try fileBytes(path)) == [], "\(path)")
+        }
+        // The search finds what it looks for.
+        let plain = try open("plain", encryption: nil)
+        let plainFile = try plain.dataFile(of: generation, key: sample.key, fileExtension: "mp4")
+        _ = try plainFile.write(source, at: 70)
+        #expect(try allFiles(below: directory.path + "/plain").contains { windows(of: [source], in: try fileBytes($0)) != [] })
+    }
+
+    @Test func `two stores with one key, and two writings of one block, have nothing in common`() throws {
+        var ciphertexts: Set<[UInt8]> = []
+        for name in ["a", "b"] {
+            let store = try open(name)
+            let generation = store.makeGeneration()
+            let file = try sample.store([0..<block], of: generation, in: store)
+            ciphertexts.insert(try fileBytes(dataFile(name)))
+            try store.discard(.of(0..<block), of: generation)
+            try sample.store([0..<block], of: generation, in: store)
+            ciphertexts.insert(try fileBytes(dataFile(name)))
+            #expect(try file.bytes(at: 0, count: 100) == sample.pattern(generation.rawValue, at: 0, count: 100))
+        }
+        #expect(ciphertexts.count == 4)
+    }
+
+    // MARK: Forgeries
+
+    @Test func `blocks that changed places are refused, and only they`() throws {
+        try expectRefusal(of: [0, 2]) { bytes in
+            let first = bytes[..<65_536], third = bytes[131_072..<196_608]
+            return Array(third + bytes[65_536..<131_072] + first + bytes[196_608...])
+        }
+    }
+
+    @Test func `a block in the place of another file's is refused`() throws {
+        let other = StoreSample("https://media.example/other.mp4")
+        let store = try open("other")
+        try other.store([0..<block], of: store.makeGeneration(), in: store)
+        let foreign = try fileBytes(dataFile("other"))
+        try expectRefusal(of: [1]) { Array($0[..<65_536] + foreign + $0[131_072...]) }
+    }
+
+    @Test func `a file that was cut short is refused where it ends`() throws {
+        try expectRefusal(of: [2, 3], afterReopening: false) { Array($0[..<150_000]) }
+    }
+
+    @Test func `an earlier writing of a block is refused`() throws {
+        let store = try open()
+        let generation = store.makeGeneration()
+        let file = try sample.store([0..<block], of: generation, in: store)
+        let earlier = try fileBytes(dataFile("cache"))
+        try store.discard(.of(0..<block), of: generation)
+        try sample.store([0..<block], of: generation, in: store)
+        try SpoolStoreTests.write(earlier, toFile: dataFile("cache"))
+        #expect(throws: StoreError.corrupt(sample.key, ByteRange(lower: 0, upper: block))) { try file.bytes(at: 0, count: 10) }
+    }
+
+    @Test func `a changed bit anywhere in a block is refused`() throws {
+        for bit in [0, 7, 8 * 30_000 + 3, 8 * 65_535 + 7] {
+            try expectRefusal(of: [0], name: "bit-\(bit)") { bytes in
+                var bytes = bytes
+                bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+                return bytes
+            }
+        }
+    }
+
+    @Test func `bytes that are claimed without a seal are refused`() throws {
+        let store = try open()
+        let generation = store.makeGeneration()
+        try sample.store([0..<100], of: generation, in: store)
+        try store.close()
+        try execute("UPDATE pieces SET nonce = NULL, tag = NULL", onIndex: "\(directory.path)/cache/spool.sqlite")
+        let again = try open()
+        let file = try again.dataFile(of: generation, key: sample.key, fileExtension: "mp4")
+        #expect(try again.admitAll(of: generation, into: file) == [Damage(range: ByteRange(lower: 0, upper: 100))])
+        #expect(throws: StoreError.self) { try file.bytes(at: 0, count: 100) }
+    }
+
+    @Test func `many small reads of a block give its bytes`() throws {
+        let store = try open()
+        let generation = store.makeGeneration()
+        let file = try sample.store([0..<3 * block], of: generation, in: store)
+        for lower in stride(from: Int64(60_000), to: 140_000, by: 997) {
+            #expect(try file.bytes(at: lower, count: 1500) == sample.pattern(generation.rawValue, at: lower, count: 1500))
+        }
+    }
+
+    // MARK: Support
+
+    /// Stores four blocks, changes their file behind the store's back, and expects just those of these numbers to be refused.
+    private func expectRefusal(
+        of refused: [Int64], afterReopening: Bool = true, name: String = "cache", change: ([UInt8]) -> [UInt8]
+    ) throws {
+        var store = try open(name)
+        let generation = store.makeGeneration()
+        var file = try sample.store([0..<4 * block], of: generation, in: store)
+        if afterReopening { try store.close() }
+        try SpoolStoreTests.write(change(try fileBytes(dataFile(name))), toFile: dataFile(name))
+        if afterReopening {
+            store = try open(name)
+            file = try store.dataFile(of: generation, key: sample.key, fileExtension: "mp4")
+            #expect(try store.admitAll(of: generation, into: file) == [])
+        }
+        for number in 0..<Int64(4) {
+            let range = ByteRange(lower: number * block, upper: (number + 1) * block)
+            for (lower, count) in [(range.lowerBound, Int(block)), (range.lowerBound + 1000, 10)] {
+                if refused.contains(number) {
+                    #expect(throws: StoreError.corrupt(sample.key, range)) { try file.bytes(at: lower, count: count) }
+                } else {
+                    #expect(try file.bytes(at: lower, count: count) == sample.pattern(generation.rawValue, at: lower, count: count))
+                }
+            }
+        }
+        let pieces = try store.pieces(of: generation, in: ByteRange(lower: 0, upper: 4 * block))
+        #expect(file.damage(in: pieces).map { $0.range.lowerBound / block } == refused)
+        try store.close()
+    }
+
+    private func open(_ name: String = "cache", encryption: EncryptionOptions? = .testing()) throws(StoreError) -> SQLiteStore {
+        try SQLiteStore(
+            directory: "\(directory.path)/\(name)", fileSystem: POSIXFileSystem(), random: SystemRandom(),
+            options: .testing(encryption, RecoveryLog()))
+    }
+
+    private func dataFile(_ name: String) throws -> String {
+        try #require(try allFiles(below: "\(directory.path)/\(name)/data").first)
+    }
+
+    private func write(_ range: Range<Int64>, of generation: GenerationID, to file: any DataFile) throws -> [Piece] {
+        let bytes = sample.pattern(generation.rawValue, at: range.lowerBound, count: range.count)
+        return try file.write(bytes, at: range.lowerBound)
+    }
+
+    private func commit(_ generation: GenerationID, _ pieces: [Piece], _ length: Int64) -> StoreCommit {
+        var commit = sample.commit(generation)
+        commit.representation.length = length
+        commit.pieces = pieces
+        return commit
+    }
+}

@@ -1,0 +1,188 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+@Suite struct EncryptedStoreTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    // MARK: The contract
+
+    @Test(arguments: CipherAlgorithm.allCases)
+    func `an encrypted store on a disk keeps the contract`(algorithm: CipherAlgorithm) throws {
+        let options = EncryptionOptions.testing(algorithm: algorithm)
+        let contract = StoreContract(isPersistent: true) { (storage) throws(StoreError) in
+            try open("\(storage)", options)
+        }
+        #expect(contract.violations() == [])
+    }
+
+    @Test func `an encrypted store on a simulated disk keeps the contract`() {
+        let disk = MemoryDisk()
+        let contract = StoreContract(isPersistent: true) { (storage) throws(StoreError) in
+            try SQLiteStore.simulated(on: disk, directory: "/\(storage)", encryption: .testing())
+        }
+        #expect(contract.violations() == [])
+    }
+
+    // MARK: Keys
+
+    @Test func `another key is told, and nothing is changed`() throws {
+        let sample = StoreSample()
+        let store = try open()
+        try sample.store([0..<100_000], of: store.makeGeneration(), in: store)
+        try store.close()
+        let before = try contents()
+        #expect(throws: StoreError.key(.wrong)) { try open("cache", .testing(keyByte: 2)) }
+        #expect(throws: StoreError.key(.wrong)) { try open("cache", .testing(keyByte: 2), isReadOnly: true) }
+        #expect(try contents() == before)
+        #expect(try open().lookup(sample.key)?.spans == .of(0..<100_000))
+    }
+
+    @Test func `an encrypted store is not opened without a key, nor a plain one with one`() throws {
+        let store = try open()
+        try store.commit(StoreSample().commit(store.makeGeneration()))
+        try store.close()
+        #expect(throws: StoreError.key(.missing)) { try open("cache", nil) }
+        #expect(throws: StoreError.key(.missing)) { try open("cache", nil, isReadOnly: true) }
+
+        let plain = try open("plain", nil)
+        try plain.commit(StoreSample().commit(plain.makeGeneration()))
+        try plain.close()
+        let before = try contents()
+        #expect(throws: StoreError.key(.notEncrypted)) { try open("plain", .testing()) }
+        #expect(throws: StoreError.key(.notEncrypted)) { try open("plain", .testing(), isReadOnly: true) }
+        #expect(try contents() == before)
+    }
+
+    @Test func `a plain store without any resource becomes an encrypted one`() throws {
+        try open("cache", nil).close()
+        let store = try open()
+        try store.commit(StoreSample().commit(store.makeGeneration()))
+        try store.close()
+        #expect(throws: StoreError.key(.missing)) { try open("cache", nil) }
+    }
+
+    @Test func `a store keeps the cipher that it was made with`() throws {
+        let store = try open("cache", .testing(algorithm: .aes256GCM))
+        try StoreSample().store([0..<100], of: store.makeGeneration(), in: store)
+        try store.close()
+        let again = try open("cache", .testing(algorithm: .chaCha20Poly1305))
+        let found = try #require(try again.lookup(StoreSample().key))
+        try StoreSample().expectBytes(of: found, in: again, "opened with another configuration")
+    }
+
+    @Test func `a passphrase opens what it closed, another one does not`() throws {
+        func options(_ passphrase: String) -> EncryptionOptions {
+            var options = EncryptionOptions(keyProvider: .passphrase(passphrase))
+            options.iterations = 10
+            return options
+        }
+        try open("cache", options("correct horse")).close()
+        try open("cache", options("correct horse")).close()
+        #expect(throws: StoreError.key(.wrong)) { try open("cache", options("battery staple")) }
+        // A program with another default reads the count from the store.
+        try open("cache", EncryptionOptions(keyProvider: .passphrase("correct horse"))).close()
+    }
+
+    @Test func `a provider that has no key says why`() throws {
+        struct Provider: KeyProvider {
+            struct Locked: Error, CustomStringConvertible { var description: String { "the token is not plugged in" } }
+            func masterKey(_ parameters: KeyParameters) throws -> EncryptionKey { throw Locked() }
+        }
+        #expect(throws: StoreError.key(.unavailable("the token is not plugged in"))) {
+            try open("cache", EncryptionOptions(keyProvider: Provider()))
+        }
+    }
+
+    @Test func `nothing that prints the options shows the key`() throws {
+        for options in [EncryptionOptions.testing(keyByte: 0xAB), EncryptionOptions(keyProvider: .passphrase("0xABABAB"))] {
+            var dumped = ""
+            dump(options, to: &dumped)
+            for text in ["\(options)", String(reflecting: options), dumped] {
+                #expect(!text.contains("171") && !text.contains("ABAB"))
+            }
+        }
+    }
+
+    // MARK: What lies on the disk
+
+    @Test func `no part of a URL, a key or a header lies on the disk, nor the kind of the file`() throws {
+        var sample = StoreSample("https://user.example/a-very-private-film-with-a-long-name.mp4")
+        sample.representation.validator = .strong(entityTag: "\"an-entity-tag-of-some-length\"")
+        let store = try open()
+        try sample.store([0..<300_000], of: store.makeGeneration(), in: store)
+        try store.makeDurable()
+        let secrets = [sample.key.string, sample.url, "\"an-entity-tag-of-some-length\"", "X-Note: über: ä, b", "Content-Type: video/mp4"]
+        // Also while the store is in use: what it has not yet moved from its log into the index counts.
+        #expect(try leaks(of: secrets.map { Array($0.utf8) }) == [])
+        let plain = try open("plain", nil)
+        try sample.store([0..<10], of: plain.makeGeneration(), in: plain)
+        let plainNames = Set(try files().filter { $0.contains("/plain/data") }.compactMap { $0.split(separator: "/").dropLast().last })
+        #expect(plainNames.count == 1)
+        for path in try files() where path.contains("/cache/") {
+            #expect(!plainNames.contains { path.contains($0) } && !path.hasSuffix("mp4"))
+        }
+        try store.close()
+        #expect(try leaks(of: secrets.map { Array($0.utf8) }) == [])
+    }
+
+    @Test func `a row that was moved, changed or taken from another store is not believed`() throws {
+        let store = try open()
+        let a = StoreSample("https://a.example/"), b = StoreSample("https://b.example/")
+        for sample in [a, b] { try sample.store([0..<100], of: store.makeGeneration(), in: store) }
+        try store.close()
+        for change in [
+            "UPDATE resources SET url = (SELECT url FROM resources ORDER BY resource DESC LIMIT 1)",
+            "UPDATE representations SET header_block = (SELECT header_block FROM representations ORDER BY generation DESC LIMIT 1)",
+            "UPDATE representations SET validator = (SELECT validator FROM representations ORDER BY generation DESC LIMIT 1)",
+            "UPDATE representations SET length = length - 1 WHERE generation = (SELECT min(generation) FROM representations)",
+            "UPDATE representations SET validator_kind = 2 WHERE generation = (SELECT min(generation) FROM representations)",
+            "UPDATE resources SET url = zeroblob(5)",
+            "UPDATE resources SET key = x'' WHERE resource = (SELECT min(resource) FROM resources)",
+        ] {
+            let copy = try TemporaryDirectory()
+            try write(fileBytes("\(directory.path)/cache/spool.sqlite"), toFile: "\(copy.path)/spool.sqlite")
+            try execute(change, onIndex: "\(copy.path)/spool.sqlite")
+            let log = RecoveryLog()
+            let changed = try SQLiteStore(
+                directory: copy.path, fileSystem: POSIXFileSystem(), random: SystemRandom(), options: .testing(.testing(), log))
+            #expect(try changed.lookup(a.key) == nil, "\(change)")
+            #expect(log.notes.contains(.rowUnreadable), "\(change)")
+            // What can't be read does not stand in the way of what is stored anew.
+            try changed.commit(a.commit(changed.makeGeneration()))
+            #expect(try changed.resources(after: nil, limit: 10).contains { $0.key == a.key } == !change.contains("SET key"), "\(change)")
+        }
+    }
+
+    // MARK: Support
+
+    private func open(
+        _ name: String = "cache", _ encryption: EncryptionOptions? = .testing(), isReadOnly: Bool = false
+    ) throws(StoreError) -> SQLiteStore {
+        var options = SQLiteStore.Options.testing(encryption, RecoveryLog())
+        options.isReadOnly = isReadOnly
+        return try SQLiteStore(
+            directory: "\(directory.path)/\(name)", fileSystem: POSIXFileSystem(), random: SystemRandom(), options: options)
+    }
+
+    private func files() throws -> [String] { try allFiles(below: directory.path) }
+
+    /// Every file with its bytes, but for the lock and SQLite's shared memory.
+    private func contents() throws -> [String: [UInt8]] {
+        var contents: [String: [UInt8]] = [:]
+        for path in try files() where !path.hasSuffix("/lock") && !path.hasSuffix("-shm") && !path.hasSuffix("-wal") {
+            contents[path] = try fileBytes(path)
+        }
+        return contents
+    }
+
+    private func leaks(of secrets: [[UInt8]]) throws -> [String] {
+        try files().filter { $0.contains("/cache/") }.flatMap { path in
+            try windows(of: secrets, in: fileBytes(path)).map { "\(path): \($0)" }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// Two keys whose SHA-256 is the same, which nobody has ever seen: the hash only names directories, so nothing may be mixed up.
+@Suite struct KeyCollisionTests {
+    private func store(on disk: MemoryDisk) throws -> SQLiteStore {
+        var options = SQLiteStore.Options()
+        options.usesFileSystemForIndex = true
+        options.bootID = "boot"
+        options.keyHash = { _ in [UInt8](repeating: 0xAB, count: 32) }
+        return try SQLiteStore(directory: "/cache", fileSystem: disk, random: SeededRandom(seed: 3), options: options)
+    }
+
+    @Test func `a key that meets another in its hash gets no bytes of that one, and is not stored itself`() throws {
+        let store = try store(on: MemoryDisk())
+        let first = StoreSample("https://a.example/1.mp4"), second = StoreSample("https://b.example/2.mp4")
+        let mine = store.makeGeneration(), other = store.makeGeneration()
+        try first.store([0..<100_000], of: mine, in: store)
+
+        #expect(try store.lookup(second.key) == nil)
+        // The directory is the same, the file is not: its name is the generation.
+        let file = try store.dataFile(of: other, key: second.key, fileExtension: second.fileExtension)
+        try file.write(second.pattern(other.rawValue, at: 0, count: 5000), at: 0)
+        #expect(throws: StoreError.self) { try store.commit(second.commit(other, [0..<5000])) }
+
+        #expect(try store.lookup(second.key) == nil)
+        #expect(try store.remove(second.key) == false)
+        #expect(try store.resources(after: nil, limit: 10).map(\.key) == [first.key])
+        let found = try #require(try store.lookup(first.key))
+        #expect(found.spans == .of(0..<100_000))
+        try first.expectBytes(of: found, in: store, "after the other was refused")
+        try store.close()
+    }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+@Suite struct StoreOpeningTests {
+    private let directory: TemporaryDirectory
+    private var disk: DiskStore
+    private let film = StoreSample()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        disk = DiskStore(directory)
+    }
+
+    private func storeAndClose(_ ranges: [Range<Int64>] = [0..<100_000]) throws {
+        let store = try disk.open()
+        try film.store(ranges, of: store.makeGeneration(), in: store)
+        try store.close()
+    }
+
+    // MARK: Two processes
+
+    @Test func `a second opener reads and writes nothing`() throws {
+        let writer = try disk.open()
+        let generation = writer.makeGeneration()
+        let file = try film.store([0..<1000], of: generation, in: writer)
+        let reader = try disk.open()
+        #expect(writer.isWritable && !reader.isWritable)
+        #expect(try reader.lookup(film.key) == writer.lookup(film.key))
+        let same = try reader.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension)
+        #expect(try same.bytes(at: 0, count: 1000) == film.pattern(generation.rawValue, at: 0, count: 1000))
+        #expect(throws: StoreError.readOnly) { try reader.commit(film.commit(generation)) }
+        #expect(throws: StoreError.readOnly) { try reader.remove(film.key) }
+        #expect(throws: StoreError.readOnly) { try same.write([1], at: 5000) }
+        // What the writer commits later is seen at the next lookup.
+        try film.store([1000..<2000], of: generation, in: writer)
+        #expect(try reader.lookup(film.key)?.spans == .of(0..<2000))
+        try reader.close()
+        try writer.close()
+        withExtendedLifetime(file) {}
+    }
+
+    @Test func `who must write hears which process has the store`() throws {
+        let writer = try disk.open()
+        var other = disk
+        other.mustBeWritable = true
+        #expect(throws: StoreError.locked(by: 4021)) { try other.open() }
+        try writer.close()
+        let next = try other.open()
+        #expect(next.isWritable)
+        try next.close()
+    }
+
+    @Test func `a reader does not see a store that is not made yet`() throws {
+        let lock = POSIXFileSystem()
+        try lock.createDirectory(disk.root)
+        let handle = try lock.open(disk.root + "/lock", .create)
+        #expect(try handle.lock(.exclusive))
+        #expect(throws: StoreError.locked(by: nil)) { try disk.open() }
+    }
+
+    // MARK: Formats
+
+    @Test func `a newer format is refused and left alone`() throws {
+        try storeAndClose()
+        // The user version stands at offset 60 of the header, big-endian (SQLite's file format, §1.3).
+        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 99])
+        #expect(throws: StoreError.formatTooNew(found: 99, supported: 3)) { try disk.open() }
+        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 3])
+        let store = try disk.open()
+        #expect(try store.lookup(film.key)?.spans == .of(0..<100_000))
+        #expect(disk.log.notes == [])
+        try store.close()
+    }
+
+    // MARK: Damage
+
+    /// The header alone, the header's magic, and everything: each way in which SQLite tells that it is no database of ours.
+    @Test(arguments: [0..<16, 0..<4096, 100..<4096] as [Range<Int>])
+    func `a damaged index is set aside and the store begins empty`(damage: Range<Int>) throws {
+        try storeAndClose()
+        try disk.overwrite("spool.sqlite", at: Int64(damage.lowerBound), with: [UInt8](repeating: 0x5A, count: damage.count))
+        let store = try disk.open()
+        #expect(try store.count() == 0)
+        #expect(try store.lookup(film.key) == nil)
+        let generation = store.makeGeneration()
+        let file = try film.store([5..<10], of: generation, in: store)
+        // The numbers begin anew, and with them the names of files. The old file's bytes must not show.
+        #expect(try file.bytes(at: 0, count: 100) == [0, 0, 0, 0, 0] + film.pattern(generation.rawValue, at: 5, count: 5))
+        try store.close()
+        guard case .indexSetAside(let path, _)? = disk.log.notes.first else {
+            Issue.record("\(disk.log.notes)")
+            return
+        }
+        #expect(try POSIXFileSystem().status(path) != nil)
+    }
+
+    @Test func `a database of another program is set aside`() throws {
+        try storeAndClose()
+        // The application id stands at offset 68.
+        try disk.overwrite("spool.sqlite", at: 68, with: [1, 2, 3, 4])
+        let store = try disk.open()
+        #expect(try store.count() == 0)
+        #expect(disk.log.notes.count == 1)
+        try store.close()
+    }
+
+    /// The first page is whole, so the opening succeeds; a lookup then finds pages that make no sense.
+    @Test func `damage that is found in use is repaired by the next opening`() throws {
+        try storeAndClose()
+        // Pages 2 and 7, `meta` and `representations`, are read by the opening; 4 to 6 are the indexes of `resources`.
+        try disk.overwrite("spool.sqlite", at: 3 * 4096, with: [UInt8](repeating: 0x5A, count: 3 * 4096))
+        let damaged = try disk.open()
+        #expect(throws: StoreError.self) { try damaged.lookup(film.key) }
+        #expect(disk.log.notes.count == 1)
+        try damaged.close()
+        let repaired = try disk.open()
+        #expect(repaired.isWritable)
+        #expect(try repaired.lookup(film.key) == nil)
+        try film.store([0..<10], of: repaired.makeGeneration(), in: repaired)
+        try repaired.close()
+        let next = try disk.open()
+        #expect(try next.lookup(film.key)?.spans == .of(0..<10))
+        try next.close()
+    }
+
+    @Test func `a truncated data file is clipped to what it has`() throws {
+        try storeAndClose([0..<100_000, 150_000..<150_010])
+        for path in try disk.dataFiles() { try POSIXFileSystem().open(path, .readWrite).truncate(to: 70_000) }
+        let store = try disk.open()
+        #expect(try store.lookup(film.key)?.spans == .of(0..<65_536))
+        #expect(disk.log.notes == [.dataFileTruncated(film.key, size: 70_000)])
+        // The index was corrected: growing the file does not bring the bytes back.
+        for path in try disk.dataFiles() { try POSIXFileSystem().open(path, .readWrite).truncate(to: 200_000) }
+        #expect(try store.lookup(film.key)?.spans == .of(0..<65_536))
+        try store.close()
+    }
+
+    @Test func `a data file that was purged leaves a resource without bytes`() throws {
+        try storeAndClose()
+        for path in try disk.dataFiles() { try POSIXFileSystem().unlink(path) }
+        let store = try disk.open()
+        let found = try #require(try store.lookup(film.key))
+        #expect(found.spans == ByteRangeSet())
+        #expect(found.representation == film.representation)
+        #expect(try store.totalSizeBytes() == 0)
+        #expect(disk.log.notes == [.dataFileMissing(film.key)])
+        // It goes on with the same generation, in a new file.
+        let file = try film.store([10..<20], of: found.generation, in: store)
+        #expect(try store.lookup(film.key)?.spans == .of(10..<20))
+        try store.close()
+        withExtendedLifetime(file) {}
+    }
+
+    @Test func `a store whose directory was removed under it says so and does not crash`() throws {
+        let store = try disk.open()
+        let generation = store.makeGeneration()
+        let file = try film.store([0..<100], of: generation, in: store)
+        for path in try disk.dataFiles() { try POSIXFileSystem().unlink(path) }
+        // Who has the file open goes on reading it.
+        #expect(try store.lookup(film.key)?.spans == .of(0..<100))
+        #expect(try file.bytes(at: 0, count: 100).count == 100)
+        #expect(try store.remove(film.key))
+        try store.close()
+    }
+
+    // MARK: Files
+
+    /// What was watched is nobody else's business.
+    @Test func `only its owner can read a store`() throws {
+        let store = try disk.open()
+        try film.store([0..<10], of: store.makeGeneration(), in: store)
+        let modes = try (["spool.sqlite", "spool.sqlite-wal", "lock"].map { "\(disk.root)/\($0)" } + disk.dataFiles()).map { path in
+            try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        }
+        #expect(modes == [0o600, 0o600, 0o600, 0o600])
+        try store.close()
+    }
+
+    @Test func `removing and replacing leave no file behind`() throws {
+        let store = try disk.open()
+        let other = StoreSample("other")
+        try film.store([0..<10], of: store.makeGeneration(), in: store)
+        try other.store([0..<10], of: store.makeGeneration(), in: store)
+        #expect(try disk.dataFiles().count == 2)
+        try film.store([0..<10], of: store.makeGeneration(), in: store)
+        #expect(try disk.dataFiles().count == 2)
+        #expect(try store.remove(film.key))
+        #expect(try disk.dataFiles().count == 1)
+        try store.removeAll()
+        #expect(try disk.dataFiles() == [])
+        #expect(disk.log.notes == [])
+        try store.close()
+    }
+
+    @Test func `the extension stays on the file, so that it plays by itself`() throws {
+        try storeAndClose([0..<10])
+        #expect(try disk.dataFiles().map { $0.hasSuffix(".mp4") } == [true])
+    }
+}

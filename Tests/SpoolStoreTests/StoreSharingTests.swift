@@ -1,0 +1,222 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// Several openers of one directory, as processes are: each store has descriptors and locks of its own.
+@Suite struct StoreSharingTests {
+    private let directory: TemporaryDirectory
+    private let disk: DiskStore
+    private let film = StoreSample("film"), song = StoreSample("song")
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        disk = DiskStore(directory)
+    }
+
+    // MARK: Becoming the writer
+
+    @Test func `a reader becomes the writer when the writer has closed`() throws {
+        let writer = try disk.open()
+        try film.store([0..<1000], of: writer.makeGeneration(), in: writer)
+        let reader = try disk.open()
+        #expect(try !reader.becomeWriter())
+        try writer.close()
+        #expect(try reader.becomeWriter())
+        #expect(reader.isWritable)
+        try song.store([0..<10], of: reader.makeGeneration(), in: reader)
+        let found = try #require(try reader.lookup(film.key))
+        try film.store([1000..<2000], of: found.generation, in: reader)
+        #expect(try reader.lookup(film.key)?.spans == .of(0..<2000))
+        try reader.close()
+        let next = try disk.open()
+        #expect(try next.count() == 2)
+        try next.close()
+    }
+
+    /// What a killed process leaves is an index that is not closed, and no lock.
+    @Test func `a reader becomes the writer when the writer was killed, and goes on from what it left`() throws {
+        var writer: SQLiteStore? = try disk.open()
+        let generation = try #require(writer?.makeGeneration())
+        var file: (any DataFile)? = try film.store([0..<1000], of: generation, in: try #require(writer))
+        let reader = try disk.open()
+        let open = try reader.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension)
+        (writer, file) = (nil, nil)
+        #expect(try reader.becomeWriter())
+        // The file that it had open for reading can't be written to; it gets another handle.
+        try film.store([1000..<2000], of: generation, in: reader)
+        #expect(try reader.lookup(film.key)?.spans == .of(0..<2000))
+        #expect(try open.bytes(at: 0, count: 2000) == film.pattern(generation.rawValue, at: 0, count: 2000))
+        try reader.makeDurable()
+        try reader.close()
+        _ = file
+    }
+
+    @Test func `numbers of a process that only reads are never those of a stored version`() throws {
+        let writer = try disk.open()
+        let reader = try disk.open()
+        let passing = reader.makeGeneration()
+        try writer.close()
+        #expect(try reader.becomeWriter())
+        #expect(throws: StoreError.readOnly) { try reader.dataFile(of: passing, key: film.key, fileExtension: "") }
+        #expect(reader.makeGeneration() < passing)
+        try reader.close()
+    }
+
+    @Test func `a store that is asked for reading only never becomes the writer`() throws {
+        try disk.open().close()
+        var options = SQLiteStore.Options()
+        options.isReadOnly = true
+        let reader = try SQLiteStore(
+            directory: disk.root, fileSystem: POSIXFileSystem(), random: SeededRandom(seed: 1), options: options)
+        #expect(try !reader.becomeWriter())
+        try reader.close()
+    }
+
+    // MARK: Eviction beside a reader
+
+    @Test func `a file that another process reads stays until that process lets go of it`() throws {
+        let writer = try disk.open()
+        let generation = writer.makeGeneration()
+        var file: (any DataFile)? = try film.store([0..<200_000], of: generation, in: writer)
+        let reader = try disk.open()
+        var open: (any DataFile)? = try reader.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension)
+        #expect(try file?.punch(ByteRange(lower: 0, upper: 65_536)) == false)
+        #expect(try writer.remove(film.key))
+        file = nil
+        #expect(try disk.dataFiles().count == 1)
+        #expect(try open?.bytes(at: 0, count: 200_000) == film.pattern(generation.rawValue, at: 0, count: 200_000))
+        #expect(try reader.lookup(film.key) == nil)
+        open = nil
+        try song.store([0..<10], of: writer.makeGeneration(), in: writer)
+        try writer.makeDurable()
+        #expect(try disk.dataFiles().map { $0.contains("/\(generation.rawValue).") } == [false])
+        try reader.close()
+        try writer.close()
+    }
+
+    @Test func `a file that is left behind when the store closes goes with the next opening's search`() throws {
+        let writer = try disk.open()
+        let generation = writer.makeGeneration()
+        try film.store([0..<10], of: generation, in: writer)
+        let reader = try disk.open()
+        var open: (any DataFile)? = try reader.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension)
+        #expect(try writer.remove(film.key))
+        try writer.close()
+        #expect(try open?.bytes(at: 0, count: 10).count == 10)
+        open = nil
+        try reader.close()
+        let next = try disk.open()
+        #expect(next.owesSweep)
+        while try !next.sweepOrphans(limit: 4) {}
+        #expect(try disk.dataFiles() == [])
+        #expect(!next.owesSweep)
+        try next.close()
+        let last = try disk.open()
+        #expect(!last.owesSweep)
+        try last.close()
+    }
+
+    // MARK: Orphans
+
+    @Test func `the search for orphans takes what nothing names, a bounded part at a time, and nothing else`() throws {
+        var store: SQLiteStore? = try disk.open()
+        let samples = (0..<30).map { StoreSample("film-\($0)") }
+        for sample in samples {
+            let store = try #require(store)
+            try sample.store([0..<10], of: store.makeGeneration(), in: store)
+        }
+        // Killed: nothing says that it was closed.
+        store = nil
+        let system = POSIXFileSystem()
+        let named = try disk.dataFiles()
+        try system.createDirectory("\(disk.root)/data/aa/aaaa")
+        for name in ["aa/aaaa/7.mp4", "aa/aaaa/8", "aa/aaaa/not ours"] { _ = try system.open("\(disk.root)/data/\(name)", .create) }
+        // The number of another resource's file, in the wrong place.
+        let stray = try #require(parentDirectory(of: named[0])) + "/99.mp4"
+        _ = try system.open(stray, .create)
+
+        let next = try disk.open()
+        #expect(next.owesSweep)
+        var steps = 0
+        let young = next.makeGeneration()
+        let file = try StoreSample("new").store([0..<5], of: young, in: next)
+        while try !next.sweepOrphans(limit: 8) { steps += 1 }
+        #expect(steps >= 60 / 8, "steps are bounded")
+        let left = try disk.dataFiles()
+        #expect(left.count == named.count + 2)
+        #expect(Set(left).isSuperset(of: named))
+        #expect(left.contains { $0.hasSuffix("/not ours") })
+        #expect(try next.count() == 31)
+        withExtendedLifetime(file) {}
+        try next.close()
+    }
+
+    // MARK: Suspension
+
+    @Test func `a suspended store holds no lock, and goes on where it was`() throws {
+        let store = try disk.open()
+        let generation = store.makeGeneration()
+        let file = try film.store([0..<1000], of: generation, in: store)
+        try store.suspend()
+        #expect(throws: StoreError.suspended) { try store.lookup(film.key) }
+        #expect(throws: StoreError.suspended) { try file.bytes(at: 0, count: 10) }
+        #expect(throws: StoreError.suspended) { try file.write([1], at: 5000) }
+        #expect(file.descriptor == nil)
+        for path in try disk.dataFiles() + ["\(disk.root)/lock"] {
+            #expect(try POSIXFileSystem().open(path, .readWrite).lock(.exclusive), "\(path) is locked")
+        }
+        #expect(try POSIXFileSystem().status("\(disk.root)/spool.sqlite-wal") == nil, "the index is closed")
+        #expect(try store.resume())
+        try film.store([1000..<2000], of: generation, in: store)
+        #expect(try store.lookup(film.key)?.spans == .of(0..<2000))
+        try store.close()
+    }
+
+    @Test func `another process may write meanwhile, and what was known then holds no longer`() throws {
+        let store = try disk.open()
+        let generation = store.makeGeneration()
+        let file = try film.store([0..<1000], of: generation, in: store)
+        try store.suspend()
+        let other = try disk.open()
+        #expect(other.isWritable)
+        try song.store([0..<10], of: other.makeGeneration(), in: other)
+        #expect(try !store.resume())
+        #expect(!store.isWritable)
+        #expect(try store.lookup(song.key)?.spans == .of(0..<10))
+        try other.close()
+        #expect(try store.becomeWriter())
+
+        try store.suspend()
+        try disk.open().close()
+        #expect(try !store.resume())
+        #expect(store.isWritable)
+        withExtendedLifetime(file) {}
+        try store.close()
+    }
+
+    @Test func `a suspended store can be closed`() throws {
+        let store = try disk.open()
+        try film.store([0..<1000], of: store.makeGeneration(), in: store)
+        try store.suspend()
+        try store.close()
+        #expect(throws: StoreError.closed) { try store.lookup(film.key) }
+        let next = try disk.open()
+        #expect(try next.lookup(film.key)?.spans == .of(0..<1000))
+        try next.close()
+    }
+
+    // MARK: Other programs
+
+    @Test func `a file that is cut while it is open takes no more bytes, lest zeros be stored`() throws {
+        let store = try disk.open()
+        let generation = store.makeGeneration()
+        let file = try film.store([0..<100_000], of: generation, in: store)
+        for path in try disk.dataFiles() { try POSIXFileSystem().open(path, .readWrite).truncate(to: 50_000) }
+        #expect(throws: StoreError.self) { try file.write(film.pattern(generation.rawValue, at: 100_000, count: 10), at: 100_000) }
+        #expect(try file.bytes(at: 40_000, count: 60_000).count == 10_000)
+        #expect(try store.lookup(film.key)?.spans.upperBound ?? 0 <= 50_000)
+        try store.close()
+    }
+}
