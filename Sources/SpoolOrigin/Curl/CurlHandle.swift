@@ -1,0 +1,163 @@
+#if os(Linux)
+internal import CCurl
+internal import SpoolCore
+internal import SpoolSystem
+
+/// One easy handle with what libcurl wants to live as long: the error text and the list of header lines.
+///
+/// Used on the loop's thread only.
+final class CurlHandle {
+    let raw: UnsafeMutableRawPointer
+    private let errorText: UnsafeMutablePointer<CChar>
+    private var headerLines: UnsafeMutablePointer<curl_slist>?
+
+    /// Nil when libcurl has no memory.
+    init?() {
+        guard let raw = curl_easy_init() else { return nil }
+        self.raw = raw
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        curl_easy_cleanup(raw)
+        curl_slist_free_all(headerLines)
+        errorText.deallocate()
+    }
+
+    /// libcurl's own words for what went wrong, or its general text for `code`.
+    func message(for code: CURLcode) -> String {
+        errorText[0] == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: errorText)
+    }
+
+    /// Forgets the last request. Connections and looked-up names belong to the multi handle and stay.
+    func reset() {
+        curl_easy_reset(raw)
+        curl_slist_free_all(headerLines)
+        headerLines = nil
+        errorText[0] = 0
+    }
+
+    /// Sets the handle up for the request of `transfer`. An error is libcurl's refusal of an option.
+    func configure(_ transfer: CurlTransfer, _ options: CurlTransportOptions) throws(OriginError) {
+        do {
+            try set(CURLOPT_ERRORBUFFER, pointer: errorText)
+            try setCallbacks(Unmanaged.passUnretained(transfer).toOpaque())
+            try setConnection(options)
+            try setSecurity(options)
+            try setMethod(transfer)
+            try set(CURLOPT_URL, transfer.request.url)
+            try set(CURLOPT_USERAGENT, options.userAgent)
+            try setFields(transfer.request.fields)
+            let usesProxy = options.usesEnvironmentProxies && !Loopback.isHost(of: transfer.request.url)
+            if !usesProxy { try set(CURLOPT_PROXY, "") }
+            if options.privateNames != .allowed, !usesProxy || !EnvironmentProxy.isSet(for: transfer.request.url) {
+                transfer.privateNames = options.privateNames
+                try check(spool_curl_set_open_socket(raw, curlOpenSocketCallback))
+                try set(CURLOPT_OPENSOCKETDATA, pointer: Unmanaged.passUnretained(transfer).toOpaque())
+            }
+        } catch {
+            switch error.code {
+            case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: throw .unsupportedURL(message(for: error.code))
+            default: throw .malformed("libcurl refused the request: \(message(for: error.code))")
+            }
+        }
+    }
+
+    // MARK: Options
+
+    private func setCallbacks(_ context: UnsafeMutableRawPointer) throws(Refusal) {
+        try check(spool_curl_set_callback(raw, CURLOPT_WRITEFUNCTION, curlBodyCallback))
+        try set(CURLOPT_WRITEDATA, pointer: context)
+        try check(spool_curl_set_callback(raw, CURLOPT_HEADERFUNCTION, curlHeaderCallback))
+        try set(CURLOPT_HEADERDATA, pointer: context)
+        try check(spool_curl_set_request_callback(raw, curlRequestCallback))
+        try set(CURLOPT_PREREQDATA, pointer: context)
+    }
+
+    private func setConnection(_ options: CurlTransportOptions) throws(Refusal) {
+        try set(CURLOPT_NOSIGNAL, 1)
+        try set(CURLOPT_HTTPGET, 1)
+        try set(CURLOPT_FOLLOWLOCATION, 0)
+        try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+        try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        // "Tell libcurl to not handle sequences of /../ or /./ in the given URL": the origin decides what its paths mean.
+        try set(CURLOPT_PATH_AS_IS, 1)
+        try set(CURLOPT_BUFFERSIZE, options.receiveBufferBytes)
+        try set(CURLOPT_TCP_NODELAY, 1)
+        try set(CURLOPT_TCP_KEEPALIVE, 1)
+        try set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(options.connectTimeout / .milliseconds(1))))
+        try check(spool_curl_set_web_only(raw))
+        try check(spool_curl_set_quick_exit(raw))
+        switch options.version {
+        case .http1:
+            try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        case .http2:
+            try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+            try set(CURLOPT_PIPEWAIT, 1)
+        }
+    }
+
+    private func setSecurity(_ options: CurlTransportOptions) throws(Refusal) {
+        try set(CURLOPT_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_SSL_VERIFYHOST, 2)
+        if let file = options.certificateFile { try set(CURLOPT_CAINFO, file) }
+    }
+
+    private func setMethod(_ transfer: CurlTransfer) throws(Refusal) {
+        switch transfer.request.method {
+        case "GET" where transfer.request.body == nil: return
+        case "HEAD": return try set(CURLOPT_NOBODY, 1)
+        default: break
+        }
+        try set(CURLOPT_CUSTOMREQUEST, transfer.request.method)
+        try set(CURLOPT_FRESH_CONNECT, 1)
+        guard let body = transfer.request.body else { return }
+        try set(CURLOPT_UPLOAD, 1)
+        try check(spool_curl_set_size(raw, CURLOPT_INFILESIZE_LARGE, curl_off_t(body.count)))
+        try check(spool_curl_set_read(raw, curlUploadCallback))
+        try set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(transfer).toOpaque())
+    }
+
+    /// The request's fields, and what the transport adds to them.
+    private func setFields(_ fields: HTTPFields) throws(Refusal) {
+        // A GET has no body to wait for, so `Expect` is never sent; `Accept` only when the request has it.
+        try appendLine("Expect:")
+        if fields["Accept"] == nil { try appendLine("Accept:") }
+        if fields["Accept-Encoding"] == nil { try appendLine("Accept-Encoding: identity") }
+        for field in fields.lines where !field.name.equalsIgnoringCase("Expect") {
+            // "If you want to add a header with no contents, use a semicolon": "Name:" would take libcurl's own field out.
+            let value = String(field.value.drop { $0 == " " || $0 == "\t" })
+            try appendLine(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")
+        }
+        try check(spool_curl_set_list(raw, CURLOPT_HTTPHEADER, headerLines))
+    }
+
+    private func appendLine(_ line: String) throws(Refusal) {
+        guard let longer = curl_slist_append(headerLines, line) else { throw Refusal(code: CURLE_OUT_OF_MEMORY) }
+        headerLines = longer
+    }
+
+    // MARK: Typed setters
+
+    private struct Refusal: Error {
+        var code: CURLcode
+    }
+
+    private func check(_ code: CURLcode) throws(Refusal) {
+        if code != CURLE_OK { throw Refusal(code: code) }
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) throws(Refusal) {
+        try check(spool_curl_set_long(raw, option, value))
+    }
+
+    private func set(_ option: CURLoption, _ value: String) throws(Refusal) {
+        try check(spool_curl_set_string(raw, option, value))
+    }
+
+    private func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer) throws(Refusal) {
+        try check(spool_curl_set_pointer(raw, option, pointer))
+    }
+}
+#endif

@@ -1,0 +1,169 @@
+package import SpoolCore
+
+/// Puts a response's head together from its header lines, one after another.
+///
+/// A pure value: lines in, heads out. It skips 1xx responses, unfolds obsolete line folding (RFC 9112 §5.2), drops lines
+/// that are no fields, and refuses what is too large or contradicts itself. No input makes it trap.
+package struct HeadCollector: Sendable {
+    /// The most bytes that the heads of one response may have, 1xx included. Media origins send a few hundred;
+    /// the bound keeps a hostile one from filling memory.
+    package static let maxHeadBytes = 256 * 1024
+    /// The most 1xx responses before the final one (RFC 9110 §15.2 names no limit).
+    package static let maxInformational = 32
+
+    /// What a line led to.
+    package enum Step: Hashable, Sendable {
+        /// More lines belong to the head.
+        case more
+        /// The final response's head is complete.
+        case head(ResponseHead)
+        /// The line comes after the head: a trailer field. It is not used.
+        case trailer
+        /// The head can't be used; says why.
+        case refused(String)
+    }
+
+    private enum State {
+        case statusLine
+        case fields(status: Int)
+        case done
+    }
+
+    private var state = State.statusLine
+    private var fields = HTTPFields()
+    /// Whether a folded line continues the last field; false after a line that was dropped.
+    private var canFold = false
+    private var bytes = 0
+    private var informational = 0
+
+    package init() {}
+
+    /// Whether the final head was complete.
+    package var isDone: Bool { if case .done = state { true } else { false } }
+
+    /// Takes the next line, with or without its line break. An empty line ends a head.
+    package mutating func lineReceived(_ line: UnsafeRawBufferPointer) -> Step {
+        if isDone { return .trailer }
+        bytes += line.count
+        guard bytes <= Self.maxHeadBytes else { return .refused("the response head has more than \(Self.maxHeadBytes) bytes") }
+        let line = line.trimmingLineBreak()
+        switch state {
+        case .statusLine: return statusLineReceived(line)
+        case .fields(let status) where line.isEmpty: return headEnded(status)
+        case .fields:
+            fieldLineReceived(line)
+            return .more
+        case .done: return .trailer
+        }
+    }
+
+    // MARK: Status line
+
+    private mutating func statusLineReceived(_ line: UnsafeRawBufferPointer) -> Step {
+        guard let status = Self.status(of: line) else { return .refused("the status line is not HTTP's") }
+        guard status != 101 else { return .refused("the origin switched to another protocol unasked") }
+        fields = HTTPFields()
+        canFold = false
+        state = .fields(status: status)
+        return .more
+    }
+
+    /// The status of a line such as `HTTP/1.1 206 Partial Content` (RFC 9112 §4); the reason may be missing.
+    private static func status(of line: UnsafeRawBufferPointer) -> Int? {
+        guard line.starts(with: "HTTP/".utf8), let space = line.firstIndex(of: 0x20) else { return nil }
+        let rest = line[(space + 1)...].drop { $0 == 0x20 }
+        let digits = rest.prefix { $0 >= 0x30 && $0 <= 0x39 }
+        guard digits.count == 3, rest.dropFirst(3).first ?? 0x20 == 0x20 else { return nil }
+        let status = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        return status >= 100 ? status : nil
+    }
+
+    // MARK: Fields
+
+    private mutating func fieldLineReceived(_ line: UnsafeRawBufferPointer) {
+        if line[0] == 0x20 || line[0] == 0x09 { return foldedLineReceived(line) }
+        canFold = false
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
+        // RFC 9112 §5.1: white space before the colon is to be removed from a response.
+        let name = UnsafeRawBufferPointer(rebasing: line[..<colon]).trimmingBlanks()
+        guard !name.isEmpty, name.allSatisfy(\.isFieldNameByte) else { return }
+        let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]).trimmingBlanks()
+        fields.append(name.headerText, value.headerText)
+        canFold = true
+    }
+
+    private mutating func foldedLineReceived(_ line: UnsafeRawBufferPointer) {
+        guard canFold, let last = fields.lines.indices.last else { return }
+        let more = line.trimmingBlanks().headerText
+        guard !more.isEmpty else { return }
+        fields.lines[last].value += fields.lines[last].value.isEmpty ? more : " " + more
+    }
+
+    // MARK: The end
+
+    private mutating func headEnded(_ status: Int) -> Step {
+        guard status >= 200 else {
+            informational += 1
+            state = .statusLine
+            return informational <= Self.maxInformational ? .more : .refused("more than \(Self.maxInformational) 1xx responses")
+        }
+        state = .done
+        if let contradiction = Self.lengthDefect(of: fields) { return .refused(contradiction) }
+        return .head(ResponseHead(status: status, fields: fields))
+    }
+
+    /// Why the response's `Content-Length` can't be used, or nil when it can or does not count (RFC 9112 §6.3).
+    ///
+    /// Equal lengths may be repeated; a transfer coding overrides them.
+    package static func lengthDefect(of fields: HTTPFields) -> String? {
+        guard fields["Transfer-Encoding"] == nil else { return nil }
+        do {
+            _ = try ContentLength.parse(fields)
+            return nil
+        } catch {
+            return "Content-Length can't be used: \(error)"
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The line without the CR LF, or bare LF, at its end.
+    fileprivate func trimmingLineBreak() -> UnsafeRawBufferPointer {
+        var end = count
+        if end > 0, self[end - 1] == 0x0A { end -= 1 }
+        if end > 0, self[end - 1] == 0x0D { end -= 1 }
+        return UnsafeRawBufferPointer(rebasing: self[..<end])
+    }
+
+    /// The bytes without spaces and tabs around them.
+    fileprivate func trimmingBlanks() -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: trimming { $0 == 0x20 || $0 == 0x09 })
+    }
+
+    /// The bytes as text: UTF-8 where they are, else one character for each byte.
+    ///
+    /// Two values that differ stay different, which matters for entity tags: they are opaque octets (RFC 9110 §8.8.3).
+    ///
+    /// A control character that would end a line somewhere else becomes a space (RFC 9110 §5.5).
+    fileprivate var headerText: String {
+        if contains(where: { $0 == 0 || $0 == 0x0D || $0 == 0x0A }) {
+            return map { $0 == 0 || $0 == 0x0D || $0 == 0x0A ? 0x20 : $0 }.withUnsafeBytes { $0.headerText }
+        }
+        let text = String(decoding: self, as: UTF8.self)
+        return text.utf8.elementsEqual(self) ? text : String(String.UnicodeScalarView(map { Unicode.Scalar($0) }))
+    }
+}
+
+extension Collection {
+    /// The part between the first and the last element that do not match.
+    fileprivate func trimming(_ isBlank: (Element) -> Bool) -> SubSequence {
+        guard let first = firstIndex(where: { !isBlank($0) }) else { return self[endIndex...] }
+        var end = first, index = first
+        while index != endIndex {
+            let next = self.index(after: index)
+            if !isBlank(self[index]) { end = next }
+            index = next
+        }
+        return self[first..<end]
+    }
+}

@@ -1,0 +1,21 @@
+private import SpoolCore
+private import SpoolSystem
+
+/// Which origins are on this machine.
+package enum Loopback {
+    /// Whether the host of `url` is a loopback address or `localhost` (RFC 6761 §6.3).
+    package static func isHost(of url: String) -> Bool {
+        do {
+            return try URIReference(lenient: url).host.map(isLoopback) ?? false
+        } catch {
+            // What can't be split is nobody's host; the transport itself refuses it.
+            return false
+        }
+    }
+
+    private static func isLoopback(_ host: Substring) -> Bool {
+        if let address = SocketAddress(literal: String(host), port: 0) { return address.isLoopback }
+        let name = host.hasSuffix(".") ? host.dropLast() : host
+        return name.equalsIgnoringCase("localhost") || name.asciiLowercased.hasSuffix(".localhost")
+    }
+}

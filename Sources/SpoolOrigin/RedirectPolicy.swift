@@ -1,0 +1,94 @@
+package import SpoolCore
+
+/// Decides, one response after another, where a request goes on (RFC 9110 §15.4).
+///
+/// A pure value: no clock, no connection. The method is GET, so all five redirects mean the same here: ask there instead,
+/// for the same range under the same condition.
+package struct RedirectPolicy: Sendable {
+    /// What to do with a response.
+    package enum Decision: Hashable, Sendable {
+        /// It is the answer; the head says which URL gave it.
+        case pass(ResponseHead)
+        /// It points elsewhere: ask this next.
+        case follow(OriginRequest)
+        /// It points where we do not go.
+        case refuse(OriginError)
+    }
+
+    /// The most redirects that are followed for one request. Media origins use one or two; browsers stop at 20.
+    package static let defaultMaxHops = 10
+
+    /// The fields that are meant for one origin only and are not carried to another.
+    package static let defaultCredentialFields = ["Authorization", "Proxy-Authorization", "Cookie", "Cookie2"]
+
+    private let maxHops: Int
+    private let credentialFields: [String]
+    private let privateNames: PrivateNames
+    private var request: OriginRequest
+    /// Every URL that was asked, without fragment.
+    private var asked: [String]
+
+    /// - Parameter credentialFields: the names of fields that carry credentials besides `defaultCredentialFields`.
+    package init(
+        _ request: OriginRequest, maxHops: Int = Self.defaultMaxHops, credentialFields: [String] = [], privateNames: PrivateNames = .allowed
+    ) {
+        self.privateNames = privateNames
+        self.request = request
+        self.maxHops = maxHops
+        self.credentialFields = Self.defaultCredentialFields + credentialFields
+        asked = [Self.withoutFragment(request.url)]
+    }
+
+    /// Takes the head of the response to the last request.
+    package mutating func headReceived(_ head: ResponseHead) -> Decision {
+        guard [301, 302, 303, 307, 308].contains(head.status), let location = head.fields["Location"] else {
+            var head = head
+            if asked.count > 1 { head.url = request.url }
+            return .pass(head)
+        }
+        do {
+            request = try next(location)
+        } catch {
+            return .refuse(error)
+        }
+        return .follow(request)
+    }
+
+    private mutating func next(_ location: String) throws(OriginError) -> OriginRequest {
+        let (base, target) = try Self.resolve(location, against: request.url)
+        guard let from = base.origin, let to = target.origin, ["http", "https"].contains(to.scheme) else {
+            throw .redirect("the origin points to something that is no http or https URL")
+        }
+        guard to.scheme == "https" || from.scheme == "http" else { throw .redirect("the origin points from https to http") }
+        guard privateNames.allowRedirect(from: from.host, to: to.host) else {
+            throw .redirect("a public origin points to \(to.host), which is in a private network")
+        }
+        let url = Self.withoutFragment(target.text)
+        guard !asked.contains(url) else { throw .redirect("the origin points in a circle") }
+        guard asked.count <= maxHops else { throw .redirect("more than \(maxHops) redirects") }
+        asked.append(url)
+        return OriginRequest(url: url, fields: from == to ? request.fields : fieldsForOtherOrigin(), access: request.access)
+    }
+
+    private static func resolve(
+        _ location: String, against url: String
+    ) throws(OriginError) -> (base: URIReference, target: URIReference) {
+        do {
+            let base = try URIReference(lenient: url)
+            return (base, try base.resolving(location: location))
+        } catch {
+            throw .redirect("the origin's Location can't be read: \(error)")
+        }
+    }
+
+    /// The fields without those that are for the old origin's eyes (RFC 9110 §15.4). What was dropped stays dropped,
+    /// should a later hop lead back: the stranger in between chose that hop.
+    private func fieldsForOtherOrigin() -> HTTPFields {
+        let dropped = credentialFields + ["Host"]
+        return HTTPFields(request.fields.lines.filter { line in !dropped.contains { line.name.equalsIgnoringCase($0) } })
+    }
+
+    private static func withoutFragment(_ url: String) -> String {
+        String(url.prefix { $0 != "#" })
+    }
+}

@@ -1,0 +1,175 @@
+internal import SpoolCore
+internal import SpoolSystem
+
+/// A transport that follows redirects, around one that does not: what the engine sees are final responses only.
+///
+/// The next request starts as soon as a redirect's head is there; the redirect's body is thrown away beside it.
+/// `cancel` and `resume` go to the request that is current when they come.
+package final class RedirectingTransport: Transport {
+    private let base: any Transport
+    private let maxHops: Int
+    private let credentialFields: [String]
+    private let privateNames: PrivateNames
+
+    /// - Parameters:
+    ///   - maxHops: the most redirects for one request.
+    ///   - credentialFields: the names of fields that are not carried to another origin, besides `Authorization` and `Cookie`.
+    ///   - privateNames: whether a public origin may lead into a private network.
+    package init(
+        _ base: any Transport, maxHops: Int = RedirectPolicy.defaultMaxHops, credentialFields: [String] = [],
+        privateNames: PrivateNames = .allowed
+    ) {
+        self.privateNames = privateNames
+        self.base = base
+        self.maxHops = maxHops
+        self.credentialFields = credentialFields
+    }
+
+    package var windowBytes: Int64? { base.windowBytes }
+
+    package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
+        guard request.followsRedirects, request.method == "GET" else { return base.start(request, receiver: receiver) }
+        let policy = RedirectPolicy(request, maxHops: maxHops, credentialFields: credentialFields, privateNames: privateNames)
+        let transfer = RedirectingTransfer(policy: policy, receiver: receiver, transport: base)
+        transfer.begin(request, hop: 0)
+        return transfer
+    }
+
+    package func close() { base.close() }
+}
+
+/// One request with all its hops.
+private final class RedirectingTransfer: Transfer {
+    private struct State {
+        var policy: RedirectPolicy
+        /// Which hop's callbacks count; those of earlier ones are redirects whose bodies are thrown away.
+        var hop = 0
+        /// The transfers of the hops so far; the current one is missing while its `start` has not returned.
+        var transfers: [Int: any Transfer] = [:]
+        /// `resume` came before the current hop's transfer was known.
+        var owesResume = false
+        var isCancelled = false
+        /// The receiver was told the end.
+        var isOver = false
+    }
+
+    private let receiver: any TransferReceiver
+    private let transport: any Transport
+    private let state: Locked<State>
+
+    init(policy: RedirectPolicy, receiver: any TransferReceiver, transport: any Transport) {
+        self.receiver = receiver
+        self.transport = transport
+        state = Locked(State(policy: policy))
+    }
+
+    /// Starts the request of one hop. A cancel or resume that came before the transfer was known is made up for.
+    func begin(_ request: OriginRequest, hop: Int) {
+        let transfer = transport.start(request, receiver: Hop(number: hop, owner: self))
+        let (isCancelled, owesResume) = state.withLock { state in
+            if !state.isOver { state.transfers[hop] = transfer }
+            defer { state.owesResume = false }
+            return (state.isCancelled, state.owesResume)
+        }
+        if isCancelled {
+            transfer.cancel()
+        } else if owesResume {
+            transfer.resume()
+        }
+    }
+
+    // MARK: Transfer
+
+    func resume() {
+        let transfer = state.withLock { state in
+            let transfer = state.transfers[state.hop]
+            state.owesResume = transfer == nil && !state.isOver
+            return transfer
+        }
+        transfer?.resume()
+    }
+
+    func cancel() {
+        let transfers = state.withLock { state in
+            state.isCancelled = true
+            return Array(state.transfers.values)
+        }
+        for transfer in transfers { transfer.cancel() }
+    }
+
+    // MARK: From the hops
+
+    /// True when the hop's body is the answer's.
+    func headReceived(_ head: ResponseHead, hop: Int) -> Bool {
+        let decision = state.withLock { state -> RedirectPolicy.Decision? in
+            // A cancelled hop still gets its `finished(.cancelled)`, which goes to the receiver.
+            guard hop == state.hop, !state.isCancelled, !state.isOver else { return nil }
+            let decision = state.policy.headReceived(head)
+            if case .follow = decision { state.hop += 1 }
+            return decision
+        }
+        switch decision {
+        case nil: return false
+        case .pass(let head):
+            receiver.headReceived(head)
+            return true
+        case .follow(let request):
+            begin(request, hop: hop + 1)
+            return false
+        case .refuse(let error):
+            finished(.failed(error), hop: hop)
+            return false
+        }
+    }
+
+    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { receiver.bodyReceived(bytes) }
+
+    func batchEnded() { receiver.batchEnded() }
+
+    func finished(_ end: TransferEnd, hop: Int) {
+        let others = state.withLock { state -> [any Transfer]? in
+            guard hop == state.hop, !state.isOver else { return nil }
+            state.isOver = true
+            defer { state.transfers = [:] }
+            return Array(state.transfers.values)
+        }
+        guard let others else { return }
+        receiver.finished(end)
+        // A redirect that still sends its body, or one that was refused, has nobody left to send to.
+        for transfer in others { transfer.cancel() }
+    }
+}
+
+/// The receiver of one hop. Its own state is touched in its callbacks only, which come one at a time.
+private final class Hop: TransferReceiver, @unchecked Sendable {
+    /// The most bytes of a redirect's body that are read, so that its connection can be used again.
+    private static let maxDiscardedBytes = 65_536
+
+    private let number: Int
+    private let owner: RedirectingTransfer
+    private var isAnswer = false
+    private var discardedBytes = 0
+
+    init(number: Int, owner: RedirectingTransfer) {
+        self.number = number
+        self.owner = owner
+    }
+
+    func headReceived(_ head: ResponseHead) {
+        isAnswer = owner.headReceived(head, hop: number)
+    }
+
+    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
+        guard !isAnswer else { return owner.bodyReceived(bytes) }
+        discardedBytes += bytes.count
+        return discardedBytes <= Self.maxDiscardedBytes ? .taken : .enough
+    }
+
+    func batchEnded() {
+        if isAnswer { owner.batchEnded() }
+    }
+
+    func finished(_ end: TransferEnd) {
+        owner.finished(end, hop: number)
+    }
+}

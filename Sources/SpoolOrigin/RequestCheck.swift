@@ -1,0 +1,48 @@
+package import SpoolCore
+
+extension OriginRequest {
+    /// Why this request can't be sent, or nil when it can.
+    ///
+    /// Names and values go into the message as they are, so a line break in one would make a field or a request
+    /// of its own (RFC 9110 §5.5, RFC 9112 §11.1): such a request is refused, never repaired.
+    package var defect: OriginError? {
+        if let bad = url.utf8.first(where: { $0 < 0x20 || $0 == 0x7F }) {
+            return .malformed("the URL has the control byte \(bad)")
+        }
+        if url.utf8.count > Self.maxURLBytes {
+            return .unsupportedURL("the URL has more than \(Self.maxURLBytes) bytes")
+        }
+        guard Self.schemes.contains(where: { url.utf8.count > $0.utf8.count && url.prefix($0.count).equalsIgnoringCase($0) }) else {
+            return .unsupportedURL("the URL does not begin with http:// or https://")
+        }
+        if method.isEmpty || !method.utf8.allSatisfy(\.isFieldNameByte) { return .malformed("the method is no token") }
+        for field in fields.lines {
+            if !field.name.utf8.allSatisfy(\.isFieldNameByte) || field.name.isEmpty {
+                return .malformed("a field name of the request is no token")
+            }
+            if field.value.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) {
+                return .malformed("the request's field \(field.name) has a line break or a NUL")
+            }
+        }
+        return nil
+    }
+
+    /// The longest URL that is asked, in bytes; servers give up long before.
+    package static let maxURLBytes = 65_536
+
+    private static let schemes = ["http://", "https://"]
+}
+
+extension UInt8 {
+    /// Whether the byte may stand in a field name (`tchar` of RFC 9110 §5.6.2).
+    var isFieldNameByte: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"), UInt8(ascii: "'"),
+            UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"),
+            UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,255 @@
+internal import Foundation
+internal import SpoolCore
+internal import SpoolOrigin
+internal import SpoolSystem
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+/// One request over `URLSession`.
+final class URLSessionTransfer: Transfer, @unchecked Sendable {
+    // Safe to share: `cancelRequested` is a lock, the constants are safe by themselves;
+    // everything else is touched on the session's delegate queue only, one operation at a time.
+    private let request: OriginRequest
+    private let options: URLSessionTransportOptions
+    private let queue: OperationQueue
+    private let delegate: URLSessionTransportDelegate
+    private let cancelRequested = Locked(false)
+
+    private var receiver: (any TransferReceiver)?
+    /// The request's body.
+    var upload: Data?
+    private var task: URLSessionDataTask?
+    /// The number of the task, also when it has ended and the receiver has not taken everything.
+    private var taskNumber: Int?
+    private var hasHead = false
+    /// Body bytes that the receiver took.
+    private var takenBytes: Int64 = 0
+    /// How many bytes the head promised; nil when it did not.
+    private var promisedBytes: Int64?
+    private var isPaused = false
+    /// What arrived and was not taken, in order.
+    private var kept: [Data] = []
+    private var keptBytes = 0
+    /// How the task ended, while the receiver has not taken everything.
+    private var pendingEnd: TransferEnd?
+    #if canImport(Darwin)
+    private var isSuspended = false
+    #endif
+
+    /// The most bytes of one call (the contract of `TransferReceiver`).
+    private static let maxChunkBytes = 65_536
+
+    init(
+        request: OriginRequest, receiver: any TransferReceiver, options: URLSessionTransportOptions, queue: OperationQueue,
+        delegate: URLSessionTransportDelegate
+    ) {
+        self.request = request
+        self.receiver = receiver
+        self.options = options
+        self.queue = queue
+        self.delegate = delegate
+    }
+
+    // MARK: Transfer
+
+    func resume() {
+        queue.addOperation { [self] in
+            guard isPaused else { return }
+            isPaused = false
+            deliverKept()
+        }
+    }
+
+    func cancel() {
+        let isFirst = cancelRequested.withLock { isRequested in
+            defer { isRequested = true }
+            return !isRequested
+        }
+        if isFirst { queue.addOperation { [self] in finish(.cancelled) } }
+    }
+
+    // MARK: On the queue
+
+    private var isCancelled: Bool { cancelRequested.withLock { $0 } }
+
+    /// The task of the request; nil when the request can't be sent, which the receiver was told.
+    func makeTask(_ session: URLSession) -> URLSessionDataTask? {
+        if isCancelled {
+            finish(.cancelled)
+            return nil
+        }
+        if let defect = request.defect {
+            finish(.failed(defect))
+            return nil
+        }
+        guard let url = URL(string: request.url), url.host != nil else {
+            finish(.failed(.unsupportedURL("the URL can't be read")))
+            return nil
+        }
+        let task = session.dataTask(with: Self.message(request, upload, url, options))
+        self.task = task
+        taskNumber = task.taskIdentifier
+        return task
+    }
+
+    private static func message(_ request: OriginRequest, _ upload: Data?, _ url: URL, _ options: URLSessionTransportOptions) -> URLRequest
+    {
+        var message = URLRequest(url: url)
+        message.httpMethod = request.method
+        message.httpBody = upload
+        message.httpShouldHandleCookies = false
+        message.allowsCellularAccess = request.access.allowsCellular
+        #if canImport(Darwin)
+        message.allowsExpensiveNetworkAccess = request.access.allowsExpensive
+        message.allowsConstrainedNetworkAccess = request.access.allowsConstrained
+        #endif
+        message.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+        message.setValue(options.userAgent, forHTTPHeaderField: "User-Agent")
+        var replaced: Set<String> = []
+        for field in request.fields.lines {
+            if replaced.insert(field.name.asciiLowercased).inserted {
+                message.setValue(field.value, forHTTPHeaderField: field.name)
+            } else {
+                message.addValue(field.value, forHTTPHeaderField: field.name)
+            }
+        }
+        return message
+    }
+
+    func responseReceived(_ response: URLResponse) {
+        guard let receiver, !isCancelled else { return }
+        guard let response = response as? HTTPURLResponse else { return finish(.failed(.malformed("this is not HTTP"))) }
+        // On Linux 1xx responses come by here too.
+        guard response.statusCode >= 200, !hasHead else { return }
+        let head = ResponseHead(status: response.statusCode, fields: Self.fields(of: response))
+        if let defect = HeadCollector.lengthDefect(of: head.fields) { return finish(.failed(.malformed(defect))) }
+        if let coding = head.fields["Content-Encoding"], !coding.isEmpty, !coding.equalsIgnoringCase("identity") {
+            return finish(.failed(.malformed("URLSession would decode the content coding \(coding)")))
+        }
+        hasHead = true
+        let length = head.fields["Transfer-Encoding"] == nil ? head.fields["Content-Length"].flatMap { Int64($0) } : nil
+        promisedBytes = request.method == "HEAD" ? 0 : length
+        receiver.headReceived(head)
+    }
+
+    /// The fields, sorted by name: the dictionary has no order.
+    private static func fields(of response: HTTPURLResponse) -> HTTPFields {
+        let lines = response.allHeaderFields.map { HTTPFields.Field(name: "\($0.key)", value: "\($0.value)") }
+        return HTTPFields(lines.sorted { $0.name < $1.name })
+    }
+
+    func dataReceived(_ data: Data) {
+        guard receiver != nil, !isCancelled, hasHead, pendingEnd == nil, !data.isEmpty else { return }
+        kept.append(data)
+        keptBytes += data.count
+        if !isPaused { deliverKept() }
+        if keptBytes > options.maxBufferedBytes { holdBack() }
+    }
+
+    /// Too much is kept for a paused receiver.
+    private func holdBack() {
+        #if canImport(Darwin)
+        guard !isSuspended else { return }
+        isSuspended = true
+        task?.suspend()
+        #else
+        pendingEnd = .failed(.truncated(afterBytes: takenBytes + Int64(keptBytes)))
+        dropTask()
+        #endif
+    }
+
+    /// Offers what is kept until it is all taken or the receiver pauses.
+    private func deliverKept() {
+        guard let receiver, !isCancelled else { return }
+        var index = 0
+        var hasTaken = false
+        while index < kept.count, !isPaused, self.receiver != nil, !isCancelled {
+            let data = kept[index]
+            let chunk = data.prefix(Self.maxChunkBytes)
+            switch chunk.withUnsafeBytes(receiver.bodyReceived) {
+            case .pause: isPaused = true
+            case .enough: return finish(.cancelled)
+            case .taken:
+                hasTaken = true
+                takenBytes += Int64(chunk.count)
+                keptBytes -= chunk.count
+                kept[index] = data.dropFirst(chunk.count)
+                if kept[index].isEmpty { index += 1 }
+            }
+        }
+        kept.removeFirst(min(index, kept.count))
+        guard self.receiver != nil, !isCancelled else { return }
+        if hasTaken { receiver.batchEnded() }
+        goOn()
+    }
+
+    private func goOn() {
+        guard kept.isEmpty else { return }
+        #if canImport(Darwin)
+        if isSuspended {
+            isSuspended = false
+            task?.resume()
+        }
+        #endif
+        if let pendingEnd { finish(pendingEnd) }
+    }
+
+    func taskEnded(_ error: (any Error)?) {
+        guard receiver != nil, pendingEnd == nil else { return }
+        // Nothing is left to cancel.
+        task = nil
+        pendingEnd = end(error)
+        if !isPaused { goOn() }
+    }
+
+    private func end(_ error: (any Error)?) -> TransferEnd {
+        let arrived = takenBytes + Int64(keptBytes)
+        guard let error else {
+            guard hasHead else { return .failed(.truncated(afterBytes: 0)) }
+            return arrived < promisedBytes ?? 0 ? .failed(.truncated(afterBytes: arrived)) : .complete
+        }
+        // Linux calls a 401 whose challenge nobody answers an error, after all of it has come.
+        if hasHead, arrived == promisedBytes { return .complete }
+        return .failed(.urlSession(error, bodyBytes: hasHead ? arrived : nil))
+    }
+
+    /// Tells the receiver, once, and lets go of the task. A cancelled transfer ends with `.cancelled`, whatever happened meanwhile.
+    func finish(_ end: TransferEnd) {
+        guard let receiver else { return }
+        self.receiver = nil
+        kept = []
+        keptBytes = 0
+        dropTask()
+        if let taskNumber { delegate.forget(taskNumber) }
+        receiver.finished(isCancelled ? .cancelled : end)
+    }
+
+    private func dropTask() {
+        guard let task else { return }
+        self.task = nil
+        task.cancel()
+    }
+}
+
+extension OriginError {
+    /// What an error of `URLSession` means to us. On Linux many breaks of a connection have the code -1.
+    fileprivate static func urlSession(_ error: any Error, bodyBytes: Int64?) -> OriginError {
+        let code = (error as? URLError)?.code ?? URLError.Code(rawValue: (error as NSError).code)
+        let text = error.localizedDescription
+        switch code {
+        case .timedOut:
+            return .timeout(text)
+        case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
+            .serverCertificateNotYetValid, .clientCertificateRejected, .clientCertificateRequired:
+            return .tls(text)
+        case .badURL, .unsupportedURL:
+            return bodyBytes == nil ? .unsupportedURL(text) : .malformed(text)
+        case .badServerResponse, .cannotParseResponse, .cannotDecodeContentData, .cannotDecodeRawData:
+            return bodyBytes.map { .truncated(afterBytes: $0) } ?? .malformed(text)
+        default:
+            return bodyBytes.map { .truncated(afterBytes: $0) } ?? .unreachable(text)
+        }
+    }
+}

@@ -1,0 +1,206 @@
+#if os(Linux)
+import SpoolCore
+import SpoolOrigin
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// What libcurl's transport does beyond the contract.
+@Suite(.timeLimit(.minutes(20)))
+struct CurlTransportTests {
+    /// A socket origin with one resource of 1 MB, and a transport.
+    final class World {
+        let origin: RawOrigin
+        let transport: CurlTransport
+        let content = OriginContent(seed: 4)
+        static let length: Int64 = 1_000_000
+
+        init(
+            _ options: CurlTransportOptions = .patient, time: (any TimeSource)? = nil,
+            script: @escaping OriginScript = { _, _ in .correct }
+        ) throws {
+            origin = try RawOrigin([VirtualResource(url: "/v", seed: 4, length: Self.length)], script: script)
+            transport = CurlTransport(options: options, time: time)
+        }
+
+        deinit {
+            transport.close()
+            origin.stop()
+        }
+
+        func start(_ fields: HTTPFields = [:], _ reaction: @escaping TransferProbe.Reaction = { _, _ in .taken }) -> TransferProbe {
+            let probe = TransferProbe(content, reaction: reaction)
+            probe.start(OriginRequest(url: origin.url("/v"), fields: fields), on: transport)
+            return probe
+        }
+    }
+
+    // MARK: What is sent
+
+    @Test func `a request has the fields it was given and three more`() throws {
+        let world = try World()
+        #expect(
+            world.start(["Range": "bytes=0-9", "X-Empty": "", "X-Two": "a", "x-two": " b", "Expect": "100-continue"]).waitForEnd()
+                == .complete)
+        let fields = try #require(world.origin.log.entries.first).request.fields
+        #expect(fields["Host"] == "127.0.0.1:\(world.origin.port)")
+        #expect(fields["User-Agent"] == "Spool")
+        #expect(fields["Accept-Encoding"] == "identity")
+        #expect(fields["Range"] == "bytes=0-9")
+        #expect(fields["X-Empty"] == "")
+        #expect(fields.values(of: "X-Two") == ["a", "b"])
+        #expect(fields["Expect"] == nil)
+        #expect(fields.lines.count == 7)
+    }
+
+    @Test func `a request may replace the fields that the transport would add`() throws {
+        let world = try World()
+        _ = world.start(["Host": "cdn.example", "User-Agent": "P", "Accept-Encoding": "gzip", "Accept": "*/*"]).waitForEnd()
+        let fields = try #require(world.origin.log.entries.first).request.fields
+        #expect(fields["Host"] == "cdn.example")
+        #expect(fields.values(of: "User-Agent") == ["P"])
+        #expect(fields.values(of: "Accept-Encoding") == ["gzip"])
+        #expect(fields.values(of: "Accept") == ["*/*"])
+        #expect(fields.lines.count == 4)
+    }
+
+    @Test(arguments: ["/a/../b/./c", "/a%2Fb%2f%41?x=%20&y=a+b", "/;p=1?a?b", "//double//slash"])
+    func `path and query are sent as they are`(target: String) throws {
+        let world = try World()
+        let probe = TransferProbe()
+        probe.start(OriginRequest(url: world.origin.url(target) + "#fragment", fields: [:]), on: world.transport)
+        _ = probe.waitForEnd()
+        #expect(world.origin.log.entries.map(\.request.url) == [world.origin.url(target)])
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1/", true), ("http://127.9.9.9:80/x", true), ("http://[::1]:8080/", true), ("HTTP://LocalHost/", true),
+        ("http://a.localhost./", true), ("http://user:pw@localhost:1/", true), ("http://a.example/", false),
+        ("http://127.0.0.1.example/", false), ("http://localhost@a.example/", false), ("http://a.example/?http://localhost/", false),
+        ("http://128.0.0.1/", false), ("localhost", false),
+    ])
+    func `an origin on this machine is told from others, so that no proxy is asked for it`(url: String, isLoopback: Bool) {
+        #expect(Loopback.isHost(of: url) == isLoopback)
+    }
+
+    // MARK: Connections
+
+    @Test func `one connection carries one request after another`() throws {
+        let world = try World()
+        for _ in 0..<20 { #expect(world.start(["Range": "bytes=0-99"]).waitForEnd() == .complete) }
+        #expect(world.origin.connectionCount == 1)
+    }
+
+    /// A kept connection that dies as the next request arrives on it is replaced without a word;
+    /// the request is repeated, since no byte of an answer had come.
+    @Test func `a kept connection that is dead is replaced`() throws {
+        let world = try World { _, ordinal in ordinal == 1 ? .refuse : .correct }
+        #expect(world.start(["Range": "bytes=0-99"]).waitForEnd() == .complete)
+        let second = world.start(["Range": "bytes=0-99"])
+        #expect(second.waitForEnd() == .complete)
+        #expect(second.value.complaints == [])
+        #expect(world.origin.log.entries.count == 3)
+        #expect(world.origin.connectionCount == 2)
+    }
+
+    @Test func `a fresh connection that breaks is not tried again`() throws {
+        let world = try World { _, _ in .refuse }
+        guard case .failed(.unreachable) = world.start().waitForEnd() else { return #expect(Bool(false)) }
+        #expect(world.origin.log.entries.count == 1)
+    }
+
+    @Test func `requests beyond the connection limit wait for their turn`() throws {
+        var options = CurlTransportOptions.patient
+        options.maxConnections = 2
+        let world = try World(options)
+        let probes = (0..<10).map { _ in world.start() }
+        for probe in probes { #expect(probe.waitForEnd() == .complete) }
+        #expect(world.origin.connectionCount <= 2)
+    }
+
+    // MARK: Timeouts
+
+    @Test func `a request that is not answered is given up`() throws {
+        var options = CurlTransportOptions.patient
+        options.firstByteTimeout = .milliseconds(50)
+        let world = try World(options) { _, _ in .silence }
+        guard case .failed(.timeout) = world.start().waitForEnd() else { return #expect(Bool(false)) }
+    }
+
+    @Test func `a body that stalls is given up, and what came before was handed over`() throws {
+        let time = HandTime()
+        let world = try World(CurlTransportOptions(), time: time) { _, _ in .stall(afterBytes: 100_000, .correct) }
+        let probe = world.start()
+        #expect(probe.wait { $0.bytes == 100_000 })
+        time.advance(by: .seconds(8))
+        guard case .failed(.timeout) = probe.waitForEnd() else { return #expect(Bool(false)) }
+        #expect(probe.value.bytes == 100_000)
+    }
+
+    /// On the simulator's clock: an hour of pause passes at once.
+    @Test func `a paused transfer never stalls`() throws {
+        let time = HandTime()
+        let world = try World(CurlTransportOptions(), time: time)
+        let probe = world.start { probe, offset in offset >= 200_000 && probe.value.pauses == 0 ? .pause : .taken }
+        #expect(probe.wait { $0.pauses == 1 })
+        for _ in 0..<100 {
+            time.advance(by: .seconds(36))
+            // A transfer of its own: the transport's thread has seen the time by then.
+            #expect(world.start(["Range": "bytes=0-9"]).waitForEnd() == .complete)
+        }
+        #expect(probe.value.end == nil)
+        probe.transfer?.resume()
+        #expect(probe.waitForEnd() == .complete)
+        #expect(probe.value.bytes == World.length)
+    }
+
+    @Test func `timeouts run on the clock that was given`() throws {
+        let time = HandTime()
+        let world = try World(CurlTransportOptions(), time: time) { request, _ in request.fields["Range"] == nil ? .silence : .correct }
+        let probe = world.start()
+        #expect(world.start(["Range": "bytes=0-9"]).waitForEnd() == .complete)
+        #expect(probe.value.end == nil)
+        time.advance(by: .seconds(8))
+        guard case .failed(.timeout) = probe.waitForEnd() else { return #expect(Bool(false)) }
+    }
+
+    // MARK: Back-pressure
+
+    @Test func `32 paused transfers of 20 GiB leave the origin standing`() throws {
+        let world = try World()
+        world.origin.serve(VirtualResource(url: "/huge", seed: 4, length: 20 << 30))
+        let probes = (0..<32).map { _ in
+            let probe = TransferProbe(world.content, reaction: { _, offset in offset >= 1_000_000 ? .pause : .taken })
+            probe.start(OriginRequest(url: world.origin.url("/huge"), fields: [:]), on: world.transport)
+            return probe
+        }
+        for probe in probes { #expect(probe.wait { $0.pauses == 1 || $0.end != nil }) }
+        #expect(world.start().waitForEnd() == .complete)
+        // What went out lies in socket buffers, a few MiB each, and grows no more.
+        #expect(world.origin.log.handedOver(world.origin.url("/huge")).bytes < 32 * (64 << 20))
+        for probe in probes { probe.transfer?.cancel() }
+        for probe in probes { #expect(probe.waitForEnd() == .cancelled) }
+    }
+
+    @Test func `the thread is a mailbox`() throws {
+        let world = try World()
+        let order = Awaited<[Int]>([])
+        for index in 0..<10 { world.transport.mailbox.post { order.change { $0.append(index) } } }
+        #expect(order.wait { $0.count == 10 })
+        #expect(order.value == Array(0..<10))
+    }
+
+    /// Also in a callback of its own, where nobody may wait for the thread.
+    @Test func `it can be closed from inside a callback`() throws {
+        let world = try World()
+        world.origin.serve(VirtualResource(url: "/v", seed: 4, length: 20 << 30))
+        let transport = world.transport
+        let probe = world.start { _, _ in
+            transport.close()
+            return .taken
+        }
+        #expect(probe.waitForEnd() == .cancelled)
+        #expect(probe.value.complaints == [])
+    }
+}
+#endif

@@ -1,0 +1,43 @@
+import SpoolCore
+import SpoolSystem
+
+/// A clock that a test moves by hand, for threads that are real.
+final class HandTime: TimeSource {
+    private struct Waiting {
+        let due: MonotonicInstant
+        let mailbox: any Mailbox
+        let job: @Sendable () -> Void
+    }
+
+    private struct State {
+        var now = MonotonicInstant(nanoseconds: 0)
+        var waiting: [Int: Waiting] = [:]
+        var made = 0
+    }
+
+    private let state = Locked(State())
+
+    var now: MonotonicInstant { state.withLock { $0.now } }
+    var wallNow: Timestamp { Timestamp(nanoseconds: now.nanoseconds) }
+
+    func after(_ delay: Nanoseconds, on mailbox: any Mailbox, _ job: @escaping @Sendable () -> Void) -> Timer {
+        let number = state.withLock { state in
+            state.made += 1
+            state.waiting[state.made] = Waiting(due: state.now + delay, mailbox: mailbox, job: job)
+            return state.made
+        }
+        return Timer { [weak self] in _ = self?.state.withLock { $0.waiting.removeValue(forKey: number) } }
+    }
+
+    /// Posts what falls due, in order of time.
+    func advance(by delay: Nanoseconds) {
+        let due = state.withLock { state in
+            let now = state.now + delay
+            state.now = now
+            let due = state.waiting.filter { $0.value.due <= now }.sorted { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
+            for entry in due { state.waiting[entry.key] = nil }
+            return due.map(\.value)
+        }
+        for timer in due { timer.mailbox.post(timer.job) }
+    }
+}

@@ -1,0 +1,137 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// Header lines as they come from the wire, and the head that is made of them.
+struct HeadCollectorTests {
+    /// Feeds `text` line by line; the last step.
+    private func collect(_ text: String) -> HeadCollector.Step {
+        var collector = HeadCollector()
+        var last = HeadCollector.Step.more
+        for line in text.split(separator: "|", omittingEmptySubsequences: false) {
+            last = Array(line.utf8).withUnsafeBytes { collector.lineReceived($0) }
+            if case .refused = last { break }
+        }
+        return last
+    }
+
+    private func head(_ text: String) -> ResponseHead? {
+        if case .head(let head) = collect(text) { head } else { nil }
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1 200 OK\r\n|A: b\r\n|\r\n", ResponseHead(status: 200, fields: ["A": "b"])),
+        ("HTTP/1.1 206\r\n|\r\n", ResponseHead(status: 206, fields: [:])),
+        ("HTTP/2 404 \r\n|\r\n", ResponseHead(status: 404, fields: [:])),
+        ("HTTP/1.0 200 OK\n|A:b\n|\n", ResponseHead(status: 200, fields: ["A": "b"])),
+        ("HTTP/1.1 200 OK|A: \t b \t|", ResponseHead(status: 200, fields: ["A": "b"])),
+        ("HTTP/1.1 200 OK|Empty:|Also: |", ResponseHead(status: 200, fields: ["Empty": "", "Also": ""])),
+        ("HTTP/1.1 200 OK|A: b:c|", ResponseHead(status: 200, fields: ["A": "b:c"])),
+        ("HTTP/1.1 200 OK|A : b|", ResponseHead(status: 200, fields: ["A": "b"])),
+        ("HTTP/1.1 200 OK|A: 1|a: 2|", ResponseHead(status: 200, fields: ["A": "1", "a": "2"])),
+    ])
+    func `a head is put together from its lines`(text: String, expected: ResponseHead) {
+        #expect(head(text) == expected)
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1 200 OK|A: one|  two|\tthree|", ["one two three"]),
+        ("HTTP/1.1 200 OK|A:|  two|", ["two"]),
+        ("HTTP/1.1 200 OK|A: one|   |", ["one"]),
+        ("HTTP/1.1 200 OK|A: one|no field|  of nobody|", ["one"]),
+        ("HTTP/1.1 200 OK|  of nobody|A: one|", ["one"]),
+    ])
+    func `a folded line continues the field before it, and only that`(text: String, values: [String]) {
+        #expect(head(text)?.fields.values(of: "A") == values)
+    }
+
+    @Test(arguments: ["no colon", ": no name", "na me: x", "n\u{E9}: x", "\u{0}: x"])
+    func `a line that is no field is dropped`(line: String) {
+        #expect(head("HTTP/1.1 200 OK|\(line)|A: b|")?.fields == ["A": "b"])
+    }
+
+    @Test func `1xx responses and their fields are skipped`() {
+        #expect(
+            head("HTTP/1.1 100 Continue||HTTP/1.1 103 Early|Link: x||HTTP/1.1 200 OK|A: b|")
+                == ResponseHead(status: 200, fields: ["A": "b"]))
+    }
+
+    @Test func `lines after the head are trailers`() {
+        #expect(collect("HTTP/1.1 200 OK||X: y") == .trailer)
+    }
+
+    @Test(arguments: [
+        "", "220 mail", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 abc", "HTTP/1.1 099 Odd", "ICY 200 OK",
+        "HTTP/1.1 101 Switching Protocols",
+    ])
+    func `a status line that is not HTTP's, or switches protocols, is refused`(line: String) {
+        guard case .refused = collect(line) else { return #expect(Bool(false), "\(line) was taken") }
+    }
+
+    @Test func `1xx responses without end are refused`() {
+        let one = "HTTP/1.1 103 Early||"
+        #expect(head(String(repeating: one, count: HeadCollector.maxInformational) + "HTTP/1.1 200 OK|") != nil)
+        guard case .refused = collect(String(repeating: one, count: HeadCollector.maxInformational + 1)) else {
+            return #expect(Bool(false), "too many were taken")
+        }
+    }
+
+    @Test func `a head without end is refused`() {
+        let line = "X: " + String(repeating: "x", count: 1021) + "|"
+        let lines = HeadCollector.maxHeadBytes / 1024
+        #expect(head("HTTP/1.1 200 OK|" + String(repeating: line, count: lines - 1)) != nil)
+        guard case .refused = collect("HTTP/1.1 200 OK|" + String(repeating: line, count: lines)) else {
+            return #expect(Bool(false), "too much was taken")
+        }
+    }
+
+    @Test(arguments: ["5, 6", "-1", "+5", "five", "", "99999999999999999999", "5 5"])
+    func `a length that is none, or two, is refused`(length: String) {
+        guard case .refused = collect("HTTP/1.1 200 OK|Content-Length: \(length)|") else {
+            return #expect(Bool(false), "\(length) was taken")
+        }
+    }
+
+    @Test(arguments: ["5", "5, 5", "0", "9223372036854775807"])
+    func `a length may be said twice`(length: String) {
+        #expect(head("HTTP/1.1 200 OK|Content-Length: \(length)|") != nil)
+    }
+
+    @Test func `a transfer coding overrides whatever the length says`() {
+        #expect(head("HTTP/1.1 200 OK|Content-Length: five|Transfer-Encoding: chunked|") != nil)
+    }
+
+    @Test func `values that differ in bytes outside UTF-8 stay different`() {
+        func value(_ byte: UInt8) -> String? {
+            var collector = HeadCollector()
+            for line in [Array("HTTP/1.1 200 OK".utf8), Array("ETag: \"".utf8) + [byte] + Array("\"".utf8)] {
+                _ = line.withUnsafeBytes { collector.lineReceived($0) }
+            }
+            if case .head(let head) = collector.lineReceived(UnsafeRawBufferPointer(start: nil, count: 0)) { return head.fields["ETag"] }
+            return nil
+        }
+        #expect(value(0xE9) != nil)
+        #expect(value(0xE9) != value(0xEA))
+    }
+
+    @Test(arguments: Seeds.list(count: 20))
+    func `no line of random bytes makes it trap`(seed: UInt64) {
+        // Bytes that mean something in a head, among all others.
+        let special: [UInt8] = [0x20, 0x09, 0x0D, 0x0A, 0x3A, 0x00, 0xFF, 0x41]
+        let random = SeededRandom(seed: seed)
+        for _ in 0..<200 {
+            var collector = HeadCollector()
+            for index in 0..<8 {
+                let prefix = index == 0 && random.chance(1, in: 2) ? Array("HTTP/1.1 200".utf8) : []
+                let line =
+                    prefix
+                    + (0..<random.next(below: 12)).map { _ in
+                        random.chance(1, in: 2) ? special[Int(random.next(below: 8))] : UInt8(random.next(below: 256))
+                    }
+                _ = line.withUnsafeBytes { collector.lineReceived($0) }
+            }
+        }
+    }
+}

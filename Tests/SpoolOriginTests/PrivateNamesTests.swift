@@ -1,0 +1,92 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// Which names may lead where.
+@Suite(.timeLimit(.minutes(20))) struct PrivateNamesTests {
+    @Test(arguments: [
+        "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1",
+        "100.127.255.255", "198.18.0.1", "192.0.0.8", "224.0.0.1", "255.255.255.255", "::", "::1", "::ffff:10.0.0.1", "64:ff9b::10.0.0.1",
+        "fc00::1", "fd12:3456::1", "fe80::1", "ff02::1", "::ffff:127.0.0.1", "100::1",
+    ])
+    func `an address of no network but a private one is private`(text: String) throws {
+        let address = try #require(SocketAddress(literal: text, port: 80))
+        #expect(!address.isPublic)
+        let policy = PrivateNames.refused()
+        for host in ["media.example", "a.b.example.com", "127.1", "2130706433", "0x7f.1", "nas.local.evil.example", "localhost.example"] {
+            #expect(!policy.allow(host, at: address), "\(host)")
+            #expect(PrivateNames.allowed.allow(host, at: address))
+            #expect(PrivateNames.refused(except: [host.uppercased()]).allow(host, at: address))
+        }
+        // What is typed, and what no stranger can register.
+        for host in [
+            text.contains(":") ? "[\(text)]" : text, "localhost", "LocalHost.", "nas", "nas.local", "nas.home.arpa", "x.internal",
+            "a.localhost",
+            "tv.lan",
+        ] {
+            #expect(policy.allow(host, at: address), "\(host)")
+        }
+        #expect(PrivateNames.refused(except: ["*.plex.example"]).allow("192-168-1-1.a.plex.example", at: address))
+        #expect(!PrivateNames.refused(except: ["*.plex.example"]).allow("plex.example", at: address))
+    }
+
+    @Test(arguments: [
+        "1.1.1.1", "8.8.8.8", "172.15.0.1", "172.32.0.1", "100.63.0.1", "100.128.0.1", "192.0.2.1", "198.20.0.1", "223.255.255.255",
+        "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8",
+    ])
+    func `an address of the Internet is anybody's`(text: String) throws {
+        let address = try #require(SocketAddress(literal: text, port: 443))
+        #expect(address.isPublic)
+        #expect(PrivateNames.refused().allow("media.example", at: address))
+    }
+
+    @Test(arguments: [
+        ("http://media.example/", "http://192.168.1.1/admin", false), ("http://media.example/", "http://127.0.0.1:8080/", false),
+        ("http://media.example/", "http://[::1]/", false), ("http://media.example/", "http://localhost/", false),
+        ("http://media.example/", "http://router.local/", false), ("http://media.example/", "http://router/", false),
+        ("http://1.1.1.1/", "http://10.0.0.1/", false), ("http://media.example/", "http://[::ffff:10.0.0.1]/", false),
+        ("http://media.example/", "http://cdn.example/", true), ("http://media.example/", "http://1.1.1.1/", true),
+        ("http://nas.local/", "http://192.168.1.1/", true), ("http://127.0.0.1/", "http://localhost:8080/", true),
+        ("http://192.168.1.1/", "http://media.example/", true), ("http://media.example/", "/other", true),
+    ])
+    func `an origin of the Internet leads into no private network`(from: String, to: String, isFollowed: Bool) {
+        func decision(_ names: PrivateNames) -> RedirectPolicy.Decision {
+            var policy = RedirectPolicy(OriginRequest(url: from, fields: [:]), privateNames: names)
+            return policy.headReceived(ResponseHead(status: 302, fields: ["Location": to]))
+        }
+        func follows(_ decision: RedirectPolicy.Decision) -> Bool { if case .follow = decision { true } else { false } }
+        #expect(follows(decision(.refused())) == isFollowed)
+        #expect(follows(decision(.allowed)))
+        #expect(follows(decision(.refused(except: ["media.example", "1.1.1.1"]))))
+    }
+
+    #if os(Linux)
+    /// `127.1` is looked up like a name, and leads to 127.0.0.1: what an attacker's name does, without needing one.
+    @Test func `libcurl connects a public name to no private address, and an address to itself`() throws {
+        let origin = try RawOrigin([VirtualResource(url: "/v", seed: 4, length: 1000)])
+        defer { origin.stop() }
+        func end(_ host: String, _ names: PrivateNames) -> TransferEnd? {
+            var options = CurlTransportOptions.patient
+            options.privateNames = names
+            options.usesEnvironmentProxies = false
+            let transport = CurlTransport(options: options)
+            defer { transport.close() }
+            let probe = TransferProbe()
+            probe.start(OriginRequest(url: "http://\(host):\(origin.port)/v", fields: [:]), on: transport)
+            return probe.waitForEnd()
+        }
+        guard case .failed(.unreachable(let reason)) = end("127.1", .refused()) else {
+            Issue.record("a private address behind a name was asked")
+            return
+        }
+        #expect(reason.contains("127.1") && reason.contains("127.0.0.1") && reason.contains("--allow-private"))
+        #expect(origin.connectionCount == 0)
+        #expect(end("127.1", .refused(except: ["127.1"])) == .complete)
+        #expect(end("127.1", .allowed) == .complete)
+        #expect(end("127.0.0.1", .refused()) == .complete)
+        #expect(end("localhost", .refused()) == .complete)
+    }
+    #endif
+}

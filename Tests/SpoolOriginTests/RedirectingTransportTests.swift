@@ -1,0 +1,124 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// Redirects as the engine sees them: not at all.
+struct RedirectingTransportTests {
+    /// A chain of three redirects, the second with a body, to a resource on another origin.
+    struct Chain {
+        let world: Simulator
+        let origin: ScriptedOrigin
+        let transport: RedirectingTransport
+        static let final = "http://b.example/final"
+
+        init(seed: UInt64 = 1, bodyBytes: Int = 100) {
+            world = Simulator(seed: seed)
+            let body = [UInt8](repeating: 0x20, count: bodyBytes)
+            origin = ScriptedOrigin(
+                [VirtualResource(url: Self.final, seed: 9, length: 50_000)], mailbox: world.mailbox("origin"), time: world, random: world
+            ) { request, _ in
+                switch request.url {
+                case "http://a.example/1": .redirect(301, to: "/2")
+                case "http://a.example/2": .status(302, fields: ["Location": "/3"], body: body)
+                case "http://a.example/3": .redirect(307, to: Self.final)
+                case "http://a.example/loop": .redirect(302, to: "/loop")
+                default: .correct
+                }
+            }
+            transport = RedirectingTransport(origin)
+        }
+
+        func start(
+            _ url: String = "http://a.example/1", _ fields: HTTPFields = [:], from offset: Int64 = 0,
+            reaction: @escaping TransferProbe.Reaction = { _, _ in .taken }
+        ) -> TransferProbe {
+            let probe = TransferProbe(OriginContent(seed: 9), from: offset, reaction: reaction)
+            probe.start(OriginRequest(url: url, fields: fields), on: transport)
+            return probe
+        }
+    }
+
+    @Test func `only the answer is seen, with the URL that gave it`() {
+        let chain = Chain()
+        let probe = chain.start(from: 0)
+        chain.world.runUntilIdle()
+        #expect(probe.value.end == .complete)
+        #expect(probe.value.head?.status == 200)
+        #expect(probe.value.head?.url == Chain.final)
+        #expect(probe.value.bytes == 50_000)
+        #expect(probe.value.complaints == [])
+    }
+
+    @Test func `range and condition reach the last origin, credentials do not`() {
+        let chain = Chain()
+        let probe = chain.start("http://a.example/1", ["Range": "bytes=100-199", "If-Range": "\"v9\"", "Cookie": "c"], from: 100)
+        chain.world.runUntilIdle()
+        #expect(probe.value.head?.status == 206)
+        #expect(probe.value.bytes == 100)
+        let entries = chain.origin.log.entries
+        #expect(entries.map { $0.request.fields["Cookie"] } == ["c", "c", "c", nil])
+        #expect(entries.allSatisfy { $0.range == "bytes=100-199" && $0.ifRange == "\"v9\"" })
+    }
+
+    @Test func `a redirect's body is thrown away, and given up when it is long`() {
+        let chain = Chain(bodyBytes: 1_000_000)
+        let probe = chain.start()
+        chain.world.runUntilIdle()
+        #expect(probe.value.end == .complete)
+        #expect(probe.value.bytes == 50_000)
+        #expect(chain.origin.log.entries[1].handedOverBytes <= 65_536 + 16_384)
+        #expect(chain.origin.log.entries.allSatisfy { $0.isOver })
+    }
+
+    @Test func `a circle is an error, once`() {
+        let chain = Chain()
+        let probe = chain.start("http://a.example/loop")
+        chain.world.runUntilIdle()
+        guard case .failed(.redirect) = probe.value.end else { return #expect(Bool(false), "\(probe.value)") }
+        #expect(probe.value.head == nil)
+        #expect(probe.value.complaints == [])
+    }
+
+    /// Every point of the run, hop changes included, in many orders.
+    @Test(arguments: Seeds.list(count: 5))
+    func `whenever it is cancelled, the end is cancelled and nothing follows`(seed: UInt64) {
+        for steps in 0..<200 {
+            let chain = Chain(seed: seed, bodyBytes: 40_000)
+            let probe = chain.start()
+            for _ in 0..<steps { chain.world.step() }
+            let wasOver = probe.value.end != nil
+            let bytes = probe.value.bytes
+            probe.transfer?.cancel()
+            chain.world.runUntilIdle()
+            #expect(probe.value.end == (wasOver ? .complete : .cancelled), "\(chain.world.report("cancelled after \(steps) steps"))")
+            #expect(probe.value.bytes == bytes)
+            #expect(probe.value.complaints == [])
+            #expect(chain.origin.log.entries.allSatisfy { $0.isOver })
+            if wasOver { return }
+        }
+        #expect(Bool(false), "the run never ended")
+    }
+
+    @Test(arguments: Seeds.list(count: 5))
+    func `resume reaches the hop that is current`(seed: UInt64) {
+        let chain = Chain(seed: seed)
+        // Each piece is refused once.
+        let refused = Awaited<Int64>(-1)
+        let probe = chain.start { _, offset in
+            refused.change { last in
+                defer { last = offset }
+                return last == offset ? .taken : .pause
+            }
+        }
+        for _ in 0..<1000 where probe.value.end == nil {
+            // Also when nothing is paused, and between two hops.
+            probe.transfer?.resume()
+            chain.world.step()
+        }
+        #expect(probe.value.end == .complete, "\(chain.world.report("it never ended"))")
+        #expect(probe.value.bytes == 50_000)
+        #expect(probe.value.complaints == [])
+    }
+}

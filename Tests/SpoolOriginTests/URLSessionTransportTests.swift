@@ -1,0 +1,131 @@
+import Foundation
+import SpoolCore
+import SpoolOrigin
+import SpoolSystem
+import SpoolTesting
+import SpoolURLSession
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What URLSession's transport does about what URLSession does.
+@Suite(.timeLimit(.minutes(20)))
+struct URLSessionTransportTests {
+    private func withWorld(
+        _ options: URLSessionTransportOptions = .patient, _ behaviour: OriginBehaviour = .correct,
+        _ body: (RawOrigin, URLSessionTransport) throws -> Void
+    ) throws {
+        let origin = try RawOrigin([VirtualResource(url: "/v", seed: 4, length: 4_000_000)]) { _, _ in behaviour }
+        defer { origin.stop() }
+        let transport = URLSessionTransport(options: options)
+        defer { transport.close() }
+        try body(origin, transport)
+    }
+
+    private func start(
+        _ origin: RawOrigin, _ transport: URLSessionTransport, _ fields: HTTPFields = [:],
+        reaction: @escaping TransferProbe.Reaction = { _, _ in .taken }
+    ) -> TransferProbe {
+        let probe = TransferProbe(OriginContent(seed: 4), reaction: reaction)
+        probe.start(OriginRequest(url: origin.url("/v"), fields: fields), on: transport)
+        return probe
+    }
+
+    @Test func `it asks for windows`() {
+        let transport = URLSessionTransport()
+        defer { transport.close() }
+        #expect(transport.windowBytes == 2 << 20)
+    }
+
+    @Test func `a request has the fields it was given and no coding is asked for`() throws {
+        try withWorld { origin, transport in
+            _ = start(origin, transport, ["Range": "bytes=0-9", "If-Range": "\"v4\"", "X-Two": "a", "x-two": "b"]).waitForEnd()
+            let fields = try #require(origin.log.entries.first).request.fields
+            #expect(fields["Accept-Encoding"] == "identity")
+            #expect(fields["User-Agent"] == "Spool")
+            #expect(fields["Range"] == "bytes=0-9")
+            #expect(fields["If-Range"] == "\"v4\"")
+            #expect(fields["Cookie"] == nil)
+        }
+    }
+
+    @Test func `a coded body is refused, because it would come decoded`() throws {
+        try withWorld(.patient, .fields(["Content-Encoding": "gzip"], .correct)) { origin, transport in
+            let probe = start(origin, transport)
+            guard case .failed(.malformed) = probe.waitForEnd() else { return #expect(Bool(false), "\(probe.value)") }
+            #expect(probe.value.bytes == 0)
+            #expect(probe.value.head == nil)
+        }
+    }
+
+    @Test(arguments: ["Basic realm=\"x\"", "Digest realm=\"x\", nonce=\"y\"", "Bearer"])
+    func `an origin that wants a password is an answer, not a hang`(challenge: String) throws {
+        let behaviour = OriginBehaviour.status(401, fields: ["WWW-Authenticate": challenge], body: Array("no".utf8))
+        try withWorld(.patient, behaviour) { origin, transport in
+            let probe = TransferProbe()
+            probe.start(OriginRequest(url: origin.url("/v"), fields: [:]), on: transport)
+            #expect(probe.waitForEnd() == .complete)
+            #expect(probe.value.head?.status == 401)
+        }
+    }
+
+    @Test func `an app may make the session's configuration, but not switch its caches on`() throws {
+        var options = URLSessionTransportOptions.patient
+        let made = Locked(0)
+        options.makeConfiguration = {
+            made.withLock { $0 += 1 }
+            let configuration = URLSessionConfiguration.default
+            configuration.httpAdditionalHeaders = ["X-App": "1"]
+            configuration.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
+            return configuration
+        }
+        try withWorld(options) { origin, transport in
+            for _ in 0..<2 { #expect(start(origin, transport, ["Range": "bytes=0-9"]).waitForEnd() == .complete) }
+            // One session, and nothing answered but the origin.
+            #expect(made.withLock { $0 } == 1)
+            #expect(origin.log.entries.count == 2)
+            #expect(origin.log.entries.allSatisfy { $0.request.fields["X-App"] == "1" })
+        }
+    }
+
+    /// A session keeps its delegate until it is invalidated, and the delegate keeps what the app gave it.
+    @Test func `a closed transport lets go of its delegate`() async throws {
+        final class Canary: Sendable {
+            let onEnd: @Sendable () -> Void
+            init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
+            deinit { onEnd() }
+        }
+        let origin = try RawOrigin([VirtualResource(url: "/v", seed: 4, length: 100_000)]) { _, _ in .correct }
+        defer { origin.stop() }
+        await withCheckedContinuation { continuation in
+            let canary = Canary { continuation.resume() }
+            var options = URLSessionTransportOptions.patient
+            options.onChallenge = { _, answer in withExtendedLifetime(canary) { answer(.performDefaultHandling, nil) } }
+            let transport = URLSessionTransport(options: options)
+            #expect(start(origin, transport).waitForEnd() == .complete)
+            transport.close()
+        }
+    }
+
+    #if os(Linux)
+    /// Where a pause can't stop the origin, what is kept for the receiver is bounded, and it may ask on from its end.
+    @Test func `an origin that sends far more than a window is cut off while the receiver pauses`() throws {
+        var options = URLSessionTransportOptions.patient
+        options.maxBufferedBytes = 1_000_000
+        try withWorld(options) { origin, transport in
+            let probe = start(origin, transport) { probe, offset in offset >= 100_000 && probe.value.pauses == 0 ? .pause : .taken }
+            #expect(probe.wait { $0.pauses == 1 })
+            // The connection ends when too much is kept.
+            while origin.openConnectionCount > 0 {
+                _ = start(origin, transport, ["Range": "bytes=0-9", "Connection": "close"]).waitForEnd()
+            }
+            probe.transfer?.resume()
+            #expect(probe.waitForEnd() == .failed(.truncated(afterBytes: probe.value.bytes)))
+            #expect(probe.value.bytes >= 1_000_000 && probe.value.bytes < 4_000_000)
+            #expect(probe.value.complaints == [])
+        }
+    }
+    #endif
+}
