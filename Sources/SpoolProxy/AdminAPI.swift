@@ -1,0 +1,135 @@
+import Spool
+import SpoolCore
+import SpoolServer
+import SpoolSystem
+
+/// What a command asks of a running server: `POST /_spool/api/<verb>?<query>`, answered with JSON.
+///
+/// For programs of the same user on the same machine: the token lies in a file that only they can read (`serve.json`), the client's address
+/// is loopback, and nothing that a browser sends is answered — a page can't read that file, and its requests say where they come from.
+/// A verb is an entry of `verbs`: the place to add one.
+struct AdminAPI: Sendable {
+    /// Called with the cache and the query; answers once, on any thread.
+    typealias Verb = @Sendable (MediaCache, Query, @escaping @Sendable (Answer) -> Void) -> Void
+
+    enum Answer: Sendable {
+        /// A JSON text.
+        case json([UInt8])
+        case failed(status: Int, String)
+
+        static func object(_ members: [(String, JSON)]) -> Answer { .json(JSON.object(members).bytes) }
+
+        init(_ error: CacheError) { self = .failed(status: error.statusForClient, error.message) }
+    }
+
+    static let verbs: [String: Verb] = [
+        "remove": { cache, query, answer in
+            guard let key = query.key else { return answer(.failed(status: 400, "key= is missing")) }
+            remove(key, from: cache, answer)
+        },
+        "remove-all": { cache, _, answer in removeAll(from: cache, answer) },
+    ]
+
+    private static let path = "api/"
+    /// The longest query that is looked at, in bytes; the head of a request is bounded besides.
+    private static let queryLimitBytes = 16 << 10
+
+    private let cache: MediaCache
+    private let token: String
+
+    init(cache: MediaCache, token: String) {
+        self.cache = cache
+        self.token = token
+    }
+
+    /// Answers a request for `path` (what follows `/_spool/`), on the loop.
+    ///
+    /// - Precondition: the `Host` of the request was found to be this proxy.
+    func respond(to request: RequestHead, path: String, on exchange: Exchange) {
+        if let refusal = refusal(of: request, exchange) { return exchange.respond(.error(403, refusal)) }
+        let name = path.prefix { $0 != "?" }
+        guard path.utf8.count <= Self.queryLimitBytes, name.hasPrefix(Self.path),
+            let verb = Self.verbs[String(name.dropFirst(Self.path.count))]
+        else {
+            return exchange.respond(.error(404, "there is no command '/_spool/\(name)'"))
+        }
+        let reply = LoopConfined(exchange)
+        let loop = exchange.loop
+        verb(cache, Query(path.dropFirst(name.count + 1))) { answer in
+            loop.post { reply.value.respond(Self.response(answer)) }
+        }
+    }
+
+    private func refusal(of request: RequestHead, _ exchange: Exchange) -> String? {
+        guard exchange.peerAddress?.isLoopback ?? false else { return "commands are taken from this machine only" }
+        if request.has("Origin") || request.has("Sec-Fetch-Site") || request.has("Referer") {
+            return "commands are not taken from browsers"
+        }
+        guard let given = request["Authorization"], constantTimeEqual(given, "Bearer \(token)") else {
+            return "the token is that of another server; see serve.json in the store's directory"
+        }
+        return nil
+    }
+
+    private static func response(_ answer: Answer) -> Response {
+        switch answer {
+        case .json(let bytes):
+            Response(200, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"], body: .bytes(bytes))
+        case .failed(let status, let message): .error(status, message)
+        }
+    }
+
+    // MARK: Verbs
+
+    private static func remove(_ key: ResourceKey, from cache: MediaCache, _ answer: @escaping @Sendable (Answer) -> Void) {
+        cache.status(of: key) { status in
+            // What failed here fails the removal as well, which says so.
+            let bytes: Int64 = if case .success(let found?) = status { found.stored.totalBytes } else { 0 }
+            cache.remove(key) { result in
+                switch result {
+                case .success(let existed): answer(.object([("removed", .integer(existed ? 1 : 0)), ("bytes", .integer(bytes))]))
+                case .failure(let error): answer(Answer(error))
+                }
+            }
+        }
+    }
+
+    private static func removeAll(from cache: MediaCache, _ answer: @escaping @Sendable (Answer) -> Void) {
+        cache.onIndexLane(
+            nil,
+            { (before: Result<(Int, Int64), CacheError>) in
+                switch before {
+                case .success(let (count, bytes)):
+                    cache.removeAll { result in
+                        switch result {
+                        case .success: answer(.object([("removed", .integer(Int64(count))), ("bytes", .integer(bytes))]))
+                        case .failure(let error): answer(Answer(error))
+                        }
+                    }
+                case .failure(let error): answer(Answer(error))
+                }
+            }
+        ) { [store = cache.store] () throws(StoreError) in (try store.count(), try store.totalSizeBytes()) }
+    }
+}
+
+/// The query of a command.
+struct Query: Sendable {
+    private let items: [String: String]
+    /// The most items that are read.
+    private static let itemLimit = 16
+
+    init(_ text: Substring) {
+        var items: [String: String] = [:]
+        for item in text.split(separator: "&").prefix(Self.itemLimit) {
+            let name = item.prefix { $0 != "=" }
+            items[String(name)] = item.dropFirst(name.count + 1).percentDecoded
+        }
+        self.items = items
+    }
+
+    subscript(name: String) -> String? { items[name] }
+
+    /// The key that is meant.
+    var key: ResourceKey? { items["key"].map(ResourceKey.init(normalized:)) }
+}

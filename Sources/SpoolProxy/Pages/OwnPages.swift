@@ -1,0 +1,98 @@
+import Spool
+import SpoolCore
+import SpoolServer
+import SpoolSystem
+
+/// What the proxy serves of itself, under `/_spool/`.
+struct OwnPages: Sendable {
+    /// The most resources that one answer lists.
+    static let listedResources = 500
+    /// The most stored ranges that are told of one resource; more could not be drawn.
+    static let listedRanges = 2000
+
+    let cache: MediaCache
+    let demoTracks: [DemoTrack]
+    /// The path by which a resource plays through this proxy; nil for one that it does not serve.
+    let playPath: @Sendable (_ url: String) -> String?
+
+    /// Answers a request for `path` (what follows `/_spool/`), on the loop.
+    func respond(to path: String, on exchange: Exchange) {
+        let name = path.prefix { $0 != "?" }
+        switch name {
+        case "":
+            exchange.respond(Response(200, fields: Self.pageFields, body: .bytes(Array(StatusPage.html.description.utf8))))
+        case "icon.svg":
+            exchange.respond(Response(200, fields: Self.iconFields, body: .bytes(Array(Self.icon.utf8))))
+        case "api/resources":
+            resources(exchange)
+        default:
+            exchange.respond(.error(404, "there is no page '/_spool/\(name)'; the status page is /_spool/"))
+        }
+    }
+
+    private static let pageFields: HTTPFields = [
+        "Content-Type": "text/html; charset=utf-8",
+        "Cache-Control": "no-cache",
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-ancestors 'none'",
+    ]
+
+    private static let iconFields: HTTPFields = [
+        "Content-Type": "image/svg+xml", "Cache-Control": "max-age=86400", "X-Content-Type-Options": "nosniff",
+    ]
+
+    /// A bar that is filled in part.
+    private static let icon = """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect y="5" width="16" height="6" rx="3" fill="#bbb"/>\
+        <rect y="5" width="10" height="6" rx="3" fill="#2a7"/></svg>
+        """
+
+    private func resources(_ exchange: Exchange) {
+        let answer = LoopConfined(exchange)
+        let loop = exchange.loop
+        cache.list(limit: Self.listedResources) { result in
+            loop.post { answer.value.respond(respond(result)) }
+        }
+    }
+
+    private func respond(_ result: Result<[ResourceStatus], CacheError>) -> Response {
+        switch result {
+        case .success(let resources):
+            let body = JSON.object([
+                ("resources", .array(resources.map(json))), ("statistics", json(cache.statistics)),
+                ("demo", .array(demoTracks.map { .object([("title", .string($0.title)), ("play", play($0.url))]) })),
+            ])
+            return Response(200, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"], body: .bytes(body.bytes))
+        case .failure(let error):
+            return .error(error.statusForClient, error.message)
+        }
+    }
+
+    private func json(_ resource: ResourceStatus) -> JSON {
+        let ranges = resource.stored.ranges.prefix(Self.listedRanges)
+        return .object([
+            ("key", .string(resource.key.string)),
+            ("url", .string(resource.url)),
+            ("type", resource.representation.contentType.map(JSON.string) ?? .null),
+            ("length", resource.representation.length.map(JSON.integer) ?? .null),
+            ("stored", .array(ranges.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })),
+            ("storedBytes", .integer(resource.stored.totalBytes)),
+            ("complete", .bool(resource.isComplete)),
+            ("readers", .integer(Int64(resource.readers))),
+            ("fetches", .integer(Int64(resource.fetches))),
+            ("play", play(resource.url)),
+        ])
+    }
+
+    private func play(_ url: String) -> JSON { playPath(url).map(JSON.string) ?? .null }
+
+    private func json(_ statistics: Statistics) -> JSON {
+        .object([
+            ("fetchedBytes", .integer(statistics.fetchedBytes)),
+            ("originRequests", .integer(statistics.originRequests)),
+            ("bytesFromStore", .integer(statistics.bytesFromStore)),
+            ("bytesFromOrigin", .integer(statistics.bytesFromOrigin)),
+            ("hitRatio", .number(statistics.hitRatio)),
+        ])
+    }
+}

@@ -1,0 +1,60 @@
+import Spool
+import SpoolCore
+import SpoolServer
+
+/// A part of a multipart body, made when its turn comes, so that 64 parts do not pull at once.
+///
+/// If the resource changed meanwhile the body is cut short: parts of two versions never mix.
+final class PartBodySource: BodySource {
+    private let cache: MediaCache
+    private let url: String
+    private let range: ByteRange
+    private let generation: GenerationID
+    private let relay = WakeRelay()
+    private var source: SessionBodySource?
+    private var reader: SessionReader?
+    private var problem: String?
+
+    init(cache: MediaCache, url: String, range: ByteRange, generation: GenerationID) {
+        self.cache = cache
+        self.url = url
+        self.range = range
+        self.generation = generation
+    }
+
+    func onReadable(_ wake: @escaping @Sendable () -> Void) { relay.set(wake) }
+
+    func next(max: Int) -> BodyChunk {
+        if source == nil, problem == nil { join() }
+        if let problem { return .abort(problem) }
+        guard let reader, let source else { return .abort("the reader is gone") }
+        switch reader.prepare() {
+        case .wait: return .wait
+        case .failed(let error): return .abort(error.message)
+        case .ready(let current, _):
+            guard current == generation else { return .abort("the resource changed between two parts") }
+            reader.markTold()
+            return source.next(max: max)
+        }
+    }
+
+    private func join() {
+        do {
+            // The version was agreed upon before the first part: what is stored of it needs no word of the origin.
+            let reader = try cache.sessionReader(
+                for: url, start: range.lowerBound, end: range.upperBound, wantsBytes: true,
+                options: ReadOptions(cachePolicy: .storeEverything), wake: { [relay] in relay.wake() })
+            self.reader = reader
+            source = SessionBodySource(reader: reader, relay: relay)
+        } catch {
+            problem = error.message
+        }
+    }
+
+    func consumed(_ count: Int) { source?.consumed(count) }
+
+    func close() {
+        source?.close()
+        relay.clear()
+    }
+}

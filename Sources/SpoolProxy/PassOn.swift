@@ -1,0 +1,202 @@
+import Spool
+import SpoolCore
+import SpoolOrigin
+import SpoolServer
+import SpoolSystem
+
+/// One request that goes to the fixed origin as it came, and whose answer goes back as it comes: nothing of it is stored.
+///
+/// So go the methods that a cache can't answer, and requests with credentials, whose answers are for one user (RFC 9111 §3.5).
+/// Redirects are the client's to follow. At most `bufferBytes` wait on either way: who is slow stops the other.
+final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
+    // Safe to share: what changes is behind `state`, but for `chunk`, `exchange` and `wake`, which belong to the loop's thread.
+
+    /// The most bytes of an answer that wait for the client.
+    private static let bufferBytes = 256 * 1024
+
+    private struct State {
+        var buffer: [UInt8] = []
+        var isPaused = false
+        var end: TransferEnd?
+        var hasHead = false
+        var transfer: (any Transfer)?
+        var isClosed = false
+    }
+
+    /// Bytes on their way to the client, until all are taken.
+    private final class Chunk {
+        let bytes: UnsafeMutableRawBufferPointer
+        var offset = 0
+
+        init(_ content: [UInt8]) {
+            bytes = .allocate(byteCount: content.count, alignment: 16)
+            bytes.copyBytes(from: content)
+        }
+
+        deinit { bytes.deallocate() }
+    }
+
+    private let request: RequestHead
+    private let url: String
+    private let site: FixedSite
+    private let cache: MediaCache
+    private let loop: EventLoop
+    private let state = Locked(State())
+    private let relay = WakeRelay()
+    private var exchange: Exchange?
+    private var chunk: Chunk?
+
+    init(_ exchange: Exchange, url: String, site: FixedSite, cache: MediaCache) {
+        request = exchange.request
+        self.exchange = exchange
+        self.url = url
+        self.site = site
+        self.cache = cache
+        loop = exchange.loop
+    }
+
+    /// Asks the origin; the answer comes later.
+    func begin() {
+        let body = (exchange?.bodySink as? PassedBody)?.body
+        var asked = OriginRequest(url: url, fields: site.fieldsForOrigin(request))
+        asked.method = request.method
+        asked.followsRedirects = false
+        // A method that has a body by its nature is told that there is none (RFC 9110 §8.6).
+        asked.body = body ?? (["POST", "PUT", "PATCH"].contains(request.method) ? RequestBody([]) : nil)
+        exchange?.onClose { self.close() }
+        let transfer = cache.environment.transport.start(asked, receiver: self)
+        let isClosed = state.withLock { state in
+            state.transfer = transfer
+            return state.isClosed
+        }
+        if isClosed { transfer.cancel() }
+    }
+
+    // MARK: From the transport's thread
+
+    func headReceived(_ head: ResponseHead) {
+        state.withLock { $0.hasHead = true }
+        loop.post { self.answer(head) }
+    }
+
+    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
+        let answer = state.withLock { state -> BodyAnswer in
+            if state.isClosed { return .enough }
+            guard state.buffer.isEmpty || state.buffer.count + bytes.count <= Self.bufferBytes else {
+                state.isPaused = true
+                return .pause
+            }
+            state.buffer += bytes
+            return .taken
+        }
+        if answer == .taken { relay.wake() }
+        return answer
+    }
+
+    func batchEnded() {}
+
+    func finished(_ end: TransferEnd) {
+        let hasHead = state.withLock { state in
+            state.end = end
+            state.transfer = nil
+            return state.hasHead
+        }
+        if hasHead { relay.wake() } else { loop.post { self.fail(end) } }
+    }
+
+    // MARK: On the loop
+
+    private func answer(_ head: ResponseHead) {
+        guard let exchange else { return }
+        self.exchange = nil
+        invalidate(head)
+        var fields = site.fieldsForClient(head, request)
+        var status = CacheStatus(source: .forwarded(site.isSafe(request.method) ? .bypass : .method))
+        status.forwardStatus = head.status
+        fields.append("Cache-Status", status.fieldValue)
+        if request.method == "HEAD" || head.status == 204 || head.status == 304 {
+            fields["Content-Length"] = head.fields["Content-Length"]
+            exchange.respond(Response(head.status, fields: fields))
+            return close()
+        }
+        let length = head.fields["Transfer-Encoding"] == nil ? head.fields["Content-Length"].flatMap { Int64($0) } : nil
+        exchange.respond(Response(head.status, fields: fields, body: .source(self, length: length)))
+    }
+
+    /// What a change at the origin makes doubtful is not served again (RFC 9111 §4.4).
+    private func invalidate(_ head: ResponseHead) {
+        guard !site.isSafe(request.method), (200..<400).contains(head.status) else { return }
+        for url in site.changedURLs(by: head, to: url) {
+            guard let key = try? cache.key(for: url) else { continue }
+            // What went wrong is an event of the cache's.
+            cache.remove(key) { _ in }
+        }
+    }
+
+    private func fail(_ end: TransferEnd) {
+        guard let exchange else { return }
+        self.exchange = nil
+        guard case .failed(let cause) = end, let key = try? cache.key(for: url) else {
+            return exchange.respond(.error(502, "the origin's answer was given up"))
+        }
+        let error = CacheError(cause, key: key)
+        exchange.respond(.error(error.statusForClient, error.message))
+        close()
+    }
+
+    // MARK: BodySource
+
+    func onReadable(_ wake: @escaping @Sendable () -> Void) { relay.set(wake) }
+
+    func next(max: Int) -> BodyChunk {
+        if let chunk {
+            return .memory(UnsafeRawBufferPointer(rebasing: chunk.bytes[chunk.offset...].prefix(max)), keepAlive: chunk)
+        }
+        let (bytes, end, resumed) = state.withLock { state -> ([UInt8], TransferEnd?, (any Transfer)?) in
+            var bytes: [UInt8] = []
+            swap(&bytes, &state.buffer)
+            defer { if !bytes.isEmpty { state.isPaused = false } }
+            return (bytes, state.end, state.isPaused ? state.transfer : nil)
+        }
+        if !bytes.isEmpty {
+            chunk = Chunk(bytes)
+            resumed?.resume()
+            return next(max: max)
+        }
+        switch end {
+        case nil: return .wait
+        case .complete: return .end
+        case .failed(let error): return .abort("the origin's answer broke off: \(error)")
+        case .cancelled: return .abort("the request was given up")
+        }
+    }
+
+    func consumed(_ count: Int) {
+        guard let chunk else { return }
+        chunk.offset += count
+        if chunk.offset == chunk.bytes.count { self.chunk = nil }
+    }
+
+    func close() {
+        relay.clear()
+        let transfer = state.withLock { state in
+            state.isClosed = true
+            state.buffer = []
+            return state.transfer
+        }
+        transfer?.cancel()
+    }
+}
+
+/// The body of a request that is passed on.
+final class PassedBody: BodySink {
+    let body: RequestBody
+
+    init(count: Int64) { body = RequestBody(count: count) }
+
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Int { body.write(bytes) }
+
+    func onRoom(_ wake: @escaping @Sendable () -> Void) { body.onRoom(wake) }
+
+    func ended(isComplete: Bool) { if !isComplete { body.breakOff() } }
+}

@@ -1,0 +1,224 @@
+public import Spool
+import SpoolCore
+import SpoolServer
+import SpoolSystem
+
+/// A caching HTTP proxy over a `MediaCache`, on a thread of its own.
+///
+/// URL forms (DESIGN §8): `/[token/]scheme/authority/path?query`, `/[token/]?url=<percent-encoded>`, or the paths of a fixed origin.
+/// Pages of its own lie under `/_spool/`. Answers GET and HEAD; other methods get 405, or go on to a fixed origin.
+///
+/// ```swift
+/// let proxy = try ProxyServer(cache: cache)
+/// try proxy.start()
+/// let playable = proxy.url(for: "https://example.com/live/master.m3u8")
+/// ```
+public final class ProxyServer: LoopbackEndpoint {
+    private let cache: MediaCache
+    private let options: ProxyOptions
+    private let rules: ProxyTargetRules
+    private let sites: SitePolicy
+    private let loops: LoopGuard
+    private let state = Locked(State())
+
+    private struct State {
+        /// Somebody starts it, or it runs.
+        var isStarted = false
+        var server: HTTPServer?
+        var thread: SystemThread?
+        var port: UInt16?
+    }
+
+    /// - Throws: `.configuration` when the options make no sense, or an address that others can reach is given without a token.
+    public init(cache: MediaCache, options: ProxyOptions = ProxyOptions()) throws(CacheError) {
+        self.cache = cache
+        self.options = options
+        rules = try ProxyTargetRules(options)
+        sites = try SitePolicy(allowsAll: options.allowsForeignSites, allowed: options.allowedSites)
+        loops = LoopGuard(options: options, random: cache.environment.random)
+        cache.nameInVia(loops.via)
+    }
+
+    /// Listens and serves; returns once connections are accepted. May follow a `stop`.
+    ///
+    /// - Throws: `.configuration` when the address can't be listened on, or the proxy runs already; the message says why.
+    public func start() throws(CacheError) {
+        let isFirst = state.withLock { state in
+            defer { state.isStarted = true }
+            return !state.isStarted
+        }
+        guard isFirst else { throw CacheError(.configuration, "the proxy runs already; stop it before you start it again") }
+        do throws(SystemError) {
+            // A loop runs once, so each start has one of its own.
+            let loop = try EventLoop()
+            let server = server(on: loop)
+            let addresses = try server.listen(host: options.host, port: options.port)
+            let thread = loop.start(name: "spool-proxy")
+            state.withLock { $0 = State(isStarted: true, server: server, thread: thread, port: addresses.first?.port) }
+        } catch {
+            state.withLock { $0 = State() }
+            throw CacheError(
+                .configuration, "can't listen on \(options.host):\(options.port): \(error); choose another address or port", cause: error)
+        }
+    }
+
+    private func server(on loop: EventLoop) -> HTTPServer {
+        let environment = cache.environment
+        var serverOptions = ServerOptions(wallNow: { environment.time.wallNow })
+        serverOptions.maximumConnections = options.connections
+        let site = rules.fixedOrigin.map { FixedSite(origin: $0, via: loops.via) }
+        if site != nil { serverOptions.requestLimits.takenBodyBytes = options.passedBodyBytes }
+        serverOptions.coldReads = ColdReads(lane: environment.dataLanes[0])
+        serverOptions.onResponse = options.onResponse.map(Self.recorder)
+        let prefix = options.token.map { "/\($0)/" } ?? "/"
+        let handler = ProxyHandler(
+            cache: cache, rules: rules,
+            pages: OwnPages(cache: cache, demoTracks: options.demoTracks) { [rules] url in rules.proxied(url, prefix: prefix) },
+            prefix: prefix, admin: options.commandToken.map { AdminAPI(cache: cache, token: $0) }, sites: sites, loops: loops,
+            site: site, wallNow: { environment.time.wallNow })
+        return HTTPServer(loop: loop, options: serverOptions, handler: handler)
+    }
+
+    /// Closes the listener and every connection; returns once the thread has ended. Idempotent. The cache stays open.
+    public func stop() {
+        let (server, thread) = state.withLock { state in
+            defer { state = State() }
+            return (state.server, state.thread)
+        }
+        guard let server, let thread else { return }
+        server.stop { [loop = server.loop] in loop.stop() }
+        thread.join()
+    }
+
+    /// `http://127.0.0.1:8080/`, with the token when there is one; nil while the proxy does not listen.
+    public var baseURL: String? {
+        guard let port = state.withLock({ $0.port }) else { return nil }
+        let host = options.host.contains(":") ? "[\(options.host)]" : options.host
+        return "http://\(host):\(port)" + (options.token.map { "/\($0)/" } ?? "/")
+    }
+
+    public func url(for original: String) -> String? {
+        baseURL.flatMap { rules.proxied(original, prefix: $0) }
+    }
+
+    private static func recorder(_ onResponse: @escaping @Sendable (ProxyRecord) -> Void) -> @Sendable (AccessRecord) -> Void {
+        { record in
+            let problem: String? =
+                switch record.end {
+                case .complete: nil
+                case .clientLeft: "the client left"
+                case .aborted(let why), .refused(let why): why
+                }
+            onResponse(
+                ProxyRecord(
+                    method: record.method, target: String(record.target.prefix { $0 != "?" }), status: record.status ?? 499,
+                    bytesSent: record.bodyBytes, milliseconds: Double(record.duration) / 1e6, problem: problem))
+        }
+    }
+}
+
+/// Sorts requests: pages of our own, resources, refusals.
+private final class ProxyHandler: Handler {
+    private let cache: MediaCache
+    private let rules: ProxyTargetRules
+    private let pages: OwnPages
+    private let prefix: String
+    private let admin: AdminAPI?
+    private let sites: SitePolicy
+    private let loops: LoopGuard
+    private let site: FixedSite?
+    private let wallNow: @Sendable () -> Timestamp
+    private let memo = TargetMemo()
+
+    init(
+        cache: MediaCache, rules: ProxyTargetRules, pages: OwnPages, prefix: String, admin: AdminAPI?, sites: SitePolicy,
+        loops: LoopGuard, site: FixedSite?, wallNow: @escaping @Sendable () -> Timestamp
+    ) {
+        self.cache = cache
+        self.rules = rules
+        self.pages = pages
+        self.prefix = prefix
+        self.admin = admin
+        self.sites = sites
+        self.loops = loops
+        self.site = site
+        self.wallNow = wallNow
+    }
+
+    func bodySink(for request: RequestHead) -> (any BodySink)? {
+        site?.passesOn(request) ?? false ? PassedBody(count: request.contentLength) : nil
+    }
+
+    func respond(to request: RequestHead, on exchange: Exchange) {
+        if request.method == "POST", let admin, case .own(let path) = rules.read(path: request.path, host: request.authority) {
+            return admin.respond(to: request, path: path, on: exchange)
+        }
+        let passesOn = site?.passesOn(request) ?? false
+        if request.method != "GET" && request.method != "HEAD" && !passesOn {
+            return exchange.respond(.error(405, "this cache answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
+        }
+        let path = request.path, authority = request.authority
+        let meaning = memo.meaning(of: path, authority: authority) {
+            let target = rules.read(path: path, host: authority)
+            guard case .resource(let url) = target else { return .init(target: target) }
+            if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
+            // A URL without a key is refused with its reason when the reader is made.
+            guard let key = try? cache.key(for: url) else { return .init(target: target) }
+            return .init(target: target, key: key)
+        }
+        if case .refused(let refusal) = meaning.target { return exchange.respond(.error(refusal.status, refusal.explanation)) }
+        if let refusal = sites.refusal(of: request) { return exchange.respond(.error(403, refusal)) }
+        if loops.hasPassed(request) {
+            return exchange.respond(.error(508, "this request went through the proxy before: its origin leads back here"))
+        }
+        switch meaning.target {
+        case .resource(let url) where passesOn:
+            if let site { PassOn(exchange, url: url, site: site, cache: cache).begin() }
+        case .resource(let url):
+            // Whoever stands in for a site answers as its caching rules say, unless the owner wants everything.
+            let isSite = rules.fixedOrigin != nil && cache.configuration.cachePolicy != .storeEverything
+            let policy = isSite ? CachePolicy.standard : nil
+            ResourceAnswer(exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy, now: wallNow).begin()
+        case .own where request.method != "GET" && request.method != "HEAD":
+            exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
+        case .own(let path):
+            pages.respond(to: path, on: exchange)
+        case .page:
+            exchange.respond(Response(302, fields: ["Location": "\(prefix)_spool/"]))
+        case .refused(let refusal):
+            exchange.respond(.error(refusal.status, refusal.explanation))
+        }
+    }
+}
+
+extension ProxyTargetRules {
+    /// - Throws: `.configuration`
+    package init(_ options: ProxyOptions) throws(CacheError) {
+        let isLoopback = SocketAddress.resolve(options.host, port: options.port).allSatisfy(\.isLoopback)
+        guard isLoopback || options.token != nil else {
+            throw CacheError(.configuration, "\(options.host) can be reached by others: give a token (--token), or listen on 127.0.0.1")
+        }
+        if let token = options.token, token.isEmpty || token != token.percentEncoded || token == "_spool" {
+            throw CacheError(.configuration, "the token may have letters, digits, '-', '.', '_' and '~' only, and is not empty")
+        }
+        token = options.token
+        fixedOrigin = try options.fixedOrigin.map { text throws(CacheError) in try Self.origin(text).description }
+        allowedHosts = Set(options.allowedHosts.map(\.asciiLowercased))
+        if let list = options.allowedOrigins {
+            var origins = Set<URIReference.Origin>()
+            for text in list { origins.insert(try Self.origin(text)) }
+            allowedOrigins = origins
+        } else {
+            allowedOrigins = nil
+        }
+    }
+
+    static func origin(_ text: String) throws(CacheError) -> URIReference.Origin {
+        guard let reference = try? URIReference(text), let origin = reference.origin, reference.path.isEmpty || reference.path == "/",
+            origin.scheme == "http" || origin.scheme == "https"
+        else {
+            throw CacheError(.configuration, "'\(text)' is not an origin such as https://example.com")
+        }
+        return origin
+    }
+}

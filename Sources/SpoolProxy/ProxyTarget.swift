@@ -1,0 +1,186 @@
+import SpoolCore
+
+/// What a request's target means at this proxy: a resource of some origin, or a page of our own.
+///
+/// Pure: decides from the target and the `Host` field alone. DESIGN §8 has the URL forms.
+package enum ProxyTarget: Hashable {
+    /// The absolute URL of an origin's resource.
+    case resource(String)
+    /// A path under `/_spool/`, that prefix left out.
+    case own(String)
+    /// The status page is meant: redirect there.
+    case page
+    case refused(Refusal)
+
+    /// Why a request is not served.
+    package struct Refusal: Hashable {
+        package var status: Int
+        /// What is wrong and what to do.
+        package var explanation: String
+    }
+}
+
+/// The rules by which targets are read.
+package struct ProxyTargetRules: Sendable {
+    /// The first path segment that every request must have.
+    let token: String?
+    /// `scheme://authority` of the one site that is served, when there is one.
+    let fixedOrigin: String?
+    /// Names that `Host` may have besides IP literals and `localhost`, in lower case.
+    let allowedHosts: Set<String>
+    /// Origins that may be asked; nil for all.
+    let allowedOrigins: Set<URIReference.Origin>?
+
+    static let ownPrefix = "_spool/"
+
+    /// Reads path and query of a request and the authority that it is for (RFC 9112 §3.2, §3.3).
+    package func read(path: String, host: String?) -> ProxyTarget {
+        guard isAllowed(host: host) else {
+            return refused(421, "the Host '\(host ?? "")' is not this proxy; use its address, or allow the name with --allow-host")
+        }
+        guard path.hasPrefix("/") else { return refused(400, "the request target is not a path") }
+        guard let rest = withoutToken(path.dropFirst()) else {
+            return refused(403, "the URL lacks this proxy's token, which is its first path segment")
+        }
+        if rest == "_spool" || rest.hasPrefix("_spool?") { return .page }
+        if rest.hasPrefix(Self.ownPrefix) { return .own(String(rest.dropFirst(Self.ownPrefix.count))) }
+        if let fixedOrigin { return checked("\(fixedOrigin)/\(rest)") }
+        // Every browser asks for it, of every server.
+        if rest == "favicon.ico" { return .own("icon.svg") }
+        if rest.isEmpty { return .page }
+        if rest.hasPrefix("?") { return query(rest.dropFirst()) }
+        return pathForm(rest)
+    }
+
+    // MARK: Forms
+
+    /// `scheme/authority/path?query`
+    private func pathForm(_ rest: Substring) -> ProxyTarget {
+        let parts = rest.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count >= 2, !parts[1].isEmpty else {
+            return refused(404, "a proxied URL is /scheme/host/path, for example /https/example.com/song.mp3, or /?url=…")
+        }
+        return checked("\(parts[0])://\(parts[1])/\(parts.count > 2 ? parts[2] : "")")
+    }
+
+    /// `?url=<percent-encoded>`
+    private func query(_ query: Substring) -> ProxyTarget {
+        for item in query.split(separator: "&") where item.hasPrefix("url=") {
+            guard let url = item.dropFirst(4).percentDecoded else { return refused(400, "the value of url= is not percent-encoded UTF-8") }
+            return checked(url)
+        }
+        return .page
+    }
+
+    private func checked(_ url: String) -> ProxyTarget {
+        guard let reference = try? URIReference(lenient: url), let origin = reference.origin,
+            origin.scheme == "http" || origin.scheme == "https"
+        else {
+            return refused(400, "not an http or https URL: \(url)")
+        }
+        if let allowedOrigins, !allowedOrigins.contains(origin) {
+            return refused(403, "this proxy does not ask \(origin); allow it with --allow-origin")
+        }
+        // A fragment is the client's own business and is never sent (RFC 9110 §7.1).
+        return .resource(String(reference.text.prefix { $0 != "#" }))
+    }
+
+    // MARK: Guards
+
+    /// Only a name that cannot be rebound to this address by foreign DNS: an IP literal, `localhost`, or one that was allowed.
+    private func isAllowed(host: String?) -> Bool {
+        guard let host else { return true }
+        guard let reference = try? URIReference("http://\(host)/"), let name = reference.host?.asciiLowercased else { return false }
+        return name == "localhost" || name.hasPrefix("[") || name.isIPv4Literal || allowedHosts.contains(name)
+    }
+
+    private func withoutToken(_ path: Substring) -> Substring? {
+        guard let token else { return path }
+        let end = path.firstIndex { $0 == "/" || $0 == "?" } ?? path.endIndex
+        guard constantTimeEqual(path[..<end], token) else { return nil }
+        let rest = path[end...]
+        return rest.hasPrefix("/") ? rest.dropFirst() : rest
+    }
+
+    private func refused(_ status: Int, _ explanation: String) -> ProxyTarget {
+        .refused(.init(status: status, explanation: explanation))
+    }
+}
+
+extension ProxyTargetRules {
+    /// The URL below `prefix` by which a client gets the resource `original`, the reverse of `read`; nil for one that is not served.
+    ///
+    /// `scheme/authority/path?query`, or the query form where a URL has parts that this form can't carry; the plain path for a fixed origin.
+    package func proxied(_ original: String, prefix: String) -> String? {
+        guard case .resource(let url) = checked(original), let reference = try? URIReference(url), let origin = reference.origin else {
+            return nil
+        }
+        let path = (reference.path.isEmpty ? "/" : String(reference.path)) + (reference.query.map { "?\($0)" } ?? "")
+        if let fixedOrigin { return origin.description == fixedOrigin ? prefix + path.dropFirst() : nil }
+        guard reference.userinfo == nil else { return "\(prefix)?url=\(url.percentEncoded)" }
+        return "\(prefix)\(origin.scheme)/\(origin.authority)\(path)"
+    }
+}
+
+/// Compares without telling by its duration where the difference is.
+func constantTimeEqual(_ a: some StringProtocol, _ b: some StringProtocol) -> Bool {
+    let a = Array(a.utf8), b = Array(b.utf8)
+    var difference = UInt8(a.count == b.count ? 0 : 1)
+    for index in b.indices { difference |= b[index] ^ (index < a.count ? a[index] : 0) }
+    return difference == 0
+}
+
+extension StringProtocol {
+    /// The text with `%XX` resolved and `+` left alone, or nil when an escape is broken or the bytes are not UTF-8.
+    var percentDecoded: String? {
+        var bytes: [UInt8] = []
+        var rest = Substring(self).utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst()?.hexValue, let low = rest.popFirst()?.hexValue else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return Array(text.utf8) == bytes ? text : nil
+    }
+
+    /// The text with everything but unreserved characters (RFC 3986 §2.3) escaped.
+    var percentEncoded: String {
+        var result = ""
+        let digits = Array("0123456789ABCDEF")
+        for byte in utf8 {
+            if byte.isUnreserved {
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                result += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
+        }
+        return result
+    }
+
+    fileprivate var isIPv4Literal: Bool {
+        let parts = split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
+    }
+}
+
+extension UInt8 {
+    fileprivate var hexValue: UInt8? {
+        switch self {
+        case 0x30...0x39: self - 0x30
+        case 0x41...0x46: self - 0x41 + 10
+        case 0x61...0x66: self - 0x61 + 10
+        default: nil
+        }
+    }
+
+    fileprivate var isUnreserved: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+        default: false
+        }
+    }
+}

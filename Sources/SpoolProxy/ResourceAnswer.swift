@@ -1,0 +1,304 @@
+import Spool
+import SpoolCore
+import SpoolServer
+import SpoolSystem
+
+/// Answers one GET or HEAD for a resource: waits until head and first byte can be told truthfully, then hands over to the body.
+///
+/// Steps: what is it (`prepare`), do the conditions hold, which bytes, is the first of them there, answer. As long as nothing was
+/// told to the client, another version may take the place of the one that was looked at: then the steps begin anew.
+/// Belongs to the loop's thread.
+final class ResourceAnswer {
+    private let exchange: Exchange
+    private let cache: MediaCache
+    private let url: String
+    private let key: ResourceKey?
+    private let now: @Sendable () -> Timestamp
+    private let relay = WakeRelay()
+    private let range: RangeHeader?
+    private let isHead: Bool
+    private let options: ReadOptions
+    private var reader: SessionReader?
+    private var position: Position?
+    private var isAnswered = false
+    /// The reader began anew at 0.
+    private var isSecondLook = false
+
+    /// Where the reader was sent to.
+    private struct Position {
+        let generation: GenerationID
+        /// What is to be answered; none for the whole.
+        let ranges: [ByteRange]
+        /// How much of it was stored then: by the time of the answer all of it may be, and still it was no hit.
+        let coverage: SessionReader.Coverage
+    }
+
+    /// - Parameter policy: when stored bytes are used without asking the origin; nil for the cache's policy.
+    init(
+        exchange: Exchange, cache: MediaCache, url: String, key: ResourceKey?, policy: CachePolicy?,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.exchange = exchange
+        self.cache = cache
+        self.url = url
+        self.key = key
+        self.now = now
+        let request = exchange.request
+        isHead = request.method == "HEAD"
+        // Range is defined for GET only (RFC 9110 §14.2).
+        range = isHead ? nil : request["Range"].flatMap(RangeHeader.init)
+        var options = ReadOptions(cachePolicy: policy)
+        if request.has("Cache-Control") {
+            options.request = CacheControl(request.fields)
+        } else if let pragma = request["Pragma"], CacheControl(pragma).noCache != nil {
+            // What HTTP/1.0 clients say (RFC 9111 §5.4).
+            options.request = CacheControl("no-cache")
+        }
+        if options.request.onlyIfCached { options.mode = .onlyStored } else if options.request.noStore { options.mode = .doNotStore }
+        self.options = options
+    }
+
+    private var onlyStored: Bool { options.mode == .onlyStored }
+
+    /// Begins; the answer comes now or later.
+    func begin() {
+        let (start, end, wantsBytes) = firstWish
+        // The relay keeps the answer alive until it is given, or the client leaves.
+        let loop = exchange.loop
+        let box = LoopConfined(self)
+        relay.set { loop.post { box.value.proceed() } }
+        exchange.onClose { self.giveUp() }
+        join(start: start, end: end, wantsBytes: wantsBytes)
+    }
+
+    private func join(start: Int64, end: Int64?, wantsBytes: Bool) {
+        do {
+            reader = try cache.sessionReader(
+                for: url, key: key, start: start, end: end, wantsBytes: wantsBytes, options: options,
+                wake: { [relay] in relay.wake() })
+        } catch {
+            return fail(error)
+        }
+        proceed()
+    }
+
+    /// What the first origin request should ask for, were nothing known.
+    private var firstWish: (start: Int64, end: Int64?, wantsBytes: Bool) {
+        if isHead || exchange.request.has("If-None-Match") || exchange.request.has("If-Modified-Since") { return (0, nil, false) }
+        switch range?.specs.first {
+        case .bounded(let first, let last): return (first, last == .max ? nil : last + 1, true)
+        case .from(let first): return (first, nil, true)
+        // The length must be known before its end is.
+        case .suffix: return (0, nil, false)
+        case nil: return (0, nil, true)
+        }
+    }
+
+    // MARK: Steps
+
+    private func proceed() {
+        guard !isAnswered, let reader else { return }
+        switch reader.prepare() {
+        case .wait: return
+        case .failed(let error): return fail(error)
+        case .ready(let generation, let representation): decide(reader, generation, representation)
+        }
+    }
+
+    private func decide(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
+        let honoursRange: Bool
+        switch Precondition.evaluate(fields: exchange.request.fields, representation: representation) {
+        case .notModified:
+            return answer(Response(304, fields: fields(representation, reader.foundVersion ? .complete : .none)))
+        case .proceed(let honours):
+            honoursRange = honours
+        }
+        if isHead {
+            var fields = fields(representation, reader.foundVersion ? .complete : .none)
+            fields["Content-Length"] = representation.length.map(String.init)
+            return answer(Response(200, fields: fields))
+        }
+        guard let length = representation.length else { return answerWhole(reader, generation, representation) }
+        switch honoursRange ? range?.resolve(length: length) ?? .whole : .whole {
+        case .whole:
+            answerWhole(reader, generation, representation)
+        case .unsatisfiable:
+            answerUnsatisfiable(length: length)
+        case .ranges(let ranges) where ranges.count == 1:
+            answerPart(reader, generation, representation, ranges[0], length)
+        case .ranges(let ranges):
+            answerParts(reader, generation, representation, ranges, length)
+        }
+    }
+
+    private func answerWhole(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
+        guard let coverage = coverageOnceFirstByteIsThere(reader, generation, []) else { return }
+        let fields = fields(representation, coverage)
+        reader.markTold()
+        answer(Response(200, fields: fields, body: .source(body(reader), length: representation.length)))
+    }
+
+    private func answerPart(
+        _ reader: SessionReader, _ generation: GenerationID, _ representation: Representation, _ range: ByteRange, _ length: Int64
+    ) {
+        guard let coverage = coverageOnceFirstByteIsThere(reader, generation, [range]) else { return }
+        var fields = fields(representation, coverage)
+        fields["Content-Range"] = ContentRange.part(range, length: length).fieldValue
+        reader.markTold()
+        answer(Response(206, fields: fields, body: .source(body(reader), length: range.count)))
+    }
+
+    /// Several ranges: each part has a reader of its own, which joins when its turn comes (RFC 9110 §14.6).
+    private func answerParts(
+        _ reader: SessionReader, _ generation: GenerationID, _ representation: Representation, _ ranges: [ByteRange], _ length: Int64
+    ) {
+        guard let coverage = coverageOnceFirstByteIsThere(reader, generation, ranges) else { return }
+        var fields = fields(representation, coverage)
+        let parts = ranges.map { [cache, url] range in
+            MultipartByteRanges.Part(range) { PartBodySource(cache: cache, url: url, range: range, generation: generation) }
+        }
+        let multipart = MultipartByteRanges(parts: parts, partType: representation.contentType, total: length, boundary: boundary())
+        fields["Content-Type"] = multipart.contentType
+        reader.markTold()
+        answer(Response(206, fields: fields, body: .source(multipart, length: multipart.length)))
+        leave()
+    }
+
+    /// 128 random bits: nothing that could occur in the parts.
+    private func boundary() -> String {
+        let random = cache.environment.random
+        return "spool-" + String(random.next(), radix: 36) + String(random.next(), radix: 36)
+    }
+
+    private func answerUnsatisfiable(length: Int64?) {
+        var fields = HTTPFields()
+        if let length { fields["Content-Range"] = ContentRange.unsatisfied(length: length).fieldValue }
+        let has = length.map { "the resource has \($0) bytes" } ?? "the origin says so"
+        answer(.error(416, "no byte of the range '\(exchange.request["Range"] ?? "")' exists: \(has)", fields: fields))
+    }
+
+    /// Sends the reader to the first range, once for each version, and looks whether its first byte can be had.
+    ///
+    /// - Returns: how much was stored before anything was fetched; nil when the answer must wait or was an error.
+    private func coverageOnceFirstByteIsThere(
+        _ reader: SessionReader, _ generation: GenerationID, _ ranges: [ByteRange]
+    ) -> SessionReader.Coverage? {
+        let position = position(of: reader, generation, ranges)
+        // RFC 9111 §5.2.1.7: what is not stored whole is not to be begun.
+        if onlyStored, position.coverage != .complete {
+            fail(CacheError(.notStored, "not all of these bytes are stored, and only stored ones were asked for", key: reader.key))
+            return nil
+        }
+        switch reader.next(max: 1) {
+        case .file, .memory, .end: return position.coverage
+        case .wait: return nil
+        case .failed(let error):
+            fail(error)
+            return nil
+        }
+    }
+
+    private func position(of reader: SessionReader, _ generation: GenerationID, _ ranges: [ByteRange]) -> Position {
+        if let position, position.generation == generation, position.ranges == ranges { return position }
+        let new = Position(generation: generation, ranges: ranges, coverage: reader.coverage(of: ranges))
+        reader.seek(to: ranges.first?.lowerBound ?? 0, end: ranges.first?.upperBound)
+        position = new
+        return new
+    }
+
+    private func body(_ reader: SessionReader) -> SessionBodySource {
+        SessionBodySource(reader: reader, relay: relay)
+    }
+
+    // MARK: Fields
+
+    private func fields(_ representation: Representation, _ coverage: SessionReader.Coverage) -> HTTPFields {
+        var fields = representation.fields
+        fields["Accept-Ranges"] = "bytes"
+        fields["Age"] = String(representation.currentAge(now: now()))
+        let source: CacheStatus.Source =
+            switch coverage {
+            case .complete where reader?.wasValidated ?? false: .forwarded(options.request.noCache == nil ? .stale : .request)
+            case .complete: .hit
+            case .partial: .forwarded(.partial)
+            case .none: .forwarded(.uriMiss)
+            }
+        // Caches before us come first in the list (RFC 9211 §2).
+        fields.append("Cache-Status", CacheStatus(source: source).fieldValue)
+        return fields
+    }
+
+    // MARK: Ends
+
+    private func fail(_ error: CacheError) {
+        if error.code == .rangeNotSatisfiable { return rangeFailed(error) }
+        let status = error.statusForClient
+        var fields = error.tellingFields
+        var cacheStatus = CacheStatus(source: .forwarded(.miss))
+        cacheStatus.forwardStatus = error.status
+        cacheStatus.detail = error.code.rawValue
+        fields["Cache-Status"] = cacheStatus.fieldValue
+        answer(.error(status, error.message, fields: fields))
+    }
+
+    /// The origin has nothing where the first range begins. Others may have bytes; and whether the range counts at all is for
+    /// `If-Range` to say, which needs the validator, which a 416 need not bring: then the resource is looked at from its beginning.
+    private func rangeFailed(_ error: CacheError) {
+        let mayHoldYet = exchange.request.has("If-Range") || range?.specs.count ?? 0 > 1
+        guard mayHoldYet, !isSecondLook else { return answerUnsatisfiable(length: error.length) }
+        isSecondLook = true
+        reader?.leave()
+        join(start: 0, end: nil, wantsBytes: false)
+    }
+
+    private func answer(_ response: Response) {
+        isAnswered = true
+        if case .source = response.body {} else { leave() }
+        exchange.respond(response)
+    }
+
+    private func giveUp() {
+        isAnswered = true
+        leave()
+    }
+
+    private func leave() {
+        relay.clear()
+        reader?.leave()
+        reader = nil
+    }
+}
+
+extension CacheError {
+    /// The status with which the HTTP door tells the error (DESIGN §4.8).
+    var statusForClient: Int {
+        switch code {
+        // A success, a redirect or a 304 that we did not ask for can't be passed on: it would say something about our answer.
+        case .originStatus: status.map { (400...599).contains($0) ? $0 : 502 } ?? 502
+        case .originTimeout, .notStored: 504
+        case .unsupportedURL: 400
+        case .closed, .removed: 503
+        case .store, .storeLocked, .configuration: 500
+        default: 502
+        }
+    }
+
+    /// What the origin said besides its status of what to do: to come again later, to bring credentials.
+    fileprivate var tellingFields: HTTPFields {
+        guard case .status(_, var fields)? = cause as? OriginError else { return [:] }
+        fields["Date"] = nil
+        return fields
+    }
+
+    /// The length that an unsatisfiable range ran into.
+    fileprivate var length: Int64? {
+        if case .rangeNotSatisfiable(let length)? = cause as? OriginError { length } else { nil }
+    }
+}
+
+/// A value of the loop's thread that travels in a closure which runs there.
+struct LoopConfined<Value>: @unchecked Sendable {
+    // Safe to send: made and used on the loop's thread only.
+    let value: Value
+    init(_ value: Value) { self.value = value }
+}

@@ -1,0 +1,73 @@
+import Spool
+import SpoolCore
+import SpoolServer
+import SpoolStore
+
+/// The bytes of one range of a resource as a response body: stored ones by `sendfile`, others as they come from the origin.
+///
+/// What has no descriptor to send from (it is encrypted, changed on the way, or in memory) is read on a lane, so that the event loop
+/// opens and changes nothing.
+final class SessionBodySource: BodySource {
+    private let reader: SessionReader
+    private let relay: WakeRelay
+    private var isMemory = false
+    /// What a lane reads or has read for this source, once there was need of it.
+    private var reading: LaneReading?
+
+    /// - Parameter relay: what the reader wakes; it was given to it as its wake-up.
+    init(reader: SessionReader, relay: WakeRelay) {
+        self.reader = reader
+        self.relay = relay
+    }
+
+    func onReadable(_ wake: @escaping @Sendable () -> Void) { relay.set(wake) }
+
+    func next(max: Int) -> BodyChunk {
+        // A turn more for each range that turns out to be unreadable and becomes a gap.
+        while true {
+            if let chunk = chunkOfReading(max: max) { return chunk }
+            switch reader.next(max: max) {
+            case .file(let file, let range):
+                isMemory = false
+                if let descriptor = file.descriptor {
+                    return .file(descriptor: descriptor, offset: range.lowerBound, count: Int(range.count), keepAlive: file)
+                }
+                let reading = self.reading ?? LaneReading()
+                self.reading = reading
+                reading.begin(range, of: file, on: reader.readingLane) { [relay] in relay.wake() }
+            case .memory(let bytes, let keepAlive):
+                isMemory = true
+                return .memory(bytes, keepAlive: keepAlive)
+            case .wait: return .wait
+            case .end: return .end
+            case .failed(let error): return .abort(error.message)
+            }
+        }
+    }
+
+    /// What the lane has read and was not sent yet; nil when the reader is to be asked.
+    private func chunkOfReading(max: Int) -> BodyChunk? {
+        guard let reading else { return nil }
+        switch reading.state {
+        case .idle: return nil
+        case .underWay: return .wait
+        case .ready(let bytes):
+            isMemory = false
+            return .memory(UnsafeRawBufferPointer(rebasing: bytes.prefix(max)), keepAlive: reading)
+        case .failed(let range, let error):
+            reading.reset()
+            reader.reportLost(range, error ?? .corrupt(reader.key, range))
+            return nil
+        }
+    }
+
+    func consumed(_ count: Int) {
+        reading?.consumed(count)
+        reader.advance(by: count, fromOrigin: isMemory)
+    }
+
+    func close() {
+        relay.clear()
+        reader.leave()
+    }
+}

@@ -1,0 +1,136 @@
+import SpoolCore
+import SpoolSystem
+
+extension Connection {
+    /// Takes what the socket has and works on it.
+    func receive() {
+        let room = server.options.inputBytes - input.count
+        guard room > 0 else { return consumeInput() }
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: server.scratch[..<min(room, server.scratch.count)])
+        let result = socket.receive(into: buffer)
+        server.options.onTransfer?(.receive(result))
+        switch result {
+        case .count(let count): received(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        case .wouldBlock: break
+        case .ended, .failed: clientLeft()
+        }
+    }
+
+    private func received(_ bytes: UnsafeRawBufferPointer) {
+        guard input.isEmpty else {
+            input.append(contentsOf: bytes)
+            return consumeInput()
+        }
+        let consumed = consume(bytes)
+        if phase != .closed, phase != .draining, consumed < bytes.count { input = Array(bytes[consumed...]) }
+        settle()
+    }
+
+    /// Works on the bytes that were kept.
+    func consumeInput() {
+        var bytes: [UInt8] = []
+        swap(&bytes, &input)
+        let consumed = bytes.withUnsafeBytes { consume($0) }
+        if phase != .closed, phase != .draining, consumed < bytes.count {
+            // Nothing is moved while a head grows, however small the steps are in which it comes.
+            if consumed > 0 { bytes.removeFirst(consumed) }
+            input = bytes
+        }
+        settle()
+    }
+
+    /// Takes requests off `bytes` while they can be answered at once; answers how many bytes were used up.
+    private func consume(_ bytes: UnsafeRawBufferPointer) -> Int {
+        isConsuming = true
+        defer { isConsuming = false }
+        var offset = 0
+        var requests = 0
+        while phase == .reading, offset < bytes.count, requests < server.options.requestsPerTurn {
+            if let head = skipping {
+                offset += skip(head, available: bytes.count - offset)
+                continue
+            }
+            switch parser.parse(UnsafeRawBufferPointer(rebasing: bytes[offset...])) {
+            case .needsMore: return offset
+            case .head(let head, let consumed, let bodyBytes):
+                offset += consumed
+                requests += 1
+                offset += take(head, bodyBytes, UnsafeRawBufferPointer(rebasing: bytes[offset...]))
+            case .refused(let refusal):
+                refuse(refusal)
+                return bytes.count
+            }
+        }
+        return offset
+    }
+
+    /// Works on a head, which `rest` follows; answers how many bytes of that were used up.
+    private func take(_ head: RequestHead, _ bodyBytes: Int, _ rest: UnsafeRawBufferPointer) -> Int {
+        if head.contentLength > 0, let sink = server.handler.bodySink(for: head) {
+            guard beginUpload(of: head, into: sink) else {
+                clientLeft()
+                return rest.count
+            }
+            let taken = offer(rest)
+            dispatch(head, sink)
+            return taken
+        }
+        guard bodyBytes <= server.options.requestLimits.skippedBodyBytes else {
+            refuse(RequestRefusal(413, "the request body is longer than \(server.options.requestLimits.skippedBodyBytes) bytes"))
+            return rest.count
+        }
+        if bodyBytes == 0 { dispatch(head) } else { (skipping, bytesToSkip) = (head, bodyBytes) }
+        return 0
+    }
+
+    /// Drops body bytes; the request is answered when the last has come.
+    private func skip(_ head: RequestHead, available: Int) -> Int {
+        let count = min(available, bytesToSkip)
+        bytesToSkip -= count
+        if bytesToSkip == 0 {
+            skipping = nil
+            dispatch(head)
+        }
+        return count
+    }
+
+    private func dispatch(_ head: RequestHead, _ sink: (any BodySink)? = nil) {
+        phase = .handling
+        isHeadTimed = false
+        setDeadline(upload == nil ? nil : server.options.bodyTimeout)
+        let exchange = Exchange(head, bodySink: sink, on: self, loop: loop, began: loop.readClock())
+        self.exchange = exchange
+        server.requestCount += 1
+        server.handler.respond(to: head, on: exchange)
+    }
+
+    /// After the bytes at hand: what to listen for, and how long.
+    private func settle() {
+        guard phase == .reading else { return }
+        listen(for: isHalfClosed ? .read : [.read, .peerClosed])
+        let isInsideRequest = !input.isEmpty || skipping != nil
+        if isInsideRequest, !isHeadTimed {
+            isHeadTimed = true
+            setDeadline(server.options.headTimeout)
+        }
+        if !input.isEmpty, !parser.isInsideHead, skipping == nil { continueLater() }
+    }
+
+    /// Whole requests are left, but other connections have their turn first.
+    private func continueLater() {
+        loop.post { [weak self] in
+            guard let self, self.phase == .reading else { return }
+            self.consumeInput()
+        }
+    }
+
+    /// Answers what no handler will see, and closes.
+    func refuse(_ refusal: RequestRefusal) {
+        server.refusalCount += 1
+        isHeadTimed = false
+        let response = Response.error(refusal.status, refusal.explanation)
+        sending.refusal = refusal
+        phase = .handling
+        start(response)
+    }
+}

@@ -1,0 +1,326 @@
+import SpoolCore
+import SpoolSystem
+
+extension Connection {
+    /// Begins to send an answer.
+    func start(_ response: Response) {
+        let request = exchange?.request
+        let framing = ResponseFraming(
+            of: response, method: request?.method ?? "GET", version: request?.version ?? .http11,
+            keepAlive: request?.keepAlive == true && sending.refusal == nil && !server.isStopping && upload == nil)
+        let now = server.options.wallNow()
+        server.headBuffer.removeAll(keepingCapacity: true)
+        guard (200...999).contains(response.status) else {
+            response.discard()
+            return start(.error(500, "the answer had the status \(response.status), which ends no request"))
+        }
+        do throws(ResponseWriter.InvalidField) {
+            try server.writer.write(
+                status: response.status, fields: response.fields, framing: framing, version: request?.version ?? .http11, now: now,
+                into: &server.headBuffer)
+        } catch {
+            response.discard()
+            return start(.error(500, "the answer had a header field that can't be sent: \(error.name.prefix(64).filter(\.isLetter))"))
+        }
+        prepare(response, framing)
+        phase = .sending
+        setDeadline(server.options.writeTimeout)
+        sendHead(response, framing)
+    }
+
+    private func prepare(_ response: Response, _ framing: ResponseFraming) {
+        sending.status = response.status
+        sending.keepAlive = framing.keepAlive
+        sending.isUntilClose = framing.length == .untilClose
+        sending.isChunked = framing.length == .chunked
+        if case .known(let count) = framing.length { sending.remaining = count }
+        guard case .source(let source, _) = response.body else { return }
+        guard framing.sendsBody else { return source.close() }
+        sending.source = source
+        let waker = waker
+        source.onReadable { waker.wake() }
+    }
+
+    /// Sends the head, with the body behind it when that is small and at hand: one call, one segment.
+    private func sendHead(_ response: Response, _ framing: ResponseFraming) {
+        var tail: [UInt8] = []
+        if framing.sendsBody, case .bytes(let bytes) = response.body {
+            sending.remaining = nil
+            sending.bodyBytes = Int64(bytes.count)
+            sending.isOutputBody = true
+            if bytes.count <= Self.inlineBodyBytes { server.headBuffer += bytes } else { tail = bytes }
+        }
+        let result = server.headBuffer.withUnsafeBytes { send($0) }
+        switch result {
+        case .count(let count) where count == server.headBuffer.count: sending.setOutput(tail)
+        case .count(let count): sending.setOutput(server.headBuffer[count...] + tail)
+        case .wouldBlock: sending.setOutput(server.headBuffer + tail)
+        case .ended, .failed: return clientLeft()
+        }
+        pump()
+    }
+
+    private func send(_ bytes: UnsafeRawBufferPointer) -> Transferred {
+        let result = socket.send(bytes)
+        server.options.onTransfer?(.send(asked: bytes.count, result))
+        return result
+    }
+
+    /// Bodies up to this size are copied behind the head; larger ones are sent from where they are.
+    private static var inlineBodyBytes: Int { 16 * 1024 }
+
+    // MARK: The body
+
+    /// What a step of sending came to.
+    private enum Step {
+        /// Go on.
+        case more
+        /// Wait for the socket; or other connections have their turn.
+        case blocked
+        /// Nothing is left to send.
+        case done
+        /// The phase changed; this call has nothing more to do.
+        case left
+    }
+
+    /// Sends until the socket is full, the source has nothing, the turn is over, or all is sent.
+    func pump() {
+        guard phase == .sending else { return }
+        let limit = sending.bodyBytes + Int64(server.options.bytesPerTurn)
+        while true {
+            let step = sending.isOutputSent ? sendBody() : sendOutput()
+            switch step {
+            case .more:
+                guard sending.bodyBytes >= limit, !isComplete else { continue }
+                return listen(for: writeInterest)
+            case .blocked: return listen(for: writeInterest)
+            case .done: return responseSent()
+            case .left: return
+            }
+        }
+    }
+
+    /// All that was promised is sent, so the turn need not end before the answer does.
+    private var isComplete: Bool { sending.isOutputSent && sending.remaining == 0 }
+
+    private var writeInterest: PollInterest { isHalfClosed ? .write : [.write, .peerClosed] }
+
+    private func sendOutput() -> Step {
+        let start = sending.outputSent
+        let result = sending.output.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[start...])) }
+        switch result {
+        case .count(let count):
+            progressed()
+            sending.outputSent += count
+            guard sending.isOutputSent else { return .blocked }
+            sending.setOutput([])
+            return .more
+        case .wouldBlock: return .blocked
+        case .ended, .failed: return left()
+        }
+    }
+
+    private func sendBody() -> Step {
+        guard let source = sending.source, sending.remaining != 0 else { return .done }
+        switch source.next(max: sending.demand(server.options.bytesPerTurn)) {
+        case .file(let descriptor, let offset, let count, let keepAlive):
+            return sendFile(.init(descriptor: descriptor, offset: offset, count: clip(count), keepAlive: keepAlive), source)
+        case .memory(let bytes, let keepAlive):
+            defer { withExtendedLifetime(keepAlive) {} }
+            return sendMemory(UnsafeRawBufferPointer(rebasing: bytes[..<clip(bytes.count)]), source)
+        case .wait: return wait()
+        case .end: return sourceEnded(source)
+        case .abort(let reason): return abort(reason)
+        }
+    }
+
+    /// A source that gives more than was asked for is not allowed to break the framing.
+    private func clip(_ count: Int) -> Int {
+        min(max(0, count), sending.demand(server.options.bytesPerTurn))
+    }
+
+    private func sendFile(_ chunk: SendingState.FileChunk, _ source: any BodySource) -> Step {
+        guard chunk.count > 0 else { return abort("the body's source gave an empty piece of a file") }
+        if let cold = server.options.coldReads, !cold.isResident(chunk.descriptor, chunk.offset, chunk.count) {
+            return warm(chunk, cold)
+        }
+        return sendResident(chunk, source)
+    }
+
+    private func sendResident(_ chunk: SendingState.FileChunk, _ source: any BodySource) -> Step {
+        guard announce(chunk.count) else { return interrupted(source) }
+        defer { withExtendedLifetime(chunk.keepAlive) {} }
+        let result = socket.sendFile(chunk.descriptor, offset: chunk.offset, count: chunk.count)
+        server.options.onTransfer?(.sendFile(asked: chunk.count, result))
+        if result == .count(0) { return abort("the stored file ends before the span that it should hold") }
+        return account(result, asked: chunk.count, source)
+    }
+
+    private func sendMemory(_ bytes: UnsafeRawBufferPointer, _ source: any BodySource) -> Step {
+        guard bytes.count > 0 else { return abort("the body's source gave an empty piece of memory") }
+        guard announce(bytes.count) else { return interrupted(source) }
+        return account(send(bytes), asked: bytes.count, source)
+    }
+
+    /// Writes the line before a chunk; false when the socket did not take it whole.
+    private func announce(_ count: Int) -> Bool {
+        guard sending.isChunked, sending.chunkRemaining == 0 else { return true }
+        sending.setOutput(ChunkedCoding.prefix(count, isFirst: sending.isFirstChunk))
+        sending.isFirstChunk = false
+        sending.chunkRemaining = count
+        guard case .more = sendOutput() else { return false }
+        return true
+    }
+
+    /// The chunk can't be sent now: the source may let go of it, and is asked again.
+    private func interrupted(_ source: any BodySource) -> Step {
+        guard phase == .sending else { return .left }
+        source.consumed(0)
+        return .blocked
+    }
+
+    private func account(_ result: Transferred, asked: Int, _ source: any BodySource) -> Step {
+        switch result {
+        case .count(let count):
+            progressed()
+            sending.sent(count)
+            server.sentBodyBytes += Int64(count)
+            source.consumed(count)
+            // A short count says that the socket is full; asking again would only hear the same.
+            return count < asked ? .blocked : .more
+        case .wouldBlock:
+            source.consumed(0)
+            return .blocked
+        case .ended: return left()
+        case .failed(let error): return abort("sending failed: \(error.operation), error \(error.code)")
+        }
+    }
+
+    private func progressed() {
+        setDeadline(server.options.writeTimeout)
+    }
+
+    private func left() -> Step {
+        clientLeft()
+        return .left
+    }
+
+    // MARK: Waiting
+
+    private func wait() -> Step {
+        if isHalfClosed { return left() }
+        phase = .waiting
+        setDeadline(nil)
+        // Readiness to write would be reported for ever.
+        listen(for: .peerClosed)
+        return .left
+    }
+
+    func sourceWoke() {
+        guard phase == .waiting else { return }
+        phase = .sending
+        setDeadline(server.options.writeTimeout)
+        pump()
+    }
+
+    private func warm(_ chunk: SendingState.FileChunk, _ cold: ColdReads) -> Step {
+        if isHalfClosed { return left() }
+        phase = .warming
+        setDeadline(nil)
+        listen(for: .peerClosed)
+        sending.warming = chunk
+        sending.warmingSerial += 1
+        let job = ReadAhead(connection: self, chunk: chunk, serial: sending.warmingSerial)
+        let loop = loop
+        cold.lane.post {
+            cold.readAhead(job.chunk.descriptor, job.chunk.offset, job.chunk.count)
+            loop.post { job.connection.warmed(job.serial) }
+        }
+        return .left
+    }
+
+    fileprivate func warmed(_ serial: Int) {
+        guard phase == .warming, serial == sending.warmingSerial, let chunk = sending.warming, let source = sending.source else { return }
+        sending.warming = nil
+        phase = .sending
+        setDeadline(server.options.writeTimeout)
+        // The range is sent without asking again: where memory is scarce it may be gone by now, and would be for ever.
+        switch sendResident(chunk, source) {
+        case .more: pump()
+        case .blocked: listen(for: writeInterest)
+        case .done: responseSent()
+        case .left: break
+        }
+    }
+
+    // MARK: Ends
+
+    private func sourceEnded(_ source: any BodySource) -> Step {
+        if let remaining = sending.remaining, remaining > 0 { return abort("the body's source ended \(remaining) bytes too early") }
+        if sending.chunkRemaining > 0 { return abort("the body's source ended inside a chunk") }
+        closeSource()
+        guard sending.isChunked else { return .done }
+        sending.setOutput(ChunkedCoding.end(isFirst: sending.isFirstChunk))
+        return .more
+    }
+
+    /// The body can't be completed: the client must not take what it got for the whole.
+    private func abort(_ reason: String) -> Step {
+        guard phase != .closed else { return .left }
+        let needsReset = sending.isUntilClose
+        finishExchange(.aborted(reason))
+        if needsReset {
+            // Here the end of the connection is the end of the body, so a normal one would be a lie.
+            socket.resetOnClose()
+            close()
+        } else {
+            beginDraining()
+        }
+        return .left
+    }
+
+    /// The answer is out: on to the next request, or to the end.
+    private func responseSent() {
+        let keepAlive = sending.keepAlive
+        let mustDrain = sending.refusal != nil || (!keepAlive && !input.isEmpty) || upload != nil
+        finishExchange(sending.refusal.map { .refused($0.explanation) } ?? .complete)
+        guard phase != .closed else { return }
+        guard keepAlive else { return mustDrain ? beginDraining() : close() }
+        phase = .reading
+        setDeadline(server.options.idleTimeout)
+        guard !isConsuming else { return }
+        // Also sets what to listen for.
+        consumeInput()
+    }
+
+    /// Ends what was under way, gives its source back and tells the log. Harmless when nothing was.
+    func finishExchange(_ end: AccessRecord.End) {
+        endUpload(isComplete: false)
+        closeSource()
+        guard exchange != nil || sending.refusal != nil else { return }
+        let state = sending, exchange = exchange
+        sending = SendingState()
+        sending.warmingSerial = state.warmingSerial
+        self.exchange = nil
+        exchange?.end()
+        guard let onResponse = server.options.onResponse else { return }
+        onResponse(
+            AccessRecord(
+                method: exchange?.request.method ?? "", target: exchange?.request.target ?? "", status: state.status,
+                bodyBytes: state.sentBodyBytes, duration: exchange.map { loop.readClock() - $0.began } ?? 0, end: end))
+    }
+
+    private func closeSource() {
+        guard let source = sending.source else { return }
+        sending.source = nil
+        source.close()
+    }
+}
+
+/// What a read-ahead carries to a lane and back.
+private struct ReadAhead: @unchecked Sendable {
+    // Safe to send: the lane uses the chunk's numbers only, and keeps its file open by holding it; the connection is used on the loop.
+    let connection: Connection
+    let chunk: SendingState.FileChunk
+    let serial: Int
+}

@@ -1,0 +1,150 @@
+package import SpoolCore
+
+/// The body of an answer to several ranges: each with a small head of its own (RFC 9110 §14.6).
+///
+/// Sources of the parts are opened one after another, when their turn comes, and closed before the next one is opened.
+package final class MultipartByteRanges: BodySource {
+    /// One range of the representation.
+    package struct Part {
+        package var range: ByteRange
+        /// Opens the source of exactly the range's bytes.
+        package var open: () -> any BodySource
+
+        package init(_ range: ByteRange, open: @escaping () -> any BodySource) {
+            self.range = range
+            self.open = open
+        }
+    }
+
+    /// The value for the response's `Content-Type`.
+    package let contentType: String
+    /// The length of the whole body in bytes.
+    package let length: Int64
+
+    private let parts: [Part]
+    private let heads: [[UInt8]]
+    private let trailer: [UInt8]
+    private var state = State.head(part: 0, sent: 0)
+    private var source: (any BodySource)?
+    private var wake: (@Sendable () -> Void)?
+
+    private enum State {
+        /// The head of a part goes out. `part` may be one past the last: the trailer. → body, ended
+        case head(part: Int, sent: Int)
+        /// The bytes of a part go out. → head
+        case body(part: Int, remaining: Int64)
+        case ended
+    }
+
+    /// - Parameters:
+    ///   - parts: at least one, in the order in which they are to be sent.
+    ///   - partType: the representation's media type, or nil when it has none.
+    ///   - total: the representation's length, or nil when it is not known.
+    ///   - boundary: a token of at most 70 characters that does not occur in the parts; make it of 128 random bits.
+    package init(parts: [Part], partType: String?, total: Int64?, boundary: String) {
+        precondition(!parts.isEmpty, "a multipart body has at least one part")
+        precondition((1...70).contains(boundary.utf8.count) && boundary.utf8.allSatisfy(Grammar.isToken), "the boundary is no token")
+        self.parts = parts
+        contentType = "multipart/byteranges; boundary=\(boundary)"
+        heads = parts.indices.map { index in
+            var head = index == 0 ? "--\(boundary)\r\n" : "\r\n--\(boundary)\r\n"
+            if let partType { head += "Content-Type: \(Self.singleLine(partType))\r\n" }
+            let range = parts[index].range
+            head += "Content-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total.map { "\($0)" } ?? "*")\r\n\r\n"
+            return Array(head.utf8)
+        }
+        trailer = Array("\r\n--\(boundary)--\r\n".utf8)
+        length = parts.reduce(0) { $0 + $1.range.count } + heads.reduce(0) { $0 + Int64($1.count) } + Int64(trailer.count)
+    }
+
+    package func onReadable(_ wake: @escaping @Sendable () -> Void) {
+        self.wake = wake
+    }
+
+    package func next(max: Int) -> BodyChunk {
+        switch state {
+        case .head(let part, let sent):
+            let bytes = Memory(part < parts.count ? heads[part] : trailer)
+            return .memory(bytes.slice(from: sent, max: max), keepAlive: bytes)
+        case .body(let part, let remaining): return nextOfBody(part, Int(min(Int64(max), remaining)))
+        case .ended: return .end
+        }
+    }
+
+    private func nextOfBody(_ part: Int, _ max: Int) -> BodyChunk {
+        let source = openSource(part)
+        switch source.next(max: max) {
+        case .end: return .abort("the source of part \(part + 1) ended too early")
+        case .file(let descriptor, let offset, let count, let keepAlive):
+            return .file(descriptor: descriptor, offset: offset, count: min(count, max), keepAlive: keepAlive)
+        case .memory(let bytes, let keepAlive):
+            return .memory(UnsafeRawBufferPointer(rebasing: bytes.prefix(max)), keepAlive: keepAlive)
+        case let other: return other
+        }
+    }
+
+    private func openSource(_ part: Int) -> any BodySource {
+        if let source { return source }
+        let opened = parts[part].open()
+        if let wake { opened.onReadable(wake) }
+        source = opened
+        return opened
+    }
+
+    package func consumed(_ count: Int) {
+        switch state {
+        case .head(let part, let sent): headSent(part, sent + count)
+        case .body(let part, let remaining):
+            source?.consumed(count)
+            if remaining > Int64(count) {
+                state = .body(part: part, remaining: remaining - Int64(count))
+            } else {
+                closeSource()
+                state = .head(part: part + 1, sent: 0)
+            }
+        case .ended: break
+        }
+    }
+
+    private func headSent(_ part: Int, _ sent: Int) {
+        let total = part < parts.count ? heads[part].count : trailer.count
+        if sent < total {
+            state = .head(part: part, sent: sent)
+        } else {
+            state = part < parts.count ? .body(part: part, remaining: parts[part].range.count) : .ended
+        }
+    }
+
+    package func close() {
+        closeSource()
+        state = .ended
+    }
+
+    private func closeSource() {
+        source?.close()
+        source = nil
+    }
+
+    /// An origin's media type must not bring lines of its own.
+    private static func singleLine(_ text: String) -> String {
+        String(decoding: text.utf8.filter { $0 >= 0x20 && $0 != 0x7F }, as: UTF8.self)
+    }
+}
+
+/// Bytes that stay where they are while somebody holds them.
+final class Memory {
+    private let buffer: UnsafeMutableRawBufferPointer
+
+    init(_ bytes: [UInt8]) {
+        buffer = .allocate(byteCount: bytes.count, alignment: 1)
+        buffer.copyBytes(from: bytes)
+    }
+
+    deinit {
+        buffer.deallocate()
+    }
+
+    func slice(from start: Int, max: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: buffer[start..<min(buffer.count, start + max)])
+    }
+}

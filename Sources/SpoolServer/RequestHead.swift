@@ -1,0 +1,116 @@
+package import SpoolCore
+
+/// The versions of HTTP that are spoken here; a higher minor version is answered as 1.1 (RFC 9110 §2.5).
+package enum HTTPVersion: Hashable, Sendable {
+    case http10, http11
+}
+
+/// Request line and field lines of a request.
+///
+/// The field lines stay the bytes that came; strings are made of those that are asked for.
+package struct RequestHead: Sendable {
+    /// The method as it was written; methods are case-sensitive.
+    package let method: String
+    /// The target as it was written (a path with query, an absolute URI, or `*`), but bytes outside ASCII percent-encoded.
+    package let target: String
+    package let version: HTTPVersion
+    /// Whether the client wants the connection kept for a further request.
+    package let keepAlive: Bool
+    /// The length of the body that follows, in bytes.
+    package let contentLength: Int64
+    /// Whether the client waits to be told to send its body (RFC 9110 §10.1.1).
+    package let expectsContinue: Bool
+    /// The head's bytes, which `lines` points into.
+    private let bytes: [UInt8]
+    private let lines: [FieldLine]
+
+    /// Where a field line's name and value stand in the head.
+    struct FieldLine {
+        var nameStart: UInt16
+        var nameEnd: UInt16
+        var valueStart: UInt16
+        var valueEnd: UInt16
+
+        var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
+        var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
+    }
+
+    init(
+        method: String, target: String, version: HTTPVersion, keepAlive: Bool, bytes: [UInt8], lines: [FieldLine],
+        contentLength: Int64 = 0, expectsContinue: Bool = false
+    ) {
+        self.contentLength = contentLength
+        self.expectsContinue = expectsContinue
+        self.method = method
+        self.target = target
+        self.version = version
+        self.keepAlive = keepAlive
+        self.bytes = bytes
+        self.lines = lines
+    }
+
+    /// A request made of parts, as tests and in-memory callers want it; the fields together take less than 64 KiB.
+    package init(
+        method: String = "GET", target: String, version: HTTPVersion = .http11, keepAlive: Bool = true, fields: HTTPFields = HTTPFields()
+    ) {
+        var bytes: [UInt8] = []
+        var lines: [FieldLine] = []
+        for field in fields.lines {
+            let name = UInt16(bytes.count)
+            bytes += field.name.utf8
+            let value = UInt16(bytes.count)
+            bytes += field.value.utf8
+            lines.append(FieldLine(nameStart: name, nameEnd: value, valueStart: value, valueEnd: UInt16(bytes.count)))
+        }
+        self.init(method: method, target: target, version: version, keepAlive: keepAlive, bytes: bytes, lines: lines)
+    }
+
+    /// The field lines in order. Made anew at each call: ask once.
+    package var fields: HTTPFields {
+        HTTPFields(lines.map { HTTPFields.Field(name: text($0.name), value: text($0.value)) })
+    }
+
+    /// The first value of the field `name`, or nil when it is absent.
+    package subscript(name: String) -> String? {
+        line(name).map { text($0.value) }
+    }
+
+    /// Whether there is a field `name`.
+    package func has(_ name: String) -> Bool {
+        line(name) != nil
+    }
+
+    /// The authority that the request is for: that of an absolute target, else the `Host` field (RFC 9112 §3.3); nil when there is neither.
+    package var authority: String? {
+        guard let rest = afterScheme else { return self["host"] }
+        return String(decoding: rest.prefix { !Self.endsAuthority($0) }, as: UTF8.self)
+    }
+
+    /// Path and query of the target; `/` for an absolute target without path.
+    package var path: String {
+        guard let rest = afterScheme else { return target }
+        let path = String(decoding: rest.drop { !Self.endsAuthority($0) }, as: UTF8.self)
+        return path.hasPrefix("/") ? path : "/" + path
+    }
+
+    /// What follows `://` in an absolute target.
+    private var afterScheme: Substring.UTF8View? {
+        guard !target.hasPrefix("/"), let colon = target.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        return Substring(target.utf8[colon...].dropFirst(3)).utf8
+    }
+
+    private static func endsAuthority(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+    }
+
+    private func line(_ name: String) -> FieldLine? {
+        lines.first { line in
+            line.name.count == name.utf8.count
+                && zip(bytes[line.name], name.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+        }
+    }
+
+    private func text(_ range: Range<Int>) -> String {
+        String(decoding: bytes[range], as: UTF8.self)
+    }
+}

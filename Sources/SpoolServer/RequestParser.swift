@@ -1,0 +1,108 @@
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// Reads request heads from bytes as they come (RFC 9112), strictly: whatever two readers could understand differently is refused.
+///
+/// Each line is examined once, when its end has come; each byte is looked at a fixed number of times, however the bytes are cut.
+/// What comes out does not depend on the cuts.
+package struct RequestParser {
+    /// What the bytes so far amount to.
+    package enum Progress {
+        /// The head is not complete.
+        case needsMore
+        /// A head that takes `consumed` bytes, followed by a body of `bodyBytes` that is to be skipped.
+        case head(RequestHead, consumed: Int, bodyBytes: Int)
+        /// No request that can be answered by a handler. The parser is not used again.
+        case refused(RequestRefusal)
+    }
+
+    private let limits: RequestLimits
+    /// Bytes known to hold no line end beyond `lineStart`.
+    private var scanned = 0
+    private var lineStart = 0
+    private var emptyLines = 0
+    private var head = PartialHead()
+
+    package init(limits: RequestLimits = RequestLimits()) {
+        precondition(
+            limits.requestLineBytes + limits.fieldBytes + 2 * limits.leadingEmptyLines + 4 <= Int(UInt16.max),
+            "a request head takes at most 64 KiB: lower requestLineBytes or fieldBytes")
+        self.limits = limits
+    }
+
+    /// Whether some of a head has come.
+    package var isInsideHead: Bool { scanned > 0 }
+
+    /// Looks at `input`, which begins with the first byte of a head and holds all that came since.
+    package mutating func parse(_ input: UnsafeRawBufferPointer) -> Progress {
+        do throws(RequestRefusal) {
+            try checkFirstByte(input)
+            while let end = lineEnd(input) {
+                try checkLength(end)
+                guard end > lineStart, input[end - 1] == Grammar.carriageReturn else {
+                    throw RequestRefusal(400, "a line ends without a carriage return")
+                }
+                let line = lineStart..<(end - 1)
+                lineStart = end + 1
+                scanned = lineStart
+                if let progress = try take(line, of: input) { return progress }
+                try checkFirstByte(input)
+            }
+            scanned = input.count
+            try checkLength(input.count)
+            return .needsMore
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    /// Handles one line without its end; not nil when it was the head's last.
+    private mutating func take(_ line: Range<Int>, of input: UnsafeRawBufferPointer) throws(RequestRefusal) -> Progress? {
+        if !line.isEmpty {
+            try head.hasRequestLine
+                ? head.takeField(line, of: input, limits)
+                : head.takeRequestLine(line, of: input)
+            if head.fieldsStart == 0 { head.fieldsStart = lineStart }
+            return nil
+        }
+        guard head.hasRequestLine else {
+            emptyLines += 1
+            if emptyLines > limits.leadingEmptyLines { throw RequestRefusal(400, "empty lines where a request should begin") }
+            return nil
+        }
+        let bodyBytes = try head.bodyBytes(limits)
+        let consumed = lineStart
+        let complete = head.complete(input[..<consumed])
+        self = RequestParser(limits: limits)
+        return .head(complete, consumed: consumed, bodyBytes: bodyBytes)
+    }
+
+    private func lineEnd(_ input: UnsafeRawBufferPointer) -> Int? {
+        guard scanned < input.count, let base = input.baseAddress else { return nil }
+        guard let found = memchr(base + scanned, Int32(Grammar.lineFeed), input.count - scanned) else { return nil }
+        return UnsafeRawPointer(found) - base
+    }
+
+    /// A client that speaks something else should not have to wait for a time-out.
+    private func checkFirstByte(_ input: UnsafeRawBufferPointer) throws(RequestRefusal) {
+        guard !head.hasRequestLine, lineStart < input.count else { return }
+        let first = input[lineStart]
+        if Grammar.isToken(first) || first == Grammar.carriageReturn || first == Grammar.lineFeed { return }
+        if first == 0x16 { throw RequestRefusal(400, "this port speaks plain HTTP, not TLS: use http:// in the URL") }
+        throw RequestRefusal(400, "this does not begin like an HTTP request")
+    }
+
+    /// Checks the limits for a line that reaches, or has so far come, to `end`.
+    private func checkLength(_ end: Int) throws(RequestRefusal) {
+        if head.hasRequestLine {
+            guard end - head.fieldsStart <= limits.fieldBytes else {
+                throw RequestRefusal(431, "the header fields are longer than \(limits.fieldBytes) bytes")
+            }
+        } else if end - lineStart > limits.requestLineBytes + 1 {
+            throw RequestRefusal(414, "the request line is longer than \(limits.requestLineBytes) bytes")
+        }
+    }
+}

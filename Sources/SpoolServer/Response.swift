@@ -1,0 +1,88 @@
+package import SpoolCore
+
+/// An answer of a handler's.
+package struct Response {
+    package var status: Int
+    /// What the handler says; framing and connection fields are the server's and are left out when they are here.
+    package var fields: HTTPFields
+    package var body: Body
+
+    package enum Body {
+        /// No body. A `Content-Length` of the handler's stands for the answer to HEAD only.
+        case none
+        case bytes([UInt8])
+        /// Pulled from a source. Of a source whose length is told, exactly so many bytes are sent, or the connection is closed short.
+        case source(any BodySource, length: Int64?)
+    }
+
+    package init(_ status: Int, fields: HTTPFields = HTTPFields(), body: Body = .none) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+
+    /// An answer in plain words: what happened, and what to do.
+    ///
+    ///     .error(502, "the origin example.org does not answer; try again later")
+    package static func error(_ status: Int, _ explanation: String, fields: HTTPFields = HTTPFields()) -> Response {
+        var fields = fields
+        fields["Content-Type"] = "text/plain; charset=utf-8"
+        fields["X-Content-Type-Options"] = "nosniff"
+        return Response(status, fields: fields, body: .bytes(Array("\(status) \(Status.reason(status)): \(explanation)\n".utf8)))
+    }
+
+    /// Gives back a body that nobody will read.
+    func discard() {
+        if case .source(let source, _) = body { source.close() }
+    }
+}
+
+/// The reason phrases of RFC 9110 §15; clients ignore them, people in front of a trace don't.
+enum Status {
+    static func reason(_ status: Int) -> String {
+        switch status {
+        case 200: "OK"
+        case 201: "Created"
+        case 202: "Accepted"
+        case 203: "Non-Authoritative Information"
+        case 204: "No Content"
+        case 205: "Reset Content"
+        case 206: "Partial Content"
+        case 300: "Multiple Choices"
+        case 301: "Moved Permanently"
+        case 302: "Found"
+        case 303: "See Other"
+        case 304: "Not Modified"
+        case 307: "Temporary Redirect"
+        case 308: "Permanent Redirect"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 406: "Not Acceptable"
+        case 408: "Request Timeout"
+        case 409: "Conflict"
+        case 410: "Gone"
+        case 411: "Length Required"
+        case 412: "Precondition Failed"
+        case 413: "Content Too Large"
+        case 414: "URI Too Long"
+        case 415: "Unsupported Media Type"
+        case 416: "Range Not Satisfiable"
+        case 421: "Misdirected Request"
+        case 422: "Unprocessable Content"
+        case 429: "Too Many Requests"
+        case 431: "Request Header Fields Too Large"
+        case 500: "Internal Server Error"
+        case 501: "Not Implemented"
+        case 502: "Bad Gateway"
+        case 503: "Service Unavailable"
+        case 504: "Gateway Timeout"
+        case 505: "HTTP Version Not Supported"
+        case 507: "Insufficient Storage"
+        case 508: "Loop Detected"
+        default: "Status"
+        }
+    }
+}

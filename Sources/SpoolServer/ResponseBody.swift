@@ -1,0 +1,30 @@
+/// A response body that is pulled, so that a slow client slows nothing else.
+///
+/// Called on the connection's event loop only.
+package protocol BodySource: AnyObject {
+    /// What can be sent now, at most `max` bytes.
+    ///
+    /// A source that answers `.wait` calls the wake-up closure that it was given (`onReadable`) once it has more, from any thread.
+    /// The answer stays valid until the next call of `next`, `consumed` or `close`.
+    func next(max: Int) -> BodyChunk
+    /// `count` bytes of the last chunk went to the client; 0 is allowed.
+    func consumed(_ count: Int)
+    /// The connection has no more use for the source: the body was sent, or the client left. Once.
+    func close()
+    /// Sets what to call when `.wait` is over. Once, before `next`.
+    func onReadable(_ wake: @escaping @Sendable () -> Void)
+}
+
+/// What a source has.
+package enum BodyChunk {
+    /// Bytes of an open file, to be sent with `sendfile`. `keepAlive` holds the descriptor open.
+    case file(descriptor: Int32, offset: Int64, count: Int, keepAlive: AnyObject)
+    /// Bytes in memory. `keepAlive` owns them.
+    case memory(UnsafeRawBufferPointer, keepAlive: AnyObject)
+    /// Nothing yet.
+    case wait
+    /// The body is complete.
+    case end
+    /// The body can't be completed: the connection is closed short, so that the client sees it.
+    case abort(String)
+}

@@ -1,0 +1,50 @@
+import Spool
+import SpoolCore
+import SpoolProxy
+import SpoolTesting
+import Testing
+
+/// Commands at `/_spool/api/`: for those who can read the server's file, and for no browser.
+@Suite(.timeLimit(.minutes(5))) struct AdminAPITests {
+    private func world() throws -> ProxyWorld { try ProxyWorld(options: { $0.commandToken = "command" }) }
+
+    private func post(_ client: ProxyClient, _ target: String, _ fields: HTTPFields) throws -> ProxyClient.Answer {
+        var fields = fields
+        fields["Content-Length"] = "0"
+        client.ask(target, method: "POST", fields)
+        return try client.answer()
+    }
+
+    @Test func `a command needs the token, and is taken from no browser`() throws {
+        let world = try world()
+        defer { world.stop() }
+        let refused: [HTTPFields] = [
+            [:], ["Authorization": "Bearer other"], ["Authorization": "command"],
+            ["Authorization": "Bearer command", "Origin": "https://evil.example"],
+            ["Authorization": "Bearer command", "Origin": "http://127.0.0.1"],
+            ["Authorization": "Bearer command", "Sec-Fetch-Site": "same-origin"],
+        ]
+        for fields in refused {
+            let answer = try post(world.connect(), "/_spool/api/remove-all", fields)
+            #expect(answer.status == 403, "\(fields): \(answer.text)")
+        }
+        let done = try post(world.connect(), "/_spool/api/remove-all", ["Authorization": "Bearer command"])
+        #expect(done.status == 200 && done.text == #"{"removed":0,"bytes":0}"#)
+    }
+
+    @Test func `a verb that is none, and a key that is missing, are told`() throws {
+        let world = try world()
+        defer { world.stop() }
+        let fields: HTTPFields = ["Authorization": "Bearer command"]
+        #expect(try post(world.connect(), "/_spool/api/nothing", fields).status == 404)
+        #expect(try post(world.connect(), "/_spool/", fields).status == 404)
+        #expect(try post(world.connect(), "/_spool/api/remove", fields).status == 400)
+        #expect(try post(world.connect(), "/_spool/api/remove?key=none", fields).text == #"{"removed":0,"bytes":0}"#)
+    }
+
+    @Test func `without a token there are no commands`() throws {
+        let world = try ProxyWorld()
+        defer { world.stop() }
+        #expect(try post(world.connect(), "/_spool/api/remove-all", ["Authorization": "Bearer "]).status == 405)
+    }
+}

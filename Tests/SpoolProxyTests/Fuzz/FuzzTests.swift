@@ -1,0 +1,150 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolProxy
+import SpoolServer
+import SpoolStore
+import Testing
+
+/// Every parser of bytes from a network, fed with what nobody would send: no crash, no hang, and what comes out makes sense.
+@Suite(.timeLimit(.minutes(20))) struct FuzzTests {
+    // MARK: Requests
+
+    @Test func `requests are read in one way, however they are cut`() throws {
+        let fuzzer = try Fuzzer("requests", rounds: 3000)
+        fuzzer.run { (bytes: [UInt8]) in
+            let whole = Self.requests(in: bytes, step: max(1, bytes.count))
+            let step = 1 + fuzzer.below(24)
+            guard Self.requests(in: bytes, step: step) != whole else { return }
+            Issue.record("cuts of \(step) bytes matter; seed \(fuzzer.seed): \(bytes)")
+        }
+    }
+
+    /// What a connection would make of the bytes, coming so many at a time.
+    static func requests(in bytes: [UInt8], step: Int) -> [String] {
+        var parser = RequestParser()
+        var found: [String] = []
+        var buffer: [UInt8] = []
+        var toSkip = 0, position = 0
+        while position < bytes.count {
+            let next = min(position + step, bytes.count)
+            buffer += bytes[position..<next]
+            position = next
+            while true {
+                let skipped = min(toSkip, buffer.count)
+                buffer.removeFirst(skipped)
+                toSkip -= skipped
+                guard toSkip == 0, !buffer.isEmpty else { break }
+                let progress = buffer.withUnsafeBytes { parser.parse($0) }
+                if case .needsMore = progress { break }
+                if case .refused(let refusal) = progress { return found + ["\(refusal.status) \(refusal.explanation)"] }
+                guard case .head(let head, let consumed, let body) = progress else { break }
+                buffer.removeFirst(consumed)
+                toSkip = body
+                found.append("\(head.method) \(head.path) \(head.authority ?? "-") \(head.keepAlive) \(head.fields)")
+            }
+        }
+        return found
+    }
+
+    // MARK: Responses
+
+    @Test func `heads of origins give fields that can be stored and sent`() throws {
+        let fuzzer = try Fuzzer("heads", rounds: 3000)
+        fuzzer.run { (bytes: [UInt8]) in
+            guard let head = Self.head(bytes) else { return }
+            for field in head.fields.lines {
+                let isClean = !field.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }
+                if !isClean || field.name.isEmpty { Issue.record("a field that splits; seed \(fuzzer.seed): \(bytes)") }
+            }
+            let stored = storedFields(of: head.fields)
+            if FieldBlock.decode(FieldBlock.encode(stored)) != stored { Issue.record("lost in the index; seed \(fuzzer.seed): \(bytes)") }
+            _ = ResponseOutcome(head, start: 0)
+            _ = Validator(fields: head.fields)
+            _ = CacheControl(head.fields)
+        }
+    }
+
+    static func head(_ bytes: [UInt8]) -> ResponseHead? {
+        var collector = HeadCollector()
+        for line in bytes.split(separator: 10, omittingEmptySubsequences: false) {
+            let step = (Array(line) + [10]).withUnsafeBytes { collector.lineReceived($0) }
+            switch step {
+            case .head(let head): return head
+            case .refused: return nil
+            case .more, .trailer: continue
+            }
+        }
+        return nil
+    }
+
+    // MARK: Fields
+
+    @Test func `ranges stay inside their resource and are few`() throws {
+        let fuzzer = try Fuzzer("fields")
+        fuzzer.run { (text: String) in
+            guard let header = RangeHeader(text) else { return }
+            for length in [0, 1, 100, Int64.max] {
+                guard case .ranges(let ranges) = header.resolve(length: length) else { continue }
+                let isSound = !ranges.isEmpty && ranges.count <= 64 && ranges.allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= length }
+                if !isSound { Issue.record("\(ranges) of \(length); seed \(fuzzer.seed): \(text)") }
+            }
+        }
+    }
+
+    @Test func `fields of every grammar are read or refused`() throws {
+        let fuzzer = try Fuzzer("fields", "heads", rounds: 4000)
+        let representation = Representation(
+            length: 100, validator: .strong(entityTag: "\"v1\""), fields: [:], requestTime: Timestamp(seconds: 0),
+            responseTime: Timestamp(seconds: 0))
+        fuzzer.run { (text: String) in
+            if let range = try? ContentRange(text), let again = try? ContentRange(range.fieldValue), again != range {
+                Issue.record("a Content-Range that reads differently; seed \(fuzzer.seed): \(text)")
+            }
+            if let time = HTTPDate.parse(text), let again = HTTPDate.parse(HTTPDate.format(time)), again.seconds != time.seconds {
+                Issue.record("a date that reads differently; seed \(fuzzer.seed): \(text)")
+            }
+            for name in ["If-None-Match", "If-Match", "If-Range", "If-Modified-Since", "If-Unmodified-Since"] {
+                _ = Precondition.evaluate(fields: [name: text], representation: representation)
+            }
+            _ = CacheControl(text)
+            _ = EntityTag(text)
+            _ = MediaType(text)
+            _ = try? ContentLength.parse([text, text])
+            _ = fileExtension(url: "http://a/" + text, contentType: text)
+            _ = FieldBlock.decode(Array(text.utf8))
+        }
+    }
+
+    // MARK: URLs
+
+    @Test func `URLs are split, resolved, and made into keys that stay what they are`() throws {
+        let fuzzer = try Fuzzer("urls", rounds: 4000)
+        let base = try URIReference("http://media.example/a/b?c")
+        let policy = KeyPolicy().dropQueryItems(named: ["sig"]).sameHosts(["a.example", "*.media.example"])
+        fuzzer.run { (text: String) in
+            if let reference = try? URIReference(text), reference.text != text { Issue.record("seed \(fuzzer.seed): \(text)") }
+            _ = try? base.resolving(location: text)
+            guard let key = try? policy.key(for: text) else { return }
+            if (try? policy.key(for: key.string)) != key { Issue.record("a key of a key; seed \(fuzzer.seed): \(text)") }
+        }
+    }
+
+    @Test func `targets lead to http and https only, and never to a page without its token`() throws {
+        let fuzzer = try Fuzzer("urls", "requests", rounds: 4000)
+        var options = ProxyOptions()
+        let open = try ProxyTargetRules(options)
+        options.token = "s3cret"
+        let locked = try ProxyTargetRules(options)
+        fuzzer.run { (text: String) in
+            for host in [nil, "127.0.0.1", text] {
+                if case .resource(let url) = open.read(path: text, host: host),
+                    !url.lowercased().hasPrefix("http://") && !url.lowercased().hasPrefix("https://")
+                {
+                    Issue.record("\(url); seed \(fuzzer.seed): \(text)")
+                }
+                if case .refused = locked.read(path: text, host: host) { continue }
+                if !text.hasPrefix("/s3cret") { Issue.record("served without token; seed \(fuzzer.seed): \(text)") }
+            }
+        }
+    }
+}

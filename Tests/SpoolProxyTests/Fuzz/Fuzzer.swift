@@ -1,0 +1,93 @@
+import Foundation
+import SpoolSystem
+import SpoolTesting
+
+/// Makes texts out of a corpus by small changes, from a seed.
+///
+/// The number of texts and not the clock says when it is over, so a slow machine looks at the same ones.
+struct Fuzzer {
+    let seed: UInt64
+    private let random: SeededRandom
+    private let seeds: [[UInt8]]
+    private let rounds: Int
+
+    /// The longest text that is made, in bytes.
+    static let maxBytes = 8192
+
+    /// - Parameters:
+    ///   - corpora: the names of files in `Tests/Corpus`.
+    ///   - rounds: how many texts are made; 200 times as many where `SPOOL_DEPTH` is `nightly`.
+    init(_ corpora: String..., rounds: Int = 2000) throws {
+        seed = Seeds.list(count: 1)[0]
+        random = SeededRandom(seed: seed)
+        seeds = try corpora.flatMap(Self.corpus)
+        self.rounds = ProcessInfo.processInfo.environment["SPOOL_DEPTH"] == "nightly" ? rounds * 200 : rounds
+    }
+
+    /// Calls `body` with every text of the corpus, then with those that were made of them.
+    func run(_ body: ([UInt8]) throws -> Void) rethrows {
+        for seed in seeds { try body(seed) }
+        for _ in 0..<rounds {
+            var text = seeds[below(seeds.count)]
+            for _ in 0...below(4) { change(&text) }
+            try body(Array(text.prefix(Self.maxBytes)))
+        }
+    }
+
+    /// The same as text, wrong bytes replaced.
+    func run(_ body: (String) throws -> Void) rethrows {
+        try run { (bytes: [UInt8]) in try body(String(decoding: bytes, as: UTF8.self)) }
+    }
+
+    func below(_ bound: Int) -> Int { Int(random.next(below: UInt64(bound))) }
+
+    private func change(_ text: inout [UInt8]) {
+        let place = below(text.count + 1)
+        switch below(8) {
+        case 0 where place < text.count: text[place] ^= 1 << UInt8(below(8))
+        case 1 where place < text.count: text.remove(at: place)
+        case 2: text.insert(contentsOf: Self.snippets[below(Self.snippets.count)].utf8, at: place)
+        case 3: text.insert(contentsOf: text[place...].prefix(64), at: place)
+        case 4: text.removeSubrange(place...)
+        case 5: text += seeds[below(seeds.count)]
+        case 6: text.insert(contentsOf: [UInt8](repeating: UInt8(below(256)), count: 1 + below(300)), at: place)
+        default: text.insert(UInt8(below(256)), at: place)
+        }
+    }
+
+    private static let snippets = [
+        ",", "=", "-", "/", "*", "\"", "\\", ";", ":", "%", "@", "?", "#", " ", "\t", "\r\n", "\r", "\n", "\0", "..", "//", "[", "]", "é",
+        "W/", "0", "9223372036854775807", "9223372036854775808", "18446744073709551616", "99999999999999999999999999", "-1", "\r\n\r\n",
+        "Content-Length: 1\r\n", "Transfer-Encoding: chunked\r\n", "Host: a\r\n", "HTTP/1.1", "bytes=", "\u{FEFF}", "::", "%00",
+    ]
+
+    // MARK: The corpus
+
+    private static func corpus(_ name: String) throws -> [[UInt8]] {
+        let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let text = try String(contentsOf: directory.appendingPathComponent("Corpus/\(name).txt"), encoding: .utf8)
+        return text.split(separator: "\n").map { unescaped($0.utf8) }
+    }
+
+    private static func unescaped(_ line: Substring.UTF8View) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var rest = Array(line)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "\\"), let letter = rest.popFirst() else {
+                bytes.append(byte)
+                continue
+            }
+            switch letter {
+            case UInt8(ascii: "r"): bytes.append(13)
+            case UInt8(ascii: "n"): bytes.append(10)
+            case UInt8(ascii: "t"): bytes.append(9)
+            case UInt8(ascii: "0"): bytes.append(0)
+            case UInt8(ascii: "x"):
+                bytes.append(UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) ?? 0)
+                rest = rest.dropFirst(2)
+            default: bytes.append(letter)
+            }
+        }
+        return bytes
+    }
+}

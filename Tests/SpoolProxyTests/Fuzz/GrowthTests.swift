@@ -1,0 +1,106 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolServer
+import SpoolStore
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// What a parser costs grows with its input and not with the square of it.
+///
+/// Costs are times of this thread's CPU, which other programs do not add to: the least of several runs, of an input and of one four
+/// times as long. In proportion the second costs 4 times as much, by the square 16 times.
+@Suite(.serialized, .timeLimit(.minutes(20))) struct GrowthTests {
+    struct Parser: CustomTestStringConvertible, Sendable {
+        var testDescription: String
+        /// What the input repeats.
+        var unit: String
+        var prefix = ""
+        /// The length of the shorter input, in bytes.
+        var bytes = 12_000
+        var parse: @Sendable ([UInt8]) -> Void
+    }
+
+    /// Half-way between 4 and 16.
+    private static let limit = 8.0
+    private static let runs = 7
+
+    private static func text(_ name: String, _ unit: String, prefix: String = "", _ parse: @escaping @Sendable (String) -> Void) -> Parser {
+        Parser(testDescription: "\(name) of many '\(unit)'", unit: unit, prefix: prefix) { parse(String(decoding: $0, as: UTF8.self)) }
+    }
+
+    static let parsers: [Parser] =
+        ["1-2,", ",", "-", " ", "0"].map { text("Range", $0, prefix: "bytes=") { _ = RangeHeader($0)?.resolve(length: 1000) } }
+        + ["9", " ", "/"].map { text("Content-Range", $0, prefix: "bytes ") { _ = try? ContentRange($0) } }
+        + ["a=b,", "\"", "\\\"", ",", "private=\"a\",", "a"].map { text("Cache-Control", $0) { _ = CacheControl($0) } }
+        + ["\"a\",", "W/", "\""].map { unit in
+            text("If-None-Match", unit) { value in
+                let representation = Representation(
+                    length: 1, validator: .strong(entityTag: "\"v\""), fields: [:], requestTime: Timestamp(seconds: 0),
+                    responseTime: Timestamp(seconds: 0))
+                _ = Precondition.evaluate(fields: ["If-None-Match": value], representation: representation)
+            }
+        }
+        + ["../", "./", "/", "a", "%", ":", "@", "é", "?", "[", "a/../"].map { text("URL", $0, prefix: "http://h/", url) }
+        + [":", "@", "[", "a"].map { text("authority", $0, prefix: "http://", url) }
+        + [";a=b", "\"", " "].map { text("media type", $0, prefix: "a/b") { _ = MediaType($0) } }
+        + [" ", "0", "Sun, "].map { text("date", $0) { _ = HTTPDate.parse($0) } }
+        + ["A: b\r\n", "\n", ":", "A"].map { text("stored fields", $0) { _ = storedFields(of: FieldBlock.decode(Array($0.utf8))) } }
+        + ["Connection: a\r\n", "A: b\r\n b\r\n", "A: \r\n", "\n"].map { unit in
+            Parser(testDescription: "head of many '\(unit)'", unit: unit, prefix: "HTTP/1.1 200 OK\r\n") { _ = FuzzTests.head($0) }
+        }
+        + ["A: b\r\n", "A: bbbbbbbbbbbbbbbbbbbbbbb\r\n", "\r\n", "a"].map { unit in
+            // A byte at a time, as a slow client sends it: no byte may be looked at again for each that comes.
+            Parser(testDescription: "request of many '\(unit)'", unit: unit, prefix: "GET / HTTP/1.1\r\n", bytes: 7000, parse: bytewise)
+        }
+
+    private static func url(_ text: String) {
+        guard let reference = try? URIReference(lenient: text), let base = try? URIReference("http://a/b/c") else { return }
+        _ = try? base.resolving(reference)
+        _ = try? ResourceKey(url: text)
+    }
+
+    private static let bytewise: @Sendable ([UInt8]) -> Void = { bytes in
+        var limits = RequestLimits()
+        limits.fieldCount = 100_000
+        var parser = RequestParser(limits: limits)
+        bytes.withUnsafeBytes { all in
+            for count in 1...all.count {
+                guard case .needsMore = parser.parse(UnsafeRawBufferPointer(rebasing: all[..<count])) else { return }
+            }
+        }
+    }
+
+    @Test(arguments: parsers) func `costs grow in proportion`(parser: Parser) {
+        func input(_ count: Int) -> [UInt8] {
+            Array((parser.prefix + String(repeating: parser.unit, count: count / parser.unit.utf8.count)).utf8)
+        }
+        let short = input(parser.bytes), long = input(4 * parser.bytes)
+        // A short input is parsed so often that the clock's steps do not show.
+        let repeats = max(1, 400_000 / max(1, Self.nanoseconds { parser.parse(short) }))
+        // A disturbed measurement is made again; a quadratic parser never passes.
+        var ratio = Double.infinity
+        for _ in 0..<3 where ratio >= Self.limit {
+            let costs = [short, long].map { bytes in
+                (0..<Self.runs).map { _ in Self.nanoseconds { for _ in 0..<repeats { parser.parse(bytes) } } }.min() ?? 0
+            }
+            ratio = Double(costs[1]) / Double(max(1, costs[0]))
+        }
+        #expect(ratio < Self.limit, "four times the input costs \(ratio) times as much")
+    }
+
+    private static func nanoseconds(_ body: () -> Void) -> Int {
+        func now() -> Int {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return time.tv_sec * 1_000_000_000 + time.tv_nsec
+        }
+        let start = now()
+        body()
+        return now() - start
+    }
+}

@@ -1,0 +1,83 @@
+import Spool
+import SpoolCore
+import SpoolProxy
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// Start, stop, and what is left then.
+@Suite(.timeLimit(.minutes(20))) struct ProxyLifeTests {
+    @Test func `a proxy can be stopped and started again`() throws {
+        let film = VirtualResource.film()
+        let world = try ProxyWorld([film])
+        defer { world.stop() }
+        for _ in 0..<3 {
+            let client = try world.connect()
+            #expect(try client.get(film.target).status == 200)
+            #expect(throws: CacheError.self) { try world.proxy.start() }
+            world.proxy.stop()
+            world.proxy.stop()
+            #expect(try client.isAtEnd())
+            #expect(throws: (any Error).self) { try world.connect() }
+            try world.proxy.start()
+        }
+    }
+
+    @Test func `a port that is taken is told by its number`() throws {
+        let world = try ProxyWorld()
+        defer { world.stop() }
+        var options = ProxyOptions()
+        options.port = world.port
+        let second = try ProxyServer(cache: world.cache, options: options)
+        let error = #expect(throws: CacheError.self) { try second.start() }
+        #expect(error?.message.contains("127.0.0.1:\(options.port)") == true)
+        world.proxy.stop()
+        try second.start()
+        second.stop()
+        try world.proxy.start()
+    }
+
+    @Test func `stopping ends answers under way`() throws {
+        let film = VirtualResource.film(length: 1 << 20)
+        let world = try ProxyWorld([film])
+        world.gate.hold(afterBytes: 0)
+        let waiting = try world.connect()
+        waiting.ask(film.target)
+        try world.wait(for: film.url) { $0.readers == 1 }
+        world.proxy.stop()
+        #expect(try waiting.isAtEnd())
+        try world.wait(for: film.url) { $0.readers == 0 }
+        world.stop()
+    }
+
+    @Test func `nothing is left of a proxy, its cache and its answers`() throws {
+        weak var cache: MediaCache?
+        weak var proxy: ProxyServer?
+        do {
+            let film = VirtualResource.film()
+            let world = try ProxyWorld([film], store: .files)
+            (cache, proxy) = (world.cache, world.proxy)
+            let client = try world.connect()
+            for fields in [[:], ["Range": "bytes=0-9"], ["Range": "bytes=0-9,50-59"], ["If-None-Match": "*"], ["Range": "bytes=200000-"]]
+                as [HTTPFields]
+            {
+                _ = try client.get(film.target, fields)
+            }
+            client.ask(film.target, method: "HEAD")
+            _ = try client.answer(to: "HEAD")
+            for target in ["/http/media.example/none", "/_spool/", "/_spool/api/resources", "/nonsense"] { _ = try client.get(target) }
+            client.ask(film.target, method: "POST")
+            _ = try client.answer()
+            // One that leaves while its answer is made, and one in the middle of it.
+            world.gate.hold(afterBytes: 0)
+            for target in ["/http/media.example/none", film.target] {
+                let leaving = try world.connect()
+                leaving.ask(target)
+                leaving.hangUp()
+            }
+            world.stop()
+        }
+        #expect(cache == nil)
+        #expect(proxy == nil)
+    }
+}

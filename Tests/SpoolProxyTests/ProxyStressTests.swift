@@ -1,0 +1,94 @@
+import Spool
+import SpoolProxy
+import SpoolCore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// For the thread sanitizer: clients come and go at random while bytes arrive, resources are removed and the cache is closed.
+@Suite(.serialized, .timeLimit(.minutes(20))) struct ProxyStressTests {
+    private static let films = (0..<4).map { VirtualResource.film("\($0).mp4", seed: UInt64($0 + 1), length: 600_000) }
+
+    @Test(arguments: StoreKind.allCases, Seeds.list(count: 1))
+    func `clients that come and go get right bytes or none`(store: StoreKind, seed: UInt64) throws {
+        let world = try ProxyWorld(Self.films, store: store) { _, ordinal in
+            ordinal % 7 == 6
+                ? .cut(afterBytes: 100_000, .reset, .correct)
+                : .paced(.init(latency: 0...200_000, bytesPerSecond: 50_000_000, chunkBytes: 1000...30_000), .correct)
+        }
+        let complaints = concurrently(6) { index in
+            let random = SeededRandom(seed: seed &+ UInt64(index))
+            var complaints: [String] = []
+            for turn in 0..<40 {
+                if index == 0, turn % 4 == 3 { try remove(Self.films[Int(random.next(below: 4))], in: world) }
+                complaints += try visit(world, random)
+            }
+            return complaints
+        }
+        #expect(complaints == [], "SPOOL_SEED=\(seed)")
+        world.stop()
+    }
+
+    @Test(arguments: StoreKind.allCases, Seeds.list(count: 1))
+    func `a cache that is closed under its clients leaves nobody waiting`(store: StoreKind, seed: UInt64) throws {
+        for round in 0..<4 {
+            let world = try ProxyWorld(Self.films, store: store) { _, _ in
+                .paced(.init(latency: 0...200_000, bytesPerSecond: 20_000_000, chunkBytes: 1000...30_000), .correct)
+            }
+            let visits = Awaited(0)
+            let closer = SystemThread(name: "closer") {
+                _ = visits.wait { $0 >= 10 }
+                if round % 2 == 0 { world.proxy.stop() }
+                world.closeCache()
+                world.cache.environment.shutDown()
+                world.proxy.stop()
+            }
+            let complaints = concurrently(5) { index in
+                let random = SeededRandom(seed: seed &+ UInt64(round * 10 + index))
+                var complaints: [String] = []
+                for _ in 0..<20 {
+                    // Once the proxy is gone, connecting fails, and that is right.
+                    guard let found = try? visit(world, random) else { break }
+                    complaints += found
+                    visits.change { $0 += 1 }
+                }
+                visits.change { $0 += 10 }
+                return complaints
+            }
+            closer.join()
+            #expect(complaints == [], "SPOOL_SEED=\(seed), round \(round)")
+        }
+    }
+
+    private func remove(_ film: VirtualResource, in world: ProxyWorld) throws {
+        let isDone = Awaited(false)
+        world.cache.remove(try world.cache.key(for: film.url)) { _ in isDone.change { $0 = true } }
+        _ = isDone.wait { $0 }
+    }
+
+    /// One client: some requests on one connection, and an end at a moment of its own.
+    private func visit(_ world: ProxyWorld, _ random: SeededRandom) throws -> [String] {
+        let client = try world.connect(receiveBuffer: random.chance(1, in: 4) ? 4096 : nil)
+        for _ in 0..<(1 + random.next(below: 3)) {
+            let film = Self.films[Int(random.next(below: 4))]
+            let lower = Int64(random.next(below: UInt64(film.length)))
+            let upper = min(film.length, lower + 1 + Int64(random.next(below: 200_000)))
+            client.ask(film.target, ["Range": "bytes=\(lower)-\(upper - 1)"])
+            if random.chance(1, in: 10) { return [] }
+            do {
+                let head = try client.head()
+                // 503: removed while it waited, or the cache is closed.
+                guard head.status == 206 else { return head.status == 503 ? [] : ["status \(head.status) for \(lower)..<\(upper)"] }
+                let wanted = random.chance(1, in: 3) ? Int64(random.next(below: UInt64(upper - lower))) : upper - lower
+                if let wrong = try client.compare(wanted, with: film.content, at: lower) {
+                    return ["byte \(wrong) of \(film.url) is wrong"]
+                }
+                if wanted < upper - lower { return [] }
+            } catch is ProxyClient.Failure {
+                // Cut short: the resource was removed, or the proxy is gone.
+                return []
+            }
+        }
+        return []
+    }
+}

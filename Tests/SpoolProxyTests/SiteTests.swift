@@ -1,0 +1,111 @@
+import Spool
+import SpoolCore
+import SpoolProxy
+import SpoolTesting
+import Testing
+
+/// Browsers that ask on behalf of a web site.
+@Suite(.timeLimit(.minutes(20))) struct SiteTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        var fields: HTTPFields
+        var isServed: Bool
+        var testDescription: String { fields.lines.map { "\($0.name): \($0.value)" }.joined(separator: ", ") }
+
+        init(_ isServed: Bool, _ fields: HTTPFields) { (self.fields, self.isServed) = (fields, isServed) }
+    }
+
+    @Test(arguments: [
+        Case(true, [:]), Case(true, ["Sec-Fetch-Site": "same-origin"]), Case(true, ["Sec-Fetch-Site": "same-site"]),
+        Case(true, ["Sec-Fetch-Site": "none"]), Case(false, ["Sec-Fetch-Site": "cross-site"]),
+        Case(false, ["Sec-Fetch-Site": "Cross-Site"]),
+        Case(false, ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "video"]),
+        // A page of this machine; of another host or port it is another site in a browser's eyes.
+        Case(true, ["Origin": "http://localhost:3000", "Sec-Fetch-Site": "cross-site"]), Case(true, ["Origin": "http://127.0.0.1:8080"]),
+        Case(true, ["Origin": "http://[::1]:5173"]), Case(true, ["Origin": "https://app.localhost"]),
+        Case(false, ["Origin": "https://evil.example"]), Case(false, ["Origin": "https://evil.example", "Sec-Fetch-Site": "same-origin"]),
+        Case(false, ["Origin": "http://localhost.evil.example"]), Case(false, ["Origin": "http://127.0.0.1.evil.example"]),
+        Case(false, ["Origin": "http://evil.example#@localhost"]), Case(false, ["Origin": "http://localhost@evil.example"]),
+        Case(false, ["Origin": "null"]), Case(false, ["Origin": ""]), Case(false, ["Origin": "localhost"]),
+        Case(false, HTTPFields([.init(name: "Origin", value: "http://localhost"), .init(name: "Origin", value: "https://evil.example")])),
+        // Named as allowed: as an origin, not as a prefix of one.
+        Case(true, ["Origin": "https://player.example", "Sec-Fetch-Site": "cross-site"]),
+        Case(true, ["Origin": "https://Player.example:443"]),
+        Case(false, ["Origin": "http://player.example"]), Case(false, ["Origin": "https://player.example:444"]),
+        Case(false, ["Origin": "https://player.example.evil.example"]),
+        // The proxy by the name that it was reached by.
+        Case(true, ["Host": "media.home:8080", "Origin": "http://media.home:8080"]),
+        Case(false, ["Host": "media.home:8080", "Origin": "http://media.home:8081"]),
+    ])
+    func `are refused unless the site is this machine's, the proxy's own or allowed`(test: Case) throws {
+        let film = VirtualResource.film()
+        let world = try ProxyWorld(
+            [film],
+            options: {
+                $0.allowedSites = ["https://player.example"]
+                $0.allowedHosts = ["media.home"]
+            })
+        defer { world.stop() }
+        let answer = try world.get(film.target, test.fields)
+        #expect(answer.status == (test.isServed ? 200 : 403))
+        #expect(world.asked.isEmpty == !test.isServed, "a refused request asks no origin")
+        // No page may read what was refused, nor learn what the proxy says of itself.
+        #expect(test.isServed || !answer.head.fields.lines.contains { $0.name.lowercased().hasPrefix("access-control") })
+        #expect(try world.get("/_spool/api/resources", test.fields).status == (test.isServed ? 200 : 403))
+    }
+
+    @Test func `files and every site are served where that was allowed`() throws {
+        let film = VirtualResource.film()
+        let files = try ProxyWorld([film], options: { $0.allowedSites = ["null"] })
+        defer { files.stop() }
+        #expect(try files.get(film.target, ["Origin": "null"]).status == 200)
+        #expect(try files.get(film.target, ["Origin": "https://evil.example"]).status == 403)
+        let open = try ProxyWorld([film], options: { $0.allowsForeignSites = true })
+        defer { open.stop() }
+        #expect(try open.get(film.target, ["Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"]).status == 200)
+        #expect(throws: CacheError.self) { try ProxyWorld(options: { $0.allowedSites = ["player.example"] }) }
+    }
+
+    /// What a page may read is the origin's to say, in the words that it says it in.
+    @Test func `the origin's CORS fields are passed on in every answer about its bytes, and none is made up`() throws {
+        let fields: HTTPFields = [
+            "Access-Control-Allow-Origin": "https://player.example", "Access-Control-Allow-Credentials": "true",
+            "Access-Control-Expose-Headers": "Content-Length, ETag", "Cross-Origin-Resource-Policy": "cross-origin",
+            "Timing-Allow-Origin": "*",
+        ]
+        var open = VirtualResource.film("open.mp4")
+        open.fields = fields
+        let closed = VirtualResource.film("closed.mp4", seed: 2)
+        let world = try ProxyWorld([open, closed])
+        defer { world.stop() }
+        let client = try world.connect()
+        let page: HTTPFields = ["Origin": "http://localhost:3000"]
+        for (name, value) in [("X", "1"), ("X", "2"), ("Range", "bytes=5-9"), ("Range", "bytes=1-2,5-6"), ("If-None-Match", "*")] {
+            var asked = page
+            asked.append(name, value)
+            let answer = try client.get(open.target, asked)
+            for field in fields.lines {
+                #expect(answer.head.fields.values(of: field.name) == [field.value], "\(field.name) of \(answer.status)")
+            }
+            let other = try client.get(closed.target, asked)
+            #expect(!other.head.fields.lines.contains { Self.isAboutSites($0.name) }, "\(other.status)")
+        }
+        for target in [closed.target, "/http/media.example/missing.mp4", "/_spool/api/resources", "/nonsense"] {
+            let answer = try client.get(target, ["Origin": "http://localhost:3000", "Range": "bytes=200000-"])
+            #expect(!answer.head.fields.lines.contains { Self.isAboutSites($0.name) }, "\(target): \(answer.status)")
+        }
+    }
+
+    private static func isAboutSites(_ name: String) -> Bool {
+        ["access-control-", "cross-origin-", "timing-allow"].contains { name.lowercased().hasPrefix($0) }
+    }
+
+    @Test func `a browser's wish for an icon finds one`() throws {
+        let world = try ProxyWorld()
+        defer { world.stop() }
+        let answer = try world.get("/favicon.ico")
+        #expect(answer.status == 200 && answer["Content-Type"] == "image/svg+xml" && answer.text.hasPrefix("<svg"))
+        let site = try ProxyWorld([VirtualResource.film("favicon.ico")], options: { $0.fixedOrigin = VirtualResource.site })
+        defer { site.stop() }
+        #expect(try site.get("/favicon.ico")["Content-Type"] == "video/mp4", "the site's own")
+    }
+}
