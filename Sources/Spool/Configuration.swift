@@ -1,0 +1,94 @@
+public import SpoolCore
+public import SpoolStore
+public import SpoolOrigin
+#if !os(Linux)
+public import Foundation
+
+/// Takes a challenge of `URLSession` and answers by the closure, once, from any thread.
+public typealias URLSessionChallengeHandler =
+    @Sendable (
+        _ challenge: URLAuthenticationChallenge,
+        _ answer: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) -> Void
+#endif
+
+/// How a cache behaves. Every bound has a unit, a default and a reason.
+public struct Configuration: Sendable {
+    /// The directory of the store; made when it is missing. Nil for the default place of `name`.
+    public var directory: String?
+    /// Names the default directory: `Caches/<name>` on Apple's systems, `$XDG_CACHE_HOME/<name>` elsewhere.
+    public var name = "spool"
+    /// How much is kept, and what goes when that is reached.
+    public var limits = StorageLimits()
+    /// How far fetches go beyond readers, unless a reader says otherwise.
+    public var fetchPolicy = FetchPolicy.whilePlaying
+    /// What is stored, and when stored bytes are used without asking the origin, unless a reader says otherwise.
+    public var cachePolicy = CachePolicy.preferStored
+    /// Whether several users share what is stored: then `private` responses and those to requests with credentials are not kept,
+    /// and `s-maxage` counts (RFC 9111 §3).
+    public var isShared = false
+    /// By what versions are told apart, for hosts whose validators are not to be relied on, or are missing; by host name in lower case,
+    /// `*` for all others. See `Identity` for what that costs.
+    public var identities: [String: Identity] = [:]
+    /// The most bytes that are kept of one resource; a larger one is passed on, not stored. Nil for no limit.
+    public var maxResourceBytes: Int64?
+    /// Changes the requests to origins just before they are made, and refreshes credentials; nil to send them as they are.
+    public var requestModifier: (any RequestModifier)?
+    /// How far a fetch runs ahead of the furthest reader under `.whilePlaying`, in bytes. 4 MiB: seconds of high-bitrate video,
+    /// and what a seek away from it may have fetched in vain.
+    public var readAheadBytes: Int64 = 4 << 20
+    /// Memory for received bytes on their way to the disk, in buffers of 1 MiB. 16 saturate a disk and bound the memory.
+    public var buffers = 16
+    /// Origin requests at once, in all. 64 bounds descriptors and tails (64 KiB each).
+    public var fetchesAtOnce = 64
+    /// Origin requests at once to one host. 6, as browsers do.
+    public var fetchesPerHost = 6
+    /// How resources are told apart.
+    public var keyPolicy = KeyPolicy()
+    /// Fields sent with every origin request, for example `User-Agent`. They cross to another host on a redirect only if they carry no credentials.
+    public var requestFields: HTTPFields = [:]
+    /// Resources whose index entries stay in memory after use. 256 × a few hundred bytes.
+    public var idleSessions = 256
+    /// Open the store for reading only, and store nothing.
+    public var isReadOnly = false
+    /// Encrypts what is stored: media, names, URLs and headers; nil for a plain store. A store is one or the other from its beginning
+    /// (docs/encryption.md).
+    public var encryption: EncryptionOptions?
+    /// Changes the bytes on their way from the store to every reader that brings no transform of its own; nil to leave them as the
+    /// origin sent them.
+    public var contentTransform: (any ContentTransform)?
+    /// Whether a public name may lead to a private address. An app that chooses its URLs itself knows what it asks for; where others
+    /// choose them, as with `spool serve`, a name that its owner points at a private address would open that network to them.
+    public var privateNames = PrivateNames.allowed
+    /// A file of certificates to trust besides the system's, in PEM; for private origins.
+    public var certificateFile: String?
+    /// How origins are talked to; nil for the platform's own: `URLSession` on Apple's systems, libcurl elsewhere. One for each cache,
+    /// which closes it with itself and follows redirects around it.
+    public var transport: (any Transport)?
+    #if !os(Linux)
+    /// Makes the configuration of the cache's one `URLSession`: proxies, protocol classes, multipath, time-outs. Its caches, cookies and
+    /// credentials are switched off whatever it says: media is cached here, and once.
+    public var urlSessionConfiguration: (@Sendable () -> URLSessionConfiguration)?
+    /// Answers the session's challenges, say for a pinned certificate or a client's; nil for the system's own trust.
+    public var onChallenge: URLSessionChallengeHandler?
+    #endif
+    /// Take every event.
+    public var events: [any EventSink] = []
+    /// Takes lines for people; nil for silence.
+    public var log: (any LogSink)?
+
+    public init() {}
+
+    /// The complaints about values that make no sense, or nil.
+    func complaint() -> String? {
+        if readAheadBytes < 65_536 { return "readAheadBytes is \(readAheadBytes); it must be at least 65536" }
+        if let complaint = limits.complaint() { return complaint }
+        if let maxResourceBytes, maxResourceBytes < 1 {
+            return "maxResourceBytes is \(maxResourceBytes); give at least 1, or nil for no limit"
+        }
+        if buffers < 1 { return "buffers is \(buffers); it must be at least 1" }
+        if fetchesAtOnce < 1 || fetchesPerHost < 1 { return "fetchesAtOnce and fetchesPerHost must be at least 1" }
+        if idleSessions < 0 { return "idleSessions is \(idleSessions); it can't be negative" }
+        return nil
+    }
+}

@@ -1,0 +1,159 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+
+/// Enters written bytes into the index, and sets durable points at a named pace (DESIGN §6, *Order*).
+///
+/// The data of a durable point is synced on a lane of its own: no look-up and no commit waits for it.
+final class Committer: Sendable {
+    /// A generation commits at the latest when this many bytes were written.
+    static let commitBytes: Int64 = 4 << 20
+    /// … and at the latest this long after the first of them.
+    static let commitInterval: Nanoseconds = .seconds(1)
+    /// A durable point follows when this many bytes were committed since the last.
+    static let durableBytes: Int64 = 16 << 20
+    /// … or this long after the first of them.
+    static let durableInterval: Nanoseconds = .seconds(5)
+    /// Access times wait in memory until there are this many, or the next durable point.
+    static let touchBatch = 64
+
+    private struct State {
+        var bytesSinceDurable: Int64 = 0
+        var timerIsSet = false
+        var touches: [ResourceKey: Timestamp] = [:]
+        /// A durable point was begun and is not finished.
+        var pointIsUnderWay = false
+        /// Another one is wanted after it.
+        var owesPoint = false
+        /// Those who wait until no point is under way.
+        var waiting: [@Sendable () -> Void] = []
+        var lost: @Sendable (GenerationID, ByteRangeSet) -> Void = { _, _ in }
+    }
+
+    private let environment: CacheEnvironment
+    private let store: any ResourceStore
+    private let record: @Sendable (CacheEvent) -> Void
+    private let evictor: Evictor
+    private let state = Locked(State())
+
+    init(environment: CacheEnvironment, store: any ResourceStore, evictor: Evictor, record: @escaping @Sendable (CacheEvent) -> Void) {
+        self.environment = environment
+        self.store = store
+        self.record = record
+        self.evictor = evictor
+    }
+
+    /// - Parameter lost: hears which generation lost bytes because the system could not write them, and what is left of it. Set once, when
+    ///   the cache is made; called on the index lane.
+    func connect(lost: @escaping @Sendable (GenerationID, ByteRangeSet) -> Void) {
+        state.withLock { $0.lost = lost }
+    }
+
+    /// Commits on the index lane if it is still wanted then, and calls `done` there.
+    func enter(_ commit: StoreCommit, if isWanted: @escaping @Sendable () -> Bool, done: @escaping @Sendable (StoreError?) -> Void) {
+        environment.indexLane.post { [self] in
+            guard isWanted() else { return done(nil) }
+            let bytes = commit.pieces.reduce(0) { $0 + $1.range.count }
+            do throws(StoreError) {
+                try store.commit(commit)
+            } catch {
+                return done(error)
+            }
+            done(nil)
+            if evictor.isOverQuota {
+                // What was used a moment ago must not look unused.
+                writeTouches()
+                evictor.makeRoom(sparing: commit.key)
+            }
+            record(.bytesCommitted(commit.key, bytes: bytes))
+            committed(bytes)
+        }
+    }
+
+    /// Notes that a resource was used.
+    func touch(_ key: ResourceKey) {
+        let isFull = state.withLock { state in
+            state.touches[key] = environment.time.wallNow
+            return state.touches.count == Self.touchBatch
+        }
+        if isFull { environment.indexLane.post { [self] in writeTouches() } }
+    }
+
+    // MARK: Durable points
+
+    /// On the index lane: everything that waits, then a durable point. One that is wanted while another is under way follows it.
+    func makeDurable() {
+        writeTouches()
+        let mayBegin = state.withLock { state in
+            state.owesPoint = state.pointIsUnderWay
+            guard !state.pointIsUnderWay else { return false }
+            state.bytesSinceDurable = 0
+            return true
+        }
+        guard mayBegin, store.isWritable else { return }
+        do throws(StoreError) {
+            guard let point = try store.beginDurablePoint() else { return }
+            state.withLock { $0.pointIsUnderWay = true }
+            environment.syncLane.post { [self] in
+                point.synchronize()
+                environment.indexLane.post { [self] in finish(point) }
+            }
+        } catch {
+            record(.storeTrouble("durable point: \(error)"))
+        }
+    }
+
+    private func finish(_ point: DurablePoint) {
+        let outcome = store.finish(point)
+        if let failure = outcome.failure { record(.storeTrouble("durable point: \(failure)")) }
+        let (lost, owesPoint, waiting) = state.withLock { state in
+            defer {
+                state.pointIsUnderWay = false
+                state.owesPoint = false
+                state.waiting = []
+            }
+            return (state.lost, state.owesPoint, state.waiting)
+        }
+        for (generation, left) in outcome.losses.sorted(by: { $0.key < $1.key }) { lost(generation, left) }
+        for done in waiting { done() }
+        if owesPoint, waiting.isEmpty { makeDurable() }
+    }
+
+    /// On the index lane: calls `done` there once no durable point is under way; at once when none is.
+    func whenSettled(_ done: @escaping @Sendable () -> Void) {
+        let mustWait = state.withLock { state in
+            if state.pointIsUnderWay { state.waiting.append(done) }
+            return state.pointIsUnderWay
+        }
+        if !mustWait { done() }
+    }
+
+    private func committed(_ bytes: Int64) {
+        let (isDue, mustSetTimer) = state.withLock { state in
+            state.bytesSinceDurable += bytes
+            let isDue = state.bytesSinceDurable >= Self.durableBytes
+            let mustSetTimer = !isDue && !state.timerIsSet
+            if mustSetTimer { state.timerIsSet = true }
+            return (isDue, mustSetTimer)
+        }
+        if isDue { return makeDurable() }
+        guard mustSetTimer else { return }
+        _ = environment.time.after(Self.durableInterval, on: environment.indexLane) { [self] in
+            let isDirty = state.withLock { state in
+                state.timerIsSet = false
+                return state.bytesSinceDurable > 0
+            }
+            if isDirty { makeDurable() }
+        }
+    }
+
+    /// On the index lane.
+    func writeTouches() {
+        let touches = state.withLock { state in
+            defer { state.touches = [:] }
+            return state.touches
+        }
+        guard !touches.isEmpty, store.isWritable else { return }
+        do { try store.touch(touches) } catch { record(.storeTrouble("access times: \(error)")) }
+    }
+}

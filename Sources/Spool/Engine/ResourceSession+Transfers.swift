@@ -1,0 +1,174 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolStore
+import SpoolSystem
+
+// What the limiter and the transport call.
+
+extension ResourceSession {
+    // MARK: Starting
+
+    func submit(_ intake: FetchIntake) {
+        let ticket = shared.limiter.submit(
+            host: host,
+            start: { [self] in start(intake) },
+            preempt: { [self] in preempt(intake.id) })
+        let isOver = state.withLock { _ in
+            intake.ticket = ticket
+            return intake.isCancelled || intake.isFinished
+        }
+        if isOver { shared.limiter.finished(ticket) }
+    }
+
+    private func start(_ intake: FetchIntake) {
+        let request = state.withLock { state -> OriginRequest? in
+            guard !intake.isCancelled else { return nil }
+            intake.requestTime = shared.environment.time.wallNow
+            intake.isStarted = true
+            return state.request
+        }
+        guard var request else { return }
+        addConditions(of: intake.ask, to: &request.fields)
+        shared.record(.fetchStarted(key, lower: intake.ask.lower, upper: intake.ask.upper))
+        shared.counters.add { $0.originRequests += 1 }
+        shared.gapMet()
+        let transfer = shared.environment.transport.start(request, receiver: intake)
+        let (cancels, resumes) = state.withLock { _ in
+            intake.transfer = transfer
+            defer { intake.owesResume = false }
+            return (intake.isCancelled, intake.owesResume)
+        }
+        if cancels { transfer.cancel() } else if resumes { transfer.resume() }
+    }
+
+    private func addConditions(of ask: OriginAsk, to fields: inout HTTPFields) {
+        fields["Range"] = ask.upper.map { "bytes=\(ask.lower)-\($0 - 1)" } ?? "bytes=\(ask.lower)-"
+        if let ifRange = ask.ifRange { fields["If-Range"] = ifRange }
+        if let revalidation = ask.revalidation {
+            if let tag = revalidation.entityTag { fields["If-None-Match"] = tag }
+            if let date = revalidation.lastModified { fields["If-Modified-Since"] = date }
+        }
+    }
+
+    private func preempt(_ id: FetchID) -> Bool {
+        run { state, effects in
+            let actions = state.machine.preempt(id, now: now)
+            apply(actions, &state, &effects)
+            return !actions.isEmpty
+        }
+    }
+
+    // MARK: Receiving
+
+    func headReceived(_ intake: FetchIntake, _ head: ResponseHead) {
+        let generation = shared.store.makeGeneration()
+        let responseTime = shared.environment.time.wallNow
+        run { state, effects in
+            let actions = state.machine.headReceived(
+                intake.id, head, requestTime: intake.requestTime, responseTime: responseTime,
+                newGeneration: generation, passReason: state.passReason, now: now)
+            intake.generation = state.machine.version?.generation
+            apply(actions, &state, &effects)
+        }
+    }
+
+    func bodyReceived(_ intake: FetchIntake, _ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
+        var waitsForBuffer = false
+        let answer = run { state, effects -> BodyAnswer in
+            guard !intake.isCancelled else { return .enough }
+            guard makeRoom(bytes.count, in: intake, &state, &effects) else {
+                waitsForBuffer = true
+                intake.isStarved = true
+                state.machine.pausedForBuffer(intake.id)
+                return .pause
+            }
+            return take(bytes, intake, &state, &effects)
+        }
+        if waitsForBuffer {
+            shared.pool.whenAvailable { [self] in bufferAvailable(intake) }
+        }
+        if answer == .pause { shared.limiter.reclaim() }
+        return answer
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer, _ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> BodyAnswer
+    {
+        var cursor = 0
+        // Each turn takes or drops at least one byte.
+        while cursor < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[cursor...])
+            switch state.machine.intake(intake.id, available: rest.count, isFirst: cursor == 0, now: now) {
+            case .keep(let offset, let count):
+                keep(UnsafeRawBufferPointer(rebasing: rest[0..<count]), at: offset, intake, &state, &effects)
+                cursor += count
+            case .drop(let count):
+                cursor += count
+            case .pause:
+                handOverWholeBlocks(of: intake, &state, &effects)
+                return .pause
+            case .enough:
+                // The rest of the call belongs to another fetch, or to nobody: it was not taken.
+                count(cursor, intake)
+                return .enough
+            }
+        }
+        count(cursor, intake)
+        return .taken
+    }
+
+    private func count(_ bytes: Int, _ intake: FetchIntake) {
+        intake.fetchedBytes += Int64(bytes)
+        shared.counters.add { $0.fetchedBytes += Int64(bytes) }
+    }
+
+    func batchEnded(_ intake: FetchIntake) {
+        run { state, effects in
+            apply(state.machine.batchEnded(intake.id, now: now), &state, &effects)
+            setTick(&state, &effects)
+        }
+    }
+
+    func transferFinished(_ intake: FetchIntake, _ end: TransferEnd) {
+        let ticket = run { state, effects in
+            intake.isFinished = true
+            intake.transfer = nil
+            switch end {
+            case .complete:
+                apply(state.machine.finished(intake.id, error: nil, now: now), &state, &effects)
+            case .failed(let error):
+                apply(state.machine.finished(intake.id, error: error, now: now), &state, &effects)
+            case .cancelled:
+                apply(state.machine.finished(intake.id, error: .truncated(afterBytes: intake.fetchedBytes), now: now), &state, &effects)
+            }
+            dropDrainedIntakes(&state, &effects)
+            return intake.ticket
+        }
+        if let ticket { shared.limiter.finished(ticket) }
+    }
+
+    /// The host asked for a pause: no session asks it meanwhile.
+    func leaveAlone(_ delay: Nanoseconds) {
+        let limiter = shared.limiter, host = host
+        limiter.hold(host)
+        let bounded = min(delay, shared.limits.longestAskedDelay)
+        _ = shared.environment.time.after(bounded, on: shared.environment.control) { limiter.letGo(host) }
+    }
+
+    /// Forgets fetches that the machine has done with and whose transfer is over.
+    func dropDrainedIntakes(_ state: inout State, _ effects: inout [Effect]) {
+        guard !state.intakes.isEmpty else { return }
+        for (id, intake) in state.intakes where intake.isFinished && !state.machine.fetches.contains(where: { $0.id == id }) {
+            effects.append(.letGo(intake.segments))
+            state.intakes[id] = nil
+        }
+    }
+
+    private func bufferAvailable(_ intake: FetchIntake) {
+        let transfer = state.withLock { _ in
+            intake.isStarved = false
+            if intake.transfer == nil { intake.owesResume = true }
+            return intake.transfer
+        }
+        transfer?.resume()
+    }
+}

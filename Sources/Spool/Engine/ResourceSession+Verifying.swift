@@ -1,0 +1,97 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+
+// Stored bytes of an earlier opening: their checks come from the index, their bytes are read on the generation's lane.
+
+extension ResourceSession {
+    /// Compares stored bytes with their checks and tells the machine; readers wait meanwhile.
+    func verify(_ range: ByteRange, of generation: GenerationID) {
+        shared.environment.indexLane.post { [self] in
+            do throws(StoreError) {
+                let pieces = try shared.store.pieces(of: generation, in: range).compactMap { $0.blocks(touching: range) }
+                shared.environment.dataLane(for: generation).post { [self] in verify(pieces, range, of: generation) }
+            } catch {
+                // Nobody can say whether they are right. In the index they stay: the next opening may know better.
+                if error != .closed { shared.record(.storeTrouble("checks of \(range) of \(key.forLog): \(error)")) }
+                finish(Comparison(range: range), damaged: ByteRangeSet([range]), of: generation)
+            }
+        }
+    }
+
+    /// What was compared, and what of it is damaged.
+    private struct Comparison {
+        var range: ByteRange
+        /// All bytes that the checks cover; more than was asked for, as checks are of blocks.
+        var covered: ByteRangeSet
+        var damage: [Damage]
+
+        init(range: ByteRange, pieces: [Piece] = [], damage: [Damage] = []) {
+            self.range = range
+            covered = ByteRangeSet(pieces.map(\.range))
+            self.damage = damage
+        }
+
+        var compared: ByteRangeSet { covered.union(ByteRangeSet([range])) }
+        /// What does not match, and what the index no longer claims.
+        var damaged: ByteRangeSet {
+            ByteRangeSet(damage.map(\.range)).union(ByteRangeSet([range]).subtracting(covered))
+        }
+    }
+
+    /// On the generation's lane.
+    private func verify(_ pieces: [Piece], _ range: ByteRange, of generation: GenerationID) {
+        let file = state.withLock { $0.fileGeneration == generation ? $0.file : nil }
+        // Another version is current: nobody waits for this one.
+        guard let file else { return finish(Comparison(range: range), damaged: ByteRangeSet(), of: generation) }
+        let found = Comparison(range: range, pieces: pieces, damage: file.admit(pieces))
+        let damaged = found.damaged
+        let lost = state.withLock { $0.machine.damagedBytes(damaged, of: generation) }
+        guard !lost.isEmpty else { return finish(found, damaged: ByteRangeSet(), of: generation) }
+        report(found, lost)
+        takeOut(lost, of: generation, in: file) { [self] in finish(found, damaged: lost, of: generation) }
+    }
+
+    private func report(_ found: Comparison, _ lost: ByteRangeSet) {
+        shared.record(.damageFound(key, bytes: lost.totalBytes))
+        for damage in found.damage {
+            if let cause = damage.cause { shared.record(.storeTrouble("read \(damage.range) of \(key.forLog): \(cause)")) }
+        }
+    }
+
+    /// Takes damaged bytes out of the index, then punches their blocks: what is fetched again gets sound blocks of the disk.
+    /// Calls `done` on the generation's lane, before anything is written there again.
+    private func takeOut(
+        _ lost: ByteRangeSet, of generation: GenerationID, in file: any DataFile, done: @escaping @Sendable () -> Void
+    ) {
+        discard(lost, of: generation) { [self] isOut in
+            shared.environment.dataLane(for: generation).post { [self] in
+                // A block with sound bytes beside the damaged ones is not punched: somebody may be sending them.
+                if isOut { for block in lost.ranges.compactMap(\.wholeBlocks) { punch(block, in: file) } }
+                done()
+            }
+        }
+    }
+
+    private func punch(_ blocks: ByteRange, in file: any DataFile) {
+        do throws(StoreError) { try file.punch(blocks) } catch {
+            shared.record(.storeTrouble("punch \(blocks) of \(key.forLog): \(error)"))
+        }
+    }
+
+    /// Makes gaps of bytes that were found damaged by somebody else; taking them out of the index is the caller's.
+    func forget(_ ranges: ByteRangeSet, of generation: GenerationID) {
+        run { state, effects in
+            for range in ranges.ranges {
+                state.dirty = state.dirty.flatMap { $0.removing(range) }
+                apply(state.machine.lost(range, of: generation, now: now), &state, &effects)
+            }
+        }
+    }
+
+    private func finish(_ found: Comparison, damaged: ByteRangeSet, of generation: GenerationID) {
+        run { state, effects in
+            apply(state.machine.verified(found.compared, of: generation, damaged: damaged, now: now), &state, &effects)
+        }
+    }
+}

@@ -1,0 +1,230 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolStore
+import SpoolSystem
+
+// The way of received bytes: tail, pool buffer, lane, file, index.
+
+extension ResourceSession {
+    /// A segment outside the pool ends with its block.
+    private static let blockBytes = Int(Piece.blockBytes)
+
+    // MARK: Memory
+
+    /// Whether `count` bytes can be kept now, `count` being a block at most.
+    ///
+    /// Without a free pool buffer a fetch goes on in its tail: one block that fills while the one before is on its way to the disk.
+    /// So who holds all the buffers, say relays whose readers have stopped, slows the others down but stops nobody.
+    func makeRoom(_ count: Int, in intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> Bool {
+        guard let last = intake.segments.last else { return true }
+        if !last.isHandedOver, last.room >= count { return true }
+        if shared.pool.hasFree { return true }
+        // Others wait for a buffer: what is here goes to the disk, and the buffer with it comes back.
+        handOverWholeBlocks(of: intake, &state, &effects)
+        return intake.segments.count == 1 && !last.isPooled
+    }
+
+    /// Enters bytes that the machine accepted.
+    func keep(_ bytes: UnsafeRawBufferPointer, at offset: Int64, _ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
+        var cursor = 0
+        while cursor < bytes.count {
+            let position = offset + Int64(cursor)
+            let segment = openSegment(at: position, intake, &state, &effects)
+            cursor += segment.append(UnsafeRawBufferPointer(rebasing: bytes[cursor...]))
+            if segment.room == 0 { handOver(segment, of: intake, &state, &effects) }
+        }
+    }
+
+    private func openSegment(at offset: Int64, _ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> Segment {
+        if let last = intake.segments.last, !last.isHandedOver {
+            if last.end == offset, last.room > 0 { return last }
+            // Bytes between were dropped: this one grows no more.
+            handOver(last, of: intake, &state, &effects)
+        }
+        let segment: Segment
+        let toBlockEnd = Self.blockBytes - Int(offset % Piece.blockBytes)
+        // The first bytes of a fetch, and a block that was begun, stay outside the pool: a slow fetch never holds a pool buffer.
+        if !intake.segments.isEmpty, toBlockEnd == Self.blockBytes, let pooled = shared.pool.take() {
+            segment = Segment(start: offset, pooled: pooled)
+        } else {
+            segment = Segment(start: offset, capacity: toBlockEnd)
+        }
+        intake.segments.append(segment)
+        return segment
+    }
+
+    /// Takes segments out of a fetch's memory; a fetch that was paused for want of memory goes on.
+    func letGo(_ segments: [Segment], of intake: FetchIntake, _ effects: inout [Effect]) {
+        guard !segments.isEmpty else { return }
+        intake.segments.removeAll { segment in segments.contains { $0 === segment } }
+        effects.append(.letGo(segments))
+        guard intake.isStarved else { return }
+        intake.isStarved = false
+        if let transfer = intake.transfer { effects.append(.resume(transfer)) } else { intake.owesResume = true }
+    }
+
+    // MARK: Handing over
+
+    /// Gives a full segment to the generation's lane.
+    private func handOver(_ segment: Segment, of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
+        guard !segment.isHandedOver, segment.count > 0, !isRelay(intake, state), let generation = intake.generation else { return }
+        // A retired version's bytes belong to nobody.
+        guard state.machine.version?.generation == generation else { return }
+        segment.isHandedOver = true
+        state.writesUnderWay += 1
+        effects.append(.write(segment, generation, intake))
+    }
+
+    /// Gives the whole blocks of the growing segment to the lane and keeps the rest as the tail.
+    func handOverWholeBlocks(of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
+        guard let last = intake.segments.last, last.isPooled, !last.isHandedOver, !isRelay(intake, state) else { return }
+        let whole = last.count - Int(last.end % Piece.blockBytes)
+        guard whole > 0 else { return }
+        if whole < last.count {
+            let tail = Segment(start: last.start + Int64(whole), capacity: Self.blockBytes)
+            _ = tail.append(UnsafeRawBufferPointer(rebasing: last.allBytes[whole...]))
+            last.cut(to: whole)
+            intake.segments.append(tail)
+        }
+        handOver(last, of: intake, &state, &effects)
+    }
+
+    /// The fetch is over: everything that is in memory goes to the lane.
+    func handOverRest(of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
+        for segment in intake.segments { handOver(segment, of: intake, &state, &effects) }
+    }
+
+    private func isRelay(_ intake: FetchIntake, _ state: State) -> Bool {
+        state.machine.fetches.first { $0.id == intake.id }?.isRelay ?? false
+    }
+
+    // MARK: On the lane
+
+    private struct Written {
+        var file: any DataFile
+        var pieces: [Piece]
+    }
+
+    func write(_ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake) {
+        shared.environment.dataLane(for: generation).post { [self] in
+            let result: Result<Written?, StoreError>
+            do throws(StoreError) {
+                let file = try dataFile(of: generation)
+                let pieces = try file?.write(segment.allBytes, at: segment.start)
+                result = .success(file.map { Written(file: $0, pieces: pieces ?? []) })
+            } catch {
+                result = .failure(error)
+            }
+            written(segment, generation, intake, result)
+        }
+    }
+
+    /// The file to write to; nil when the generation is retired, lest its file come into being again.
+    private func dataFile(of generation: GenerationID) throws(StoreError) -> (any DataFile)? {
+        let (isCurrent, file, contentType) = state.withLock { state in
+            (
+                state.machine.version?.generation == generation, state.fileGeneration == generation ? state.file : nil,
+                state.machine.version?.representation.contentType
+            )
+        }
+        guard isCurrent else { return nil }
+        if let file { return file }
+        return try shared.store.dataFile(of: generation, key: key, fileExtension: fileExtension(url: url, contentType: contentType))
+    }
+
+    private func written(
+        _ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, _ result: Result<Written?, StoreError>
+    ) {
+        let mustCommit = run { state, effects -> Bool in
+            state.writesUnderWay -= 1
+            guard state.machine.version?.generation == generation else {
+                // Retired meanwhile: the bytes belong to nobody.
+                letGo([segment], of: intake, &effects)
+                return false
+            }
+            switch result {
+            case .success(let written):
+                guard let written else { return false }
+                state.file = written.file
+                state.fileGeneration = generation
+                letGo([segment], of: intake, &effects)
+                guard let range = ByteRange(segment.start, segment.end) else { return false }
+                for piece in written.pieces { state.noteDirty(piece) }
+                let remaining = intake.segments.first?.start ?? .max
+                apply(state.machine.wrote(range, of: generation, by: intake.id, remaining: remaining, now: now), &state, &effects)
+                setTick(&state, &effects)
+                return state.dirtyBytes >= Committer.commitBytes || (state.writesUnderWay == 0 && intake.isFinished)
+            case .failure(let error):
+                segment.isHandedOver = false
+                apply(state.machine.storeFailed(generation, .storeTrouble("\(error)"), now: now), &state, &effects)
+                return true
+            }
+        }
+        if mustCommit { commit() }
+    }
+
+    // MARK: Committing
+
+    /// Sees that what is in memory reaches file and index within a second.
+    func setTick(_ state: inout State, _ effects: inout [Effect]) {
+        guard !state.tickIsSet else { return }
+        guard !state.dirty.isEmpty || state.owesCommit || state.intakes.values.contains(where: { $0.segments.last?.isPooled == true })
+        else { return }
+        state.tickIsSet = true
+        effects.append(
+            .call { [self] in
+                _ = shared.environment.time.after(Committer.commitInterval, on: shared.environment.control) { [self] in tick() }
+            })
+    }
+
+    private func tick() {
+        run { state, effects in
+            state.tickIsSet = false
+            for intake in state.intakes.values.sorted(by: { $0.id < $1.id }) { handOverWholeBlocks(of: intake, &state, &effects) }
+        }
+        commit()
+    }
+
+    /// Enters what was written into the index.
+    func commit() {
+        let commit = run { state, effects -> StoreCommit? in
+            guard let version = state.machine.version, !state.dirty.isEmpty || state.owesCommit else { return nil }
+            guard version.passReason == nil || !state.dirty.isEmpty else {
+                state.owesCommit = false
+                return nil
+            }
+            let pieces = state.dirty
+            state.dirty = []
+            state.dirtyBytes = 0
+            state.owesCommit = false
+            state.writesUnderWay += 1
+            return StoreCommit(
+                key: key, url: url, generation: version.generation, representation: version.representation,
+                fileExtension: fileExtension(url: url, contentType: version.representation.contentType),
+                pieces: pieces, time: shared.environment.time.wallNow)
+        }
+        guard let commit else { return }
+        // A removal that was decided meanwhile stands before this in the lane: what it took out does not come back.
+        let isWanted = { @Sendable [self] in state.withLock { $0.machine.phase != .ended(.removed) } }
+        shared.committer.enter(commit, if: isWanted) { [self] error in
+            run { state, effects in
+                state.writesUnderWay -= 1
+                guard let error else { return }
+                effects.append(.event(.storeTrouble("commit: \(error)")))
+                apply(state.machine.storeFailed(commit.generation, .storeTrouble("\(error)"), now: now), &state, &effects)
+            }
+        }
+    }
+}
+
+extension ResourceSession.State {
+    /// Notes a written piece, joined with the one before where that is possible: fewer rows to enter.
+    mutating func noteDirty(_ piece: Piece) {
+        dirtyBytes += piece.range.count
+        if let joined = dirty.last?.joined(with: piece) {
+            dirty[dirty.count - 1] = joined
+        } else {
+            dirty.append(piece)
+        }
+    }
+}

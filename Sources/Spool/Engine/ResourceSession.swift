@@ -1,0 +1,367 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolStore
+import SpoolSystem
+
+/// The live coordination of one resource: a `SessionStateMachine` behind one lock, and the hands that act for it.
+///
+/// Every event takes the lock, lets the machine decide, notes what has to be done, lets go of the lock, and then does it.
+/// So nothing that blocks or calls back happens under the lock. Lock order: session, then pool; no other.
+///
+/// Files: this one holds state and actions; `+Transfers` what the transport calls, `+Writing` the way to the disk,
+/// `+Verifying` the checks before a first use, `SessionReader` the consumer's side.
+final class ResourceSession: Sendable {
+    let key: ResourceKey
+    /// The URL that the resource was first asked by in this session; names its files.
+    let url: String
+    /// The scheme and authority that are asked; requests to one are limited together.
+    let host: String
+    let shared: SharedParts
+    let state: Locked<State>
+
+    /// What every session of a cache uses.
+    struct SharedParts: Sendable {
+        let environment: CacheEnvironment
+        let store: any ResourceStore
+        let pool: BufferPool
+        let limiter: FetchLimiter
+        let committer: Committer
+        let limits: SessionLimits
+        let counters: Counters
+        let configuration: Configuration
+        let record: @Sendable (CacheEvent) -> Void
+        /// A fetch begins: what it brings might be stored, if this process could write.
+        let gapMet: @Sendable () -> Void
+        let sessionIdle: @Sendable (ResourceKey) -> Void
+    }
+
+    struct State {
+        var machine: SessionStateMachine
+        var intakes: [FetchID: FetchIntake] = [:]
+        var wakes: [ReaderID: @Sendable () -> Void] = [:]
+        /// The data file of the current version, once it is open.
+        var file: (any DataFile)?
+        var fileGeneration: GenerationID?
+        /// Written, not yet committed; as the store answered it.
+        var dirty: [Piece] = []
+        var dirtyBytes: Int64 = 0
+        /// The representation is new or was updated; commit it even without bytes.
+        var owesCommit = false
+        /// Jobs on their way to lanes.
+        var writesUnderWay = 0
+        var timerDeadline: MonotonicInstant?
+        var tickIsSet = false
+        var passReason: PassReason?
+        /// How the origin is asked; the newest reader decides.
+        var request: OriginRequest
+        /// Callers that were given the session and have not yet made their reader.
+        var claims = 0
+    }
+
+    init(key: ResourceKey, url: String, origin: URIReference.Origin, passReason: PassReason?, shared: SharedParts) {
+        self.key = key
+        self.url = url
+        host = origin.description
+        self.shared = shared
+        let defaults = shared.configuration
+        var rules = StoringRules(
+            policy: defaults.cachePolicy, isShared: defaults.isShared, isAuthorized: defaults.requestFields["Authorization"] != nil,
+            pathExtension: pathExtension(url: url))
+        rules.maxResourceBytes = defaults.maxResourceBytes
+        rules.identity = defaults.identities[origin.host] ?? defaults.identities["*"] ?? .validator
+        var limits = shared.limits
+        limits.jitterSeed = shared.environment.random.next() | 1
+        var state = State(
+            machine: SessionStateMachine(limits: limits, rules: rules),
+            request: OriginRequest(url: url, fields: defaults.requestFields))
+        state.passReason = passReason
+        self.state = Locked(state)
+    }
+
+    var now: MonotonicInstant { shared.environment.time.now }
+    var wallNow: Timestamp { shared.environment.time.wallNow }
+
+    // MARK: Acting
+
+    /// What is to be done once the lock is gone.
+    enum Effect {
+        case open
+        case submit(FetchIntake)
+        case resume(any Transfer)
+        case cancel((any Transfer)?, ticket: UInt64?)
+        case write(Segment, GenerationID, FetchIntake)
+        case verify(ByteRange, GenerationID)
+        case discard(ByteRangeSet, GenerationID)
+        case call(@Sendable () -> Void)
+        case timer(MonotonicInstant)
+        case event(CacheEvent)
+        case flush
+        case forgetStored
+        /// Let go of memory, and with it perhaps of a pool buffer, outside the lock.
+        case letGo([Segment])
+    }
+
+    /// Runs an event: decides under the lock, acts after it.
+    func run<Result>(_ body: (inout State, inout [Effect]) -> Result) -> Result {
+        var effects: [Effect] = []
+        let result = state.withLock { state in
+            let result = body(&state, &effects)
+            assert(state.machine.violations.isEmpty, "session of \(key): \(state.machine.violations.joined(separator: "; "))")
+            if state.isIdle { effects.append(.call { [shared, key] in shared.sessionIdle(key) }) }
+            return result
+        }
+        perform(effects)
+        return result
+    }
+
+    /// Runs an event whose only outcome is actions.
+    func run(_ event: (inout SessionStateMachine) -> [SessionAction]) {
+        run { state, effects in
+            let actions = event(&state.machine)
+            apply(actions, &state, &effects)
+        }
+    }
+
+    /// Translates decisions into effects and keeps the books. Under the lock.
+    func apply(_ actions: [SessionAction], _ state: inout State, _ effects: inout [Effect]) {
+        for action in actions {
+            switch action {
+            case .open:
+                effects.append(.open)
+            case .start(let id, let ask):
+                let intake = FetchIntake(id: id, ask: ask, session: self)
+                state.intakes[id] = intake
+                effects.append(.submit(intake))
+            case .resume(let id):
+                guard let intake = state.intakes[id] else { continue }
+                if let transfer = intake.transfer { effects.append(.resume(transfer)) } else { intake.owesResume = true }
+            case .cancel(let id):
+                guard let intake = state.intakes[id], !intake.isCancelled else { continue }
+                intake.isCancelled = true
+                if !intake.isStarted { intake.isFinished = true }
+                effects.append(.cancel(intake.transfer, ticket: intake.ticket))
+            case .wake(let id):
+                if let wake = state.wakes[id] { effects.append(.call(wake)) }
+            case .verify(let range, let generation):
+                effects.append(.verify(range, generation))
+            case .discard(let ranges, let generation):
+                for range in ranges.ranges { state.dirty = state.dirty.flatMap { $0.removing(range) } }
+                effects.append(.discard(ranges, generation))
+            case .setTimer(let deadline):
+                // An earlier one that is set will find out about this one.
+                guard state.timerDeadline.map({ deadline < $0 }) ?? true else { continue }
+                state.timerDeadline = deadline
+                effects.append(.timer(deadline))
+            case .release(let id, let below):
+                guard let intake = state.intakes[id] else { continue }
+                letGo(intake.segments.filter { $0.end <= below && !$0.isHandedOver }, of: intake, &effects)
+            case .versionChanged(let old, let new):
+                state.file = nil
+                state.fileGeneration = nil
+                state.dirty = []
+                state.dirtyBytes = 0
+                let isStored = state.machine.version?.passReason == nil
+                state.owesCommit = isStored
+                if let old {
+                    effects.append(.event(.representationReplaced(key, from: old, to: new)))
+                    if !isStored { effects.append(.forgetStored) }
+                }
+                setTick(&state, &effects)
+            case .representationUpdated:
+                state.owesCommit = state.machine.version?.passReason == nil
+                setTick(&state, &effects)
+            case .usedUnvalidated(let error):
+                effects.append(.event(.usedUnvalidated(key, reason: "\(error)")))
+            case .gone(let generation):
+                effects.append(.event(.gone(key, generation)))
+                forget(&state, &effects)
+            case .unfinished:
+                forget(&state, &effects)
+            case .passing(let reason):
+                effects.append(.event(.degradedToPassthrough(key, reason: "\(reason)")))
+            case .ended(let id, let error):
+                if let delay = error?.askedDelay { effects.append(.call { [self] in leaveAlone(delay) }) }
+                guard let intake = state.intakes[id] else { continue }
+                handOverRest(of: intake, &state, &effects)
+                let bytes = intake.fetchedBytes
+                effects.append(.event(.fetchEnded(key, bytes: bytes, reason: error.map { "\($0)" })))
+                effects.append(.flush)
+            }
+        }
+        dropDrainedIntakes(&state, &effects)
+    }
+
+    /// What is stored of the version that was current goes, and what was on its way to the index with it.
+    private func forget(_ state: inout State, _ effects: inout [Effect]) {
+        state.file = nil
+        state.fileGeneration = nil
+        state.dirty = []
+        state.dirtyBytes = 0
+        state.owesCommit = false
+        effects.append(.forgetStored)
+    }
+
+    private func perform(_ effects: [Effect]) {
+        for effect in effects {
+            switch effect {
+            case .open: open()
+            case .submit(let intake): submit(intake)
+            case .resume(let transfer): transfer.resume()
+            case .cancel(let transfer, let ticket):
+                transfer?.cancel()
+                if let ticket { shared.limiter.finished(ticket) }
+            case .write(let segment, let generation, let intake): write(segment, generation, intake)
+            case .verify(let range, let generation): verify(range, of: generation)
+            case .discard(let ranges, let generation): discard(ranges, of: generation)
+            case .call(let call): call()
+            case .timer(let deadline): setTimer(deadline)
+            case .event(let event): shared.record(event)
+            case .flush: commit()
+            case .forgetStored: forgetStored()
+            case .letGo: break
+            }
+        }
+    }
+
+    // MARK: Opening
+
+    private func open() {
+        let shared = shared
+        shared.environment.indexLane.post { [self] in
+            var found: StoredResource?
+            var file: (any DataFile)?
+            var trouble: PassReason?
+            do {
+                found = try shared.store.lookup(key)
+                if let found, !found.spans.isEmpty {
+                    file = try shared.store.dataFile(of: found.generation, key: key, fileExtension: found.fileExtension)
+                }
+                // Another process may have evicted something before we held the file's lock; from now on it does not.
+                if file != nil, !shared.store.isWritable {
+                    let again = try shared.store.lookup(key)
+                    if again?.generation != found?.generation { file = nil }
+                    found = file == nil ? nil : again
+                }
+            } catch {
+                trouble = .storeTrouble("\(error)")
+                found = nil
+                shared.record(.storeTrouble("lookup: \(error)"))
+            }
+            run { state, effects in
+                state.file = file
+                state.fileGeneration = file == nil ? nil : found?.generation
+                if state.passReason == nil { state.passReason = trouble }
+                let known = found.map { ($0.generation, $0.representation, $0.spans) }
+                apply(
+                    state.machine.opened(
+                        known, unverified: found?.unverified ?? ByteRangeSet(), passReason: state.passReason, now: now),
+                    &state, &effects)
+            }
+        }
+    }
+
+    // MARK: Time
+
+    private func setTimer(_ deadline: MonotonicInstant) {
+        let delay = max(0, deadline - now)
+        // Not cancelled when an earlier one is set: it comes late, which is harmless.
+        _ = shared.environment.time.after(delay, on: shared.environment.control) { [self] in
+            run { state, effects in
+                // Also when it comes a little early: then the machine asks for another.
+                if state.timerDeadline == deadline { state.timerDeadline = nil }
+                apply(state.machine.timePassed(now: now), &state, &effects)
+            }
+        }
+    }
+
+    // MARK: Ending
+
+    /// The resource is removed or the cache closes: readers end with `failure`, fetches stop at once.
+    func end(_ failure: ReadFailure) {
+        run { $0.end(failure) }
+    }
+
+    /// Ends the session if nobody uses it, so that what is stored may be evicted; false when it is in use.
+    func endIfIdle() -> Bool {
+        run { state, effects in
+            guard state.isIdle else { return false }
+            apply(state.machine.end(.removed), &state, &effects)
+            return true
+        }
+    }
+
+    /// Whether it was ended by a removal: whoever comes now needs another session.
+    var isRemoved: Bool { state.withLock { $0.machine.phase == .ended(.removed) } }
+
+    /// Passes bytes on from now on instead of storing them.
+    func stopStoring(_ reason: PassReason) {
+        run { machine in
+            guard let generation = machine.version?.generation else { return [] }
+            return machine.storeFailed(generation, reason, now: now)
+        }
+    }
+
+    /// Takes bytes that can't be used out of the index, so that they are a gap after the next start as well; then, on the index
+    /// lane, calls `done` with whether they are out.
+    func discard(_ ranges: ByteRangeSet, of generation: GenerationID, done: @escaping @Sendable (Bool) -> Void = { _ in }) {
+        let shared = shared
+        guard shared.store.isWritable else { return done(false) }
+        shared.environment.indexLane.post {
+            do {
+                try shared.store.discard(ranges, of: generation)
+                done(true)
+            } catch {
+                shared.record(.storeTrouble("discard: \(error)"))
+                done(false)
+            }
+        }
+    }
+
+    /// The system could not write some bytes of a generation: only `left` is still stored of it, and its open file takes no more.
+    func lost(allBut left: ByteRangeSet, of generation: GenerationID) {
+        run { state, effects in
+            guard let version = state.machine.version, version.generation == generation else { return }
+            lose(allBut: left, of: version, because: "the disk could not write what was stored", &state, &effects)
+        }
+    }
+
+    /// Nothing that was known of what is stored holds any more: readers go on from the origin.
+    func loseEverything() {
+        run { state, effects in
+            guard let version = state.machine.version else { return }
+            lose(allBut: ByteRangeSet(), of: version, because: "another process has used the store meanwhile", &state, &effects)
+        }
+    }
+
+    private func lose(
+        allBut left: ByteRangeSet, of version: SessionStateMachine.Version, because reason: String, _ state: inout State,
+        _ effects: inout [Effect]
+    ) {
+        state.dirty = []
+        state.dirtyBytes = 0
+        apply(state.machine.storeFailed(version.generation, .storeTrouble(reason), now: now), &state, &effects)
+        for range in version.stored.subtracting(left).ranges {
+            apply(state.machine.lost(range, of: version.generation, now: now), &state, &effects)
+        }
+    }
+
+    /// Notes that a reader will come, so that the session is not let go before.
+    func claim() {
+        state.withLock { $0.claims += 1 }
+    }
+
+    private func forgetStored() {
+        let shared = shared
+        shared.environment.indexLane.post { [key] in
+            do { _ = try shared.store.remove(key) } catch { shared.record(.storeTrouble("remove: \(error)")) }
+        }
+    }
+}
+
+extension ResourceSession.State {
+    /// Nobody reads, nothing is fetched, nothing is on its way to the disk: the session may be let go.
+    var isIdle: Bool {
+        claims == 0 && wakes.isEmpty && machine.goal == nil && intakes.isEmpty && writesUnderWay == 0 && dirty.isEmpty && !owesCommit
+            && machine.phase != .opening
+    }
+}

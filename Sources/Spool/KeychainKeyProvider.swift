@@ -1,0 +1,58 @@
+#if canImport(Security)
+import Foundation
+import Security
+public import SpoolStore
+import SpoolSystem
+
+/// A random key that is kept in the system's keychain, and made there when it is missing.
+///
+/// Readable after the first unlock, so that music goes on with the screen locked, and on this device only.
+public struct KeychainKeyProvider: KeyProvider {
+    private let service: String
+    private let account: String
+
+    /// - Parameters:
+    ///   - service: names the app or the group of keys, for example the bundle identifier.
+    ///   - account: names the key, one for each cache.
+    public init(service: String, account: String = "spool") {
+        self.service = service
+        self.account = account
+    }
+
+    /// The keychain's answer, when it is not the key.
+    public struct Failure: Error, Hashable, CustomStringConvertible {
+        public var status: OSStatus
+        public var description: String { "the keychain answered \(status)" }
+    }
+
+    public func masterKey(_ parameters: KeyParameters) throws -> EncryptionKey {
+        if let key = try storedKey() { return key }
+        var item = query
+        item[kSecValueData] = Data(SystemRandom().bytes(EncryptionKey.byteCount))
+        item[kSecAttrAccessible] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
+        let status = SecItemAdd(item as CFDictionary, nil)
+        // Another process may have been faster; its key is the one that counts.
+        guard status == errSecSuccess || status == errSecDuplicateItem else { throw Failure(status: status) }
+        guard let key = try storedKey() else { throw Failure(status: errSecItemNotFound) }
+        return key
+    }
+
+    private func storedKey() throws -> EncryptionKey? {
+        var query = query
+        query[kSecReturnData] = true
+        query[kSecMatchLimit] = kSecMatchLimitOne
+        var result: CFTypeRef?
+        switch SecItemCopyMatching(query as CFDictionary, &result) {
+        case errSecSuccess:
+            guard let data = result as? Data, let key = EncryptionKey(bytes: data) else { throw Failure(status: errSecDecode) }
+            return key
+        case errSecItemNotFound: return nil
+        case let status: throw Failure(status: status)
+        }
+    }
+
+    private var query: [CFString: Any] {
+        [kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: account]
+    }
+}
+#endif

@@ -1,0 +1,98 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+
+// One cache and several processes: becoming the writer, letting go while suspended, looking for what nothing names.
+
+extension MediaCache {
+    /// How often a cache that only reads tries to become the one that writes: at a gap, this long after the last try. A try is two system
+    /// calls.
+    static let writerRetryInterval: Nanoseconds = .seconds(1)
+    /// How long the search for orphans waits after the opening, for those who came to read.
+    static let sweepDelay: Nanoseconds = .seconds(2)
+    /// The pause between two steps of that search.
+    static let sweepInterval: Nanoseconds = .milliseconds(50)
+    /// Directories, or generations, that one step looks at: some hundred microseconds.
+    static let sweepBatch = 16
+
+    // MARK: Becoming the writer
+
+    /// A fetch begins. Where another process has the store, it may be gone by now.
+    func gapMet() {
+        guard !store.isWritable, !configuration.isReadOnly else { return }
+        let now = environment.time.now
+        let isDue = lastWriterTry.withLock { last in
+            if let last, now - last < Self.writerRetryInterval { return false }
+            last = now
+            return true
+        }
+        guard isDue else { return }
+        environment.indexLane.post { [self] in
+            do throws(StoreError) {
+                guard try store.becomeWriter() else { return }
+            } catch {
+                // Closed or suspended meanwhile is no trouble.
+                if error != .closed && error != .suspended { record(.storeTrouble("taking over the store: \(error)")) }
+                return
+            }
+            record(.becameWriter)
+            // Sessions that began as readers go on so; who comes when they are idle gets one that stores.
+            sessions.withLock { $0.makeStale() }
+            startSweeping()
+        }
+    }
+
+    // MARK: Suspension
+
+    /// Makes everything durable and lets go of every lock on the store, for a process that the system is about to suspend.
+    ///
+    /// A process that is suspended with a lock on a file in a shared container is ended by its system (on Apple's, 0xdead10cc). Until
+    /// `resume` nothing is read from or written to the store: readers that go on are served from the origin.
+    package func suspend(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+        if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
+        afterWrites { [self] in
+            for session in sessions.withLock({ $0.all }) { session.commit() }
+            environment.indexLane.post { [self] in
+                committer.whenSettled { [self] in
+                    committer.writeTouches()
+                    do throws(StoreError) {
+                        try store.suspend()
+                        done(.success(()))
+                    } catch { done(.failure(CacheError(error, key: nil))) }
+                }
+            }
+        }
+    }
+
+    /// Takes the locks again that `suspend` let go of.
+    ///
+    /// Where another process wrote meanwhile, nothing that was known of what is stored holds any more: readers go on from the origin, and
+    /// who comes later finds what is stored now. When the other process still has the store, this cache reads only, until it is gone.
+    package func resume(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+        onIndexLane(nil, done) { [self] () throws(StoreError) in
+            if try !store.resume() {
+                for session in sessions.withLock({ $0.all }) { session.loseEverything() }
+            }
+            sessions.withLock { $0.makeStale() }
+        }
+    }
+
+    // MARK: Orphans
+
+    /// Looks for files and rows that nothing names, in the background and slowly, if the last run may have left some.
+    func startSweeping() {
+        guard store.owesSweep else { return }
+        sweep(after: Self.sweepDelay)
+    }
+
+    private func sweep(after delay: Nanoseconds) {
+        _ = environment.time.after(delay, on: environment.indexLane) { [weak self] in
+            guard let self else { return }
+            do throws(StoreError) {
+                if try !store.sweepOrphans(limit: Self.sweepBatch) { sweep(after: Self.sweepInterval) }
+            } catch {
+                if error != .closed && error != .suspended { record(.storeTrouble("orphans: \(error)")) }
+            }
+        }
+    }
+}

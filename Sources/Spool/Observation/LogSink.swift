@@ -1,0 +1,75 @@
+import SpoolCore
+
+/// How much a log line matters.
+public enum LogLevel: Int, Comparable, Sendable, CaseIterable {
+    case trace, debug, info, notice, warning, error, critical
+
+    public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// Takes lines for people; called from any thread, outside every lock. Must not block.
+///
+/// URLs come without query and user information.
+public protocol LogSink: Sendable {
+    /// The least level that is wanted; lines below are not made.
+    var level: LogLevel { get }
+    func log(_ level: LogLevel, _ message: String)
+}
+
+/// Turns events into log lines.
+struct EventLogger: EventSink {
+    let log: any LogSink
+
+    func record(_ event: CacheEvent) {
+        let level = Self.level(of: event)
+        // The line is made only when somebody wants it: this is on the path of every request.
+        guard level >= log.level else { return }
+        log.log(level, Self.message(of: event))
+    }
+
+    private static func level(of event: CacheEvent) -> LogLevel {
+        switch event {
+        case .readerJoined, .bytesCommitted: .trace
+        case .fetchStarted, .fetchEnded(_, _, nil): .debug
+        case .fetchEnded, .representationReplaced, .gone, .evicted, .removed, .becameWriter: .info
+        case .degradedToPassthrough, .usedUnvalidated: .notice
+        case .damageFound, .storeTrouble: .warning
+        }
+    }
+
+    private static func message(of event: CacheEvent) -> String {
+        switch event {
+        case .readerJoined(let key, let start, let end):
+            "reader of \(key.forLog) wants \(start)..<\(end.map(String.init) ?? "end")"
+        case .fetchStarted(let key, let lower, let upper):
+            "leased gap \(lower)..<\(upper.map(String.init) ?? "end") of \(key.forLog)"
+        case .fetchEnded(let key, let bytes, let reason):
+            "fetch of \(key.forLog) brought \(bytes) bytes\(reason.map { ": \($0)" } ?? "")"
+        case .bytesCommitted(let key, let bytes):
+            "committed \(bytes) bytes of \(key.forLog)"
+        case .representationReplaced(let key, let old, let new):
+            "\(key.forLog) changed at its origin: \(old) is retired, \(new) begins"
+        case .degradedToPassthrough(let key, let reason):
+            "\(key.forLog) is passed on without being stored: \(reason)"
+        case .damageFound(let key, let bytes):
+            "\(bytes) stored bytes of \(key.forLog) are damaged: they are a gap again"
+        case .usedUnvalidated(let key, let reason):
+            "\(key.forLog) was served as it is stored, the origin could not say whether it is current: \(reason)"
+        case .gone(let key, let generation):
+            "\(key.forLog) is gone at its origin: \(generation) is retired"
+        case .evicted(let key, let bytes):
+            "evicted \(key.forLog), \(bytes) bytes"
+        case .becameWriter:
+            "the process that had the store is gone: what is fetched is kept from now on"
+        case .removed(let key):
+            "removed \(key.forLog)"
+        case .storeTrouble(let what):
+            "store: \(what)"
+        }
+    }
+}
+
+extension ResourceKey {
+    /// The key without its query, which may carry secrets.
+    var forLog: String { String(string.prefix { $0 != "?" }) }
+}

@@ -1,0 +1,63 @@
+internal import SpoolCore
+internal import SpoolSystem
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// A value that one thread changes and another waits for; what blocking tests stand on instead of sleeping.
+///
+/// Never for engine code, whose threads do not wait for each other.
+package final class Awaited<State>: @unchecked Sendable {
+    // Safe to share: `state` is only touched between lock and unlock.
+    private let lock: UnsafeMutablePointer<pthread_mutex_t>
+    private let changed: UnsafeMutablePointer<pthread_cond_t>
+    private var state: State
+
+    /// How long a wait lasts at most, in seconds: it ends a hang, and no correct run comes near it.
+    package static var hangSeconds: Int { 60 }
+
+    package init(_ state: sending State) {
+        self.state = state
+        lock = .allocate(capacity: 1)
+        lock.initialize(to: pthread_mutex_t())
+        changed = .allocate(capacity: 1)
+        changed.initialize(to: pthread_cond_t())
+        precondition(pthread_mutex_init(lock, nil) == 0 && pthread_cond_init(changed, nil) == 0, "no lock to be had")
+    }
+
+    deinit {
+        pthread_cond_destroy(changed)
+        changed.deallocate()
+        pthread_mutex_destroy(lock)
+        lock.deallocate()
+    }
+
+    /// Changes the value and wakes whoever waits.
+    package func change<R>(_ body: (inout State) -> R) -> R {
+        pthread_mutex_lock(lock)
+        defer {
+            pthread_cond_broadcast(changed)
+            pthread_mutex_unlock(lock)
+        }
+        return body(&state)
+    }
+
+    /// The value now.
+    package var value: State { change { $0 } }
+
+    /// Waits until `condition` holds; false when it did not within `hangSeconds`.
+    package func wait(until condition: (State) -> Bool) -> Bool {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        var deadline = timespec()
+        clock_gettime(CLOCK_REALTIME, &deadline)
+        deadline.tv_sec += Self.hangSeconds
+        while !condition(state) {
+            if pthread_cond_timedwait(changed, lock, &deadline) == ETIMEDOUT { return condition(state) }
+        }
+        return true
+    }
+}

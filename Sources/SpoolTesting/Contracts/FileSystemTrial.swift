@@ -1,0 +1,58 @@
+package import SpoolSystem
+
+/// Collects what a file system does otherwise than its contract says.
+struct FileSystemTrial {
+    /// The rule that is being tried.
+    var rule = ""
+    var violations: [ContractViolation] = []
+
+    mutating func fail(_ detail: String) {
+        violations.append(ContractViolation(rule, detail))
+    }
+
+    mutating func isTrue(_ value: Bool, _ claim: String) {
+        if !value { fail("not so: \(claim)") }
+    }
+
+    mutating func equal<Value: Equatable>(_ found: Value, _ expected: Value, _ claim: String) {
+        if found != expected { fail("not so: \(claim) (found \(found), expected \(expected))") }
+    }
+
+    mutating func succeeds(_ action: String, _ body: () throws(SystemError) -> Void) {
+        do throws(SystemError) {
+            try body()
+        } catch {
+            fail("could not \(action): \(error)")
+        }
+    }
+
+    /// `code` is nil where systems differ in the errno.
+    mutating func fails(_ code: Int32?, _ action: String, _ body: () throws(SystemError) -> Void) {
+        do throws(SystemError) {
+            try body()
+            fail("it should not be possible to \(action)")
+        } catch {
+            if let code, error.code != code {
+                fail("to \(action) should fail with errno \(code), not with \(error)")
+            }
+        }
+    }
+}
+
+extension FileHandle {
+    /// At most `count` bytes from `offset`, as an array: for tests.
+    package func bytes(_ offset: Int64, _ count: Int) throws(SystemError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let filled = try bytes.withUnsafeMutableBufferPointer { (buffer) throws(SystemError) -> Int in
+            try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+        }
+        return Array(bytes.prefix(filled))
+    }
+
+    /// Writes an array: for tests.
+    package func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
+        try bytes.withUnsafeBufferPointer { (buffer) throws(SystemError) -> Void in
+            try write(UnsafeRawBufferPointer(buffer), at: offset)
+        }
+    }
+}

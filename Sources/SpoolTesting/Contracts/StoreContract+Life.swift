@@ -1,0 +1,164 @@
+import SpoolCore
+import SpoolStore
+
+// Rules on listing, closing and opening again.
+
+extension StoreContract {
+    static let listingCases: [Rule] = [
+        Rule(name: "pages list every resource once, in the order of keys' bytes") { (trial) throws(StoreError) in
+            let store = try trial.open()
+            let keys = ["b", "a", "z", "aa", "Z", "é", "~", "10", "9", "a/b", "日本"]
+            for key in keys { try store.commit(StoreSample(key).commit(store.makeGeneration())) }
+            let wanted = keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            for limit in [1, 3, keys.count, keys.count + 1] {
+                var listed: [String] = []
+                while listed.count <= keys.count {
+                    let page = try store.resources(after: listed.last.map(ResourceKey.init(normalized:)), limit: limit)
+                    trial.expect(page.count <= limit, "a page of \(page.count) with limit \(limit)")
+                    if page.isEmpty { break }
+                    listed += page.map(\.key.string)
+                }
+                trial.expectEqual(listed, wanted, "keys in pages of \(limit)")
+            }
+            trial.expectEqual(try store.resources(after: nil, limit: 0).count, 0, "resources with limit 0")
+        },
+        Rule(name: "a listing says what a lookup says") { (trial) throws(StoreError) in
+            let store = try trial.open()
+            let films = ["x", "y"].map { StoreSample($0) }
+            var files: [any DataFile] = []
+            for film in films { files.append(try film.store([5..<10, 70_000..<80_000], of: store.makeGeneration(), in: store)) }
+            for (film, listed) in zip(films, try store.resources(after: nil, limit: 10)) {
+                trial.expect(try store.lookup(film.key) == listed, "\(listed)")
+            }
+            withExtendedLifetime(files) {}
+        },
+        Rule(name: "the least recently used come first, by touches and commits") { (trial) throws(StoreError) in
+            let store = try trial.open()
+            let keys = ["a", "b", "c"]
+            for key in keys { try store.commit(StoreSample(key).commit(store.makeGeneration())) }
+            let samples = keys.map { StoreSample($0) }
+            try store.touch([samples[0].key: Timestamp(seconds: 4_000_000_003), samples[1].key: Timestamp(seconds: 4_000_000_001)])
+            try store.touch([samples[2].key: Timestamp(seconds: 4_000_000_002)])
+            let wanted = [samples[1].key, samples[2].key, samples[0].key]
+            trial.expectEqual(try store.leastRecentlyUsed(limit: 10), wanted, "order of use")
+            trial.expectEqual(try store.leastRecentlyUsed(limit: 2), Array(wanted.prefix(2)), "order of use, limited")
+            trial.expectEqual(try store.leastRecentlyUsed(limit: 0), [], "none")
+        },
+        Rule(name: "the count is that of resources") { (trial) throws(StoreError) in
+            let store = try trial.open()
+            trial.expectEqual(try store.count(), 0, "count of an empty store")
+            for key in ["a", "b", "a"] { try store.commit(StoreSample(key).commit(store.makeGeneration())) }
+            trial.expectEqual(try store.count(), 2, "count")
+        },
+    ]
+
+    static let closingCases: [Rule] = [
+        Rule(name: "a closed store answers no call") { (trial) throws(StoreError) in
+            let store = try trial.open()
+            let sample = StoreSample()
+            let generation = store.makeGeneration()
+            let file = try sample.store([0..<100], of: generation, in: store)
+            try store.close()
+            trial.expectThrows(.closed, from: "lookup") { () throws(StoreError) in _ = try store.lookup(sample.key) }
+            trial.expectThrows(.closed, from: "commit") { () throws(StoreError) in try store.commit(sample.commit(generation)) }
+            trial.expectThrows(.closed, from: "discard") { () throws(StoreError) in try store.discard(.of(0..<1), of: generation) }
+            trial.expectThrows(.closed, from: "makeDurable") { () throws(StoreError) in try store.makeDurable() }
+            trial.expectThrows(.closed, from: "touch") { () throws(StoreError) in try store.touch([:]) }
+            trial.expectThrows(.closed, from: "remove") { () throws(StoreError) in _ = try store.remove(sample.key) }
+            trial.expectThrows(.closed, from: "removeAll") { () throws(StoreError) in try store.removeAll() }
+            trial.expectThrows(.closed, from: "resources") { () throws(StoreError) in _ = try store.resources(after: nil, limit: 1) }
+            trial.expectThrows(.closed, from: "totalSizeBytes") { () throws(StoreError) in _ = try store.totalSizeBytes() }
+            trial.expectThrows(.closed, from: "leastRecentlyUsed") { () throws(StoreError) in _ = try store.leastRecentlyUsed(limit: 1) }
+            trial.expectThrows(.closed, from: "count") { () throws(StoreError) in _ = try store.count() }
+            trial.expectThrows(.closed, from: "close") { () throws(StoreError) in try store.close() }
+            trial.expectThrows(.closed, from: "dataFile") { () throws(StoreError) in
+                _ = try store.dataFile(of: generation, key: sample.key, fileExtension: "")
+            }
+            trial.expectThrows(.closed, from: "write") { () throws(StoreError) in try file.write([1], at: 100) }
+            try trial.expectPattern(file, sample, generation.rawValue, in: 0, count: 100)
+        },
+        Rule(name: "durable points may follow one another, with nothing between") { (trial) throws(StoreError) in
+            let store = try trial.open()
+            try store.makeDurable()
+            let sample = StoreSample()
+            let generation = store.makeGeneration()
+            let file = try sample.store([0..<100], of: generation, in: store)
+            try store.makeDurable()
+            try store.makeDurable()
+            try sample.store([100..<200], of: generation, in: store)
+            try store.makeDurable()
+            trial.expectEqual(try store.lookup(sample.key)?.spans, .of(0..<200), "spans")
+            withExtendedLifetime(file) {}
+        },
+    ]
+
+    static let persistenceCases: [Rule] = [
+        Rule(name: "everything is there when the store is opened again") { (trial) throws(StoreError) in
+            let films = (0..<20).map { StoreSample("film-\($0)", length: $0 % 2 == 0 ? nil : 1 << 20) }
+            var before: [StoredResource] = []
+            var total: Int64 = 0
+            do {
+                let store = try trial.open()
+                for film in films { try film.store([0..<70_000, 200_000..<200_001], of: store.makeGeneration(), in: store) }
+                try store.touch([films[3].key: Timestamp(seconds: 1_900_000_000)])
+                before = try store.resources(after: nil, limit: 100)
+                total = try store.totalSizeBytes()
+                try store.close()
+            }
+            let store = try trial.open()
+            trial.expect(try store.resources(after: nil, limit: 100) == before, "other resources")
+            trial.expectEqual(try store.totalSizeBytes(), total, "size")
+            trial.expectEqual(try store.count(), films.count, "count")
+            for film in films {
+                guard let found = try store.lookup(film.key) else { return trial.fail("\(film.key) is gone") }
+                trial.expectEqual(found.spans, .of(0..<70_000, 200_000..<200_001), "spans")
+                let file = try store.dataFile(of: found.generation, key: film.key, fileExtension: found.fileExtension)
+                try store.admitAll(of: found.generation, into: file)
+                try trial.expectPattern(file, film, found.generation.rawValue, in: 0, count: 70_000)
+                try trial.expectPattern(file, film, found.generation.rawValue, in: 200_000, count: 1)
+            }
+            try store.close()
+        },
+        Rule(name: "a generation goes on growing after the store is opened again") { (trial) throws(StoreError) in
+            let sample = StoreSample()
+            let first = try trial.open()
+            let generation = first.makeGeneration()
+            try sample.store([0..<100], of: generation, in: first)
+            try first.close()
+            let second = try trial.open()
+            let file = try sample.store([100..<200], of: generation, in: second)
+            trial.expectEqual(try second.lookup(sample.key)?.spans, .of(0..<200), "spans")
+            try second.admitAll(of: generation, into: file)
+            try trial.expectPattern(file, sample, generation.rawValue, in: 0, count: 200)
+            try second.close()
+        },
+        Rule(name: "generation numbers are never used twice") { (trial) throws(StoreError) in
+            var last = GenerationID(rawValue: 0)
+            for round in 0..<4 {
+                let store = try trial.open()
+                for _ in 0...round {
+                    let generation = store.makeGeneration()
+                    trial.expect(generation > last, "\(generation) after \(last)")
+                    last = generation
+                }
+                if round % 2 == 0 { try StoreSample().store([0..<10], of: last, in: store) }
+                try store.close()
+            }
+        },
+        Rule(name: "what was removed stays removed when the store is opened again") { (trial) throws(StoreError) in
+            let films = ["a", "b", "c"].map { StoreSample($0) }
+            let first = try trial.open()
+            for film in films { try film.store([0..<10], of: first.makeGeneration(), in: first) }
+            _ = try first.remove(films[1].key)
+            try first.close()
+            let second = try trial.open()
+            trial.expectEqual(try second.resources(after: nil, limit: 9).map(\.key.string), ["a", "c"], "keys")
+            try second.removeAll()
+            try second.close()
+            let third = try trial.open()
+            trial.expectEqual(try third.count(), 0, "count")
+            trial.expectEqual(try third.totalSizeBytes(), 0, "size")
+            try third.close()
+        },
+    ]
+}

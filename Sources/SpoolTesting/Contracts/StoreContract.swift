@@ -1,0 +1,98 @@
+package import SpoolStore
+
+/// What every `ResourceStore` must do, as cases that are run on an implementation.
+///
+/// Each case has a storage of its own, named by the case, and may open it again after it closed it.
+///
+/// ```swift
+/// let contract = StoreContract(isPersistent: false) { (_) throws(StoreError) in MemoryStore() }
+/// let violations = contract.violations()  // empty when the store keeps the contract
+/// ```
+package struct StoreContract {
+    /// Opens the store on the storage of that name, which is made when it is missing.
+    package typealias Open = (_ storage: String) throws(StoreError) -> any ResourceStore
+
+    private let isPersistent: Bool
+    private let open: Open
+
+    /// - Parameter isPersistent: whether what was committed is there again when the storage is opened anew.
+    package init(isPersistent: Bool, open: @escaping Open) {
+        self.isPersistent = isPersistent
+        self.open = open
+    }
+
+    /// Runs every case; what the store got wrong, in the order of the cases.
+    package func violations() -> [ContractViolation] {
+        let cases = Self.factCases + Self.pieceCases + Self.generationCases + Self.listingCases + Self.closingCases
+        return (cases + (isPersistent ? Self.persistenceCases : [])).flatMap(run)
+    }
+
+    private func run(_ rule: Rule) -> [ContractViolation] {
+        var trial = StoreTrial(rule: rule.name) { () throws(StoreError) in try open(rule.storage) }
+        do throws(StoreError) { try rule.check(&trial) } catch { trial.fail("threw \(error)") }
+        return trial.violations
+    }
+
+    /// One rule and the code that tries it.
+    struct Rule: Sendable {
+        /// The rule, as a short sentence.
+        var name: String
+        var check: @Sendable (inout StoreTrial) throws(StoreError) -> Void
+
+        /// The name with hyphens instead of spaces: it may become a directory.
+        var storage: String { String(name.map { $0.isLetter || $0.isNumber ? $0 : "-" }) }
+    }
+}
+
+/// One run of one rule: the store, and what was found wrong.
+struct StoreTrial {
+    private(set) var violations: [ContractViolation] = []
+    private let rule: String
+    private let openStorage: () throws(StoreError) -> any ResourceStore
+
+    init(rule: String, open: @escaping () throws(StoreError) -> any ResourceStore) {
+        self.rule = rule
+        openStorage = open
+    }
+
+    /// Opens the trial's storage.
+    func open() throws(StoreError) -> any ResourceStore { try openStorage() }
+
+    mutating func fail(_ detail: String) { violations.append(ContractViolation(rule, detail)) }
+
+    mutating func expect(_ isTrue: Bool, _ detail: @autoclosure () -> String) {
+        if !isTrue { fail(detail()) }
+    }
+
+    mutating func expectEqual<Value: Equatable>(_ found: Value, _ wanted: Value, _ what: String) {
+        expect(found == wanted, "\(what): \(found) instead of \(wanted)")
+    }
+
+    /// Expects `call` to throw `error`.
+    mutating func expectThrows(_ error: StoreError, from what: String, _ call: () throws(StoreError) -> Void) {
+        do throws(StoreError) {
+            try call()
+            fail("\(what) did not throw \(error)")
+        } catch let thrown {
+            expectEqual(thrown, error, what)
+        }
+    }
+
+    /// Expects bytes that were never written to be zeros, or not to be had at all.
+    mutating func expectHole(_ file: any DataFile, in offset: Int64, count: Int) throws(StoreError) {
+        do throws(StoreError) {
+            let found = try file.bytes(at: offset, count: count)
+            expect(found.allSatisfy { $0 == 0 }, "bytes \(offset)..<\(offset + Int64(count)) were not written and are not zeros")
+        } catch {
+            guard case .corrupt = error else { throw error }
+        }
+    }
+
+    /// Expects the bytes of `ranges` to be those that `StoreSample` makes for the generation.
+    mutating func expectPattern(
+        _ file: any DataFile, _ sample: StoreSample, _ generation: Int64, in offset: Int64, count: Int
+    ) throws(StoreError) {
+        let found = try file.bytes(at: offset, count: count)
+        expect(found == sample.pattern(generation, at: offset, count: count), "bytes \(offset)..<\(offset + Int64(count)) differ")
+    }
+}

@@ -1,0 +1,95 @@
+internal import SpoolCore
+internal import SpoolOrigin
+
+// Methods and bodies of requests.
+
+extension TransportContract {
+    private func request(_ method: String, _ path: String, _ body: RequestBody? = nil) -> OriginRequest {
+        var request = OriginRequest(url: base + path, fields: [:])
+        request.method = method
+        request.body = body
+        return request
+    }
+
+    func head() -> [String] {
+        let probe = TransferProbe()
+        probe.start(request("HEAD", "/whole"), on: transport)
+        let result = complaints(probe, end: .complete, bytes: 0, status: 200)
+        let length = probe.value.head?.fields["Content-Length"]
+        return (length == String(Self.wholeLength) ? result : result + ["Content-Length is \(length ?? "missing")"]) + stillServes()
+    }
+
+    func method() -> [String] {
+        ["DELETE", "OPTIONS", "PROPFIND"].flatMap { name in
+            let probe = TransferProbe()
+            probe.start(request(name, "/method"), on: transport)
+            let result = complaints(probe, end: .complete, bytes: 5, status: 200)
+            let echo = probe.value.head?.fields["X-Echo"] ?? "nothing"
+            return echo.hasPrefix(name) ? result : result + ["\(name) came as \(echo)"]
+        }
+    }
+
+    /// What the origin says to a body of these bytes.
+    private func complaints(_ probe: TransferProbe, sent bytes: [UInt8], by method: String) -> [String] {
+        let result = complaints(probe, end: .complete, bytes: 5, status: 200)
+        let sum = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+        let echo = probe.value.head?.fields["X-Echo"] ?? "nothing"
+        return echo == "\(method) \(bytes.count) \(String(sum, radix: 16))" ? result : result + ["the origin got \(echo)"]
+    }
+
+    private static let uploadBytes = OriginContent(seed: 9).bytes(at: 0, count: 900_001)
+
+    func upload() -> [String] {
+        ["POST", "PUT", "PATCH"].flatMap { name in
+            let probe = TransferProbe()
+            probe.start(request(name, "/upload", RequestBody(Self.uploadBytes)), on: transport)
+            return complaints(probe, sent: Self.uploadBytes, by: name)
+        }
+    }
+
+    func emptyUpload() -> [String] {
+        let probe = TransferProbe()
+        probe.start(request("POST", "/upload", RequestBody([])), on: transport)
+        return complaints(probe, sent: [], by: "POST")
+    }
+
+    /// The writer is slower than the origin, and then faster: neither loses a byte.
+    func uploadThatWaits() -> [String] {
+        let bytes = Self.uploadBytes
+        let body = RequestBody(count: Int64(bytes.count))
+        let rooms = Awaited(0)
+        body.onRoom { rooms.change { $0 += 1 } }
+        let probe = TransferProbe()
+        probe.start(request("POST", "/upload", body), on: transport)
+        var sent = 0
+        while sent < bytes.count {
+            let before = rooms.value
+            let piece = min(sent < 200_000 ? 7000 : 300_000, bytes.count - sent)
+            let taken = bytes[sent..<sent + piece].withUnsafeBytes { body.write($0) }
+            sent += taken
+            if taken == piece { continue }
+            guard rooms.wait(until: { $0 > before }) else { return ["the transport takes no more"] }
+        }
+        return complaints(probe, sent: bytes, by: "POST")
+    }
+
+    func brokenUpload() -> [String] {
+        let body = RequestBody(count: 1000)
+        let probe = TransferProbe()
+        probe.start(request("POST", "/upload", body), on: transport)
+        _ = [UInt8](repeating: 1, count: 500).withUnsafeBytes { body.write($0) }
+        body.breakOff()
+        guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }
+        guard case .failed = end else { return ["ended with \(end)"] }
+        return probe.value.complaints + stillServes()
+    }
+
+    func cancelInUpload() -> [String] {
+        let body = RequestBody(count: 1000)
+        let probe = TransferProbe()
+        probe.start(request("POST", "/upload", body), on: transport)
+        _ = [UInt8](repeating: 1, count: 500).withUnsafeBytes { body.write($0) }
+        probe.transfer?.cancel()
+        return complaints(probe, end: .cancelled) + stillServes()
+    }
+}

@@ -1,0 +1,68 @@
+/// The bytes of a made-up resource: a pure function of a seed and an offset, so that 20 GiB cost nothing.
+///
+/// Two seeds differ in every block of a few bytes, and no short stretch repeats: bytes that end up at a wrong place, or of
+/// a wrong version, are seen.
+package struct OriginContent: Hashable, Sendable {
+    package var seed: UInt64
+
+    package init(seed: UInt64) {
+        self.seed = seed
+    }
+
+    /// The byte at `offset`, which is not negative.
+    package func byte(at offset: Int64) -> UInt8 {
+        precondition(offset >= 0, "no byte lies before the first: \(offset)")
+        return UInt8(truncatingIfNeeded: word(offset >> 3) >> (UInt64(offset & 7) * 8))
+    }
+
+    /// Fills `buffer` with the bytes from `offset` on.
+    package func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) {
+        precondition(offset >= 0, "no byte lies before the first: \(offset)")
+        var index = 0
+        while index < buffer.count, (offset + Int64(index)) & 7 != 0 {
+            buffer[index] = byte(at: offset + Int64(index))
+            index += 1
+        }
+        var wordIndex = (offset + Int64(index)) >> 3
+        while buffer.count - index >= 8 {
+            buffer.storeBytes(of: word(wordIndex).littleEndian, toByteOffset: index, as: UInt64.self)
+            wordIndex += 1
+            index += 8
+        }
+        while index < buffer.count {
+            buffer[index] = byte(at: offset + Int64(index))
+            index += 1
+        }
+    }
+
+    /// The offset in `bytes` of the first byte that is not the one at `offset` and further; nil when all are right.
+    package func firstDifference(in bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int? {
+        var index = 0
+        while index < bytes.count, (offset + Int64(index)) & 7 != 0 {
+            if bytes[index] != byte(at: offset + Int64(index)) { return index }
+            index += 1
+        }
+        var wordIndex = (offset + Int64(index)) >> 3
+        while bytes.count - index >= 8, bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) == word(wordIndex).littleEndian {
+            wordIndex += 1
+            index += 8
+        }
+        return (index..<bytes.count).first { bytes[$0] != byte(at: offset + Int64($0)) }
+    }
+
+    /// `count` bytes from `offset` on.
+    package func bytes(at offset: Int64, count: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            fill(UnsafeMutableRawBufferPointer(buffer), at: offset)
+            filled = count
+        }
+    }
+
+    /// Eight bytes at a time: an odd multiple of the index is mixed until each bit of it reaches each bit of the word.
+    private func word(_ index: Int64) -> UInt64 {
+        var x = seed &+ UInt64(bitPattern: index) &* 0xD1B5_4A32_D192_ED03
+        x = (x ^ (x >> 32)) &* 0xABC9_8388_FB8F_AC03
+        x = (x ^ (x >> 29)) &* 0x8CB9_2BA7_2F3D_8DD7
+        return x ^ (x >> 32)
+    }
+}

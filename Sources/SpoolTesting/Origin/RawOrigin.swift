@@ -1,0 +1,211 @@
+package import SpoolCore
+internal import SpoolOrigin
+package import SpoolSystem
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// An HTTP/1.1 origin on a loopback socket, for whatever speaks real TCP: transports, the proxy, players.
+///
+/// It serves the same resources and understands the same behaviours as `ScriptedOrigin`, on real time. One thread accepts,
+/// one serves each connection. `stop` ends them all; whoever makes an origin stops it.
+/// Bytes count as handed over once the kernel has them, so a transfer that is cancelled counts what its socket buffers took.
+package final class RawOrigin: Sendable {
+    private struct State {
+        /// By path and query.
+        var resources: [String: VirtualResource] = [:]
+        var script: OriginScript
+        var isOffline = false
+        var isStopped = false
+        var connections: [Int: Int32] = [:]
+        var threads: [Int: SystemThread] = [:]
+        /// Connections whose threads are done, to be joined by the next that comes along.
+        var finished: [Int] = []
+        var accepted = 0
+        var acceptor: SystemThread?
+    }
+
+    /// What was asked and what was given. URLs are absolute, with this origin's authority.
+    package let log = OriginLog()
+    package let port: UInt16
+    private let listener: Int32
+    private let stopPipe: (read: Int32, write: Int32)
+    private let clock: @Sendable () -> Timestamp
+    private let state: Locked<State>
+
+    /// The most connections at once; further ones wait to be accepted.
+    package static let maxConnections = 1024
+
+    /// Listens on a free port of 127.0.0.1 and starts to serve.
+    ///
+    /// - Parameters:
+    ///   - resources: only path and query of their URLs count.
+    ///   - script: chooses what to do with each request.
+    ///   - clock: the wall clock of `Date`; the system's when nil.
+    package init(
+        _ resources: [VirtualResource] = [], script: @escaping OriginScript = { _, _ in .correct },
+        clock: (@Sendable () -> Timestamp)? = nil
+    ) throws(SystemError) {
+        let (socket, port) = try Self.listen()
+        self.port = port
+        listener = socket
+        var ends: (Int32, Int32) = (-1, -1)
+        let code = withUnsafeMutablePointer(to: &ends) { $0.withMemoryRebound(to: Int32.self, capacity: 2) { pipe($0) } }
+        guard code == 0 else { throw SystemError(code: errno, operation: "pipe") }
+        stopPipe = (ends.0, ends.1)
+        self.clock = clock ?? { Self.systemTime() }
+        state = Locked(State(script: script))
+        for resource in resources { serve(resource) }
+        let acceptor = SystemThread(name: "origin-accept") { [self] in acceptAll() }
+        state.withLock { $0.acceptor = acceptor }
+    }
+
+    // MARK: What it serves
+
+    /// The absolute URL of `path`, which begins with a slash.
+    package func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+
+    /// Serves `resource` from now on. Only path and query of its URL count.
+    package func serve(_ resource: VirtualResource) {
+        state.withLock { $0.resources[Self.target(of: resource.url)] = resource }
+    }
+
+    /// Answers 404 at `url` from now on.
+    package func remove(_ url: String) {
+        _ = state.withLock { $0.resources.removeValue(forKey: Self.target(of: url)) }
+    }
+
+    /// Follows another script from the next request on.
+    package func follow(_ script: @escaping OriginScript) {
+        state.withLock { $0.script = script }
+    }
+
+    /// While offline every new connection is reset at once.
+    ///
+    /// - Parameter breaksTransfers: whether open connections break too.
+    package func setOffline(_ isOffline: Bool, breaksTransfers: Bool = false) {
+        state.withLock { $0.isOffline = isOffline }
+        if isOffline, breaksTransfers { breakConnections() }
+    }
+
+    /// Breaks every open connection, idle ones included.
+    package func breakConnections() {
+        // Under the lock, so that no descriptor was closed and given to somebody else meanwhile; `shutdown` does not block.
+        state.withLock { state in
+            for descriptor in state.connections.values { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    /// How many connections were accepted so far.
+    package var connectionCount: Int { state.withLock { $0.accepted } }
+
+    /// How many connections are open.
+    package var openConnectionCount: Int { state.withLock { $0.connections.count } }
+
+    /// Closes every connection and the port, and waits for the threads. Once; not from a script.
+    package func stop() {
+        let acceptor = state.withLock { state in
+            state.isStopped = true
+            defer { state.acceptor = nil }
+            return state.acceptor
+        }
+        guard let acceptor else { return }
+        // A byte and not the end of the pipe: a program that was started meanwhile may have inherited this end, and would hold it open.
+        var byte: UInt8 = 1
+        _ = write(stopPipe.write, &byte, 1)
+        acceptor.join()
+        close(stopPipe.write)
+        breakConnections()
+        let threads = state.withLock { Array($0.threads.values) }
+        for thread in threads { thread.join() }
+        close(stopPipe.read)
+        close(listener)
+    }
+
+    /// A port of 127.0.0.1 on which nobody listens.
+    package static func unusedPort() throws(SystemError) -> UInt16 {
+        let (descriptor, port) = try listen()
+        close(descriptor)
+        return port
+    }
+
+    // MARK: For connections
+
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// What to say to a request, and its number in the log.
+    func answer(to request: OriginRequest) -> (OriginAnswer, ordinal: Int) {
+        let now = clock()
+        let ordinal = log.requested(request, at: now)
+        let (script, resource) = state.withLock { ($0.script, $0.resources[Self.target(of: request.url)]) }
+        return (OriginAnswer(to: request, resource: resource, behaviour: script(request, ordinal), date: now), ordinal)
+    }
+
+    // MARK: Accepting
+
+    private func acceptAll() {
+        while !isStopped {
+            var waits = [
+                pollfd(fd: stopPipe.read, events: Int16(POLLIN), revents: 0), pollfd(fd: listener, events: Int16(POLLIN), revents: 0),
+            ]
+            _ = poll(&waits, nfds_t(waits.count), -1)
+            guard waits[0].revents == 0 else { return }
+            joinFinished()
+            let descriptor = accept(listener, nil, nil)
+            if descriptor >= 0 { serve(connection: descriptor) }
+        }
+    }
+
+    private func serve(connection descriptor: Int32) {
+        let socket = RawSocket(descriptor)
+        let number = state.withLock { state -> Int? in
+            guard !state.isOffline, state.connections.count < Self.maxConnections else { return nil }
+            state.accepted += 1
+            state.connections[state.accepted] = descriptor
+            return state.accepted
+        }
+        guard let number else { return socket.close(reset: true) }
+        let thread = SystemThread(name: "origin-serve") { [self] in
+            let ending = RawConnection(socket, origin: self).run()
+            _ = state.withLock { $0.connections.removeValue(forKey: number) }
+            socket.close(reset: ending == .reset)
+            state.withLock { $0.finished.append(number) }
+        }
+        state.withLock { $0.threads[number] = thread }
+    }
+
+    private func joinFinished() {
+        let threads = state.withLock { state in
+            defer { state.finished.removeAll() }
+            return state.finished.compactMap { state.threads.removeValue(forKey: $0) }
+        }
+        for thread in threads { thread.join() }
+    }
+
+    // MARK: Small parts
+
+    private static func target(of url: String) -> String {
+        guard !url.hasPrefix("/") else { return url }
+        let rest = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        return rest.count == 4 ? "/" + rest[3] : "/"
+    }
+
+    private static func listen() throws(SystemError) -> (descriptor: Int32, port: UInt16) {
+        guard let address = SocketAddress(literal: "127.0.0.1", port: 0) else { preconditionFailure("127.0.0.1 is an address") }
+        let socket = try Socket.listening(on: address)
+        guard let port = socket.localAddress?.port else { throw SystemError(code: errno, operation: "getsockname") }
+        // A descriptor of its own: the origin closes it after the last thread that waits on it.
+        let descriptor = fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw SystemError(code: errno, operation: "fcntl") }
+        return (descriptor, port)
+    }
+
+    private static func systemTime() -> Timestamp {
+        var value = timespec()
+        clock_gettime(CLOCK_REALTIME, &value)
+        return Timestamp(nanoseconds: Int64(value.tv_sec) * 1_000_000_000 + Int64(value.tv_nsec))
+    }
+}

@@ -1,0 +1,183 @@
+package import Spool
+package import SpoolCore
+package import SpoolStore
+import SpoolSystem
+
+/// A whole cache on a simulated machine: scripted origin, virtual time, a store in memory or on a faulty disk, and readers.
+///
+/// Everything follows from the seed. A test adds readers and trouble, calls ``run()``, and reads ``violations``.
+package final class World {
+    /// What may go wrong, and what it all stands on.
+    package struct Plan: Sendable {
+        /// SQLite on a disk in memory; else a store in memory.
+        package var usesDisk = false
+        /// What goes wrong on that disk.
+        package var diskFaults = FaultPlan.none
+        /// The disk that it begins on, as an earlier world left it; nil for an empty one.
+        package var disk: MemoryDisk?
+        /// Which start of the machine it is; another one than before after a power loss.
+        package var bootID = "first boot"
+        /// The bytes that a store in memory holds.
+        package var capacityBytes: Int64 = 256 << 20
+        /// What the transport says of itself.
+        package var windowBytes: Int64?
+        package var buffers = 16
+        package var fetchesPerHost = 6
+
+        package init() {}
+    }
+
+    /// The most steps of a run; a longer one is a livelock.
+    package static let maxSteps = 200_000
+    private static let directory = "/cache"
+
+    package let simulator: Simulator
+    package let origin: ScriptedOrigin
+    package let disk: MemoryDisk
+    package let plan: Plan
+    package let store: any ResourceStore
+    package let cache: MediaCache
+    package private(set) var readers: [WorldReader] = []
+    /// Every version that each resource had, oldest first, by URL.
+    package private(set) var versions: [String: [VirtualResource]] = [:]
+    /// What must not be.
+    package private(set) var violations: [String] = []
+
+    /// - Throws: what the store says when it can't be opened.
+    package init(seed: UInt64, plan: Plan = Plan()) throws {
+        self.plan = plan
+        simulator = Simulator(seed: seed)
+        origin = ScriptedOrigin(
+            mailbox: simulator.mailbox("origin"), time: simulator, random: simulator, windowBytes: plan.windowBytes)
+        disk = plan.disk ?? MemoryDisk()
+        store =
+            plan.usesDisk
+            ? try Self.open(disk, plan, random: simulator) : MemoryStore(capacityBytes: plan.capacityBytes)
+        disk.setFaults(plan.diskFaults)
+        var configuration = Configuration()
+        configuration.buffers = plan.buffers
+        configuration.fetchesPerHost = plan.fetchesPerHost
+        configuration.readAheadBytes = 256 << 10
+        let environment = CacheEnvironment(
+            time: simulator, random: simulator, transport: origin, control: simulator.mailbox("control"),
+            indexLane: simulator.mailbox("index"), syncLane: simulator.mailbox("sync"),
+            dataLanes: [simulator.mailbox("data 0"), simulator.mailbox("data 1")])
+        cache = try MediaCache(configuration: configuration, environment: environment, store: store)
+    }
+
+    private static func open(_ disk: MemoryDisk, _ plan: Plan, random: any RandomSource) throws -> SQLiteStore {
+        var options = SQLiteStore.Options()
+        options.usesFileSystemForIndex = true
+        options.bootID = plan.bootID
+        return try SQLiteStore(directory: directory, fileSystem: disk, random: random, options: options)
+    }
+
+    // MARK: What happens in it
+
+    /// Serves a resource, or another version of one, from now on.
+    package func serve(_ resource: VirtualResource) {
+        versions[resource.url, default: []].append(resource)
+        origin.serve(resource)
+    }
+
+    /// A reader that joins after `delay`.
+    package func read(_ script: WorldReader.Script, after delay: Nanoseconds = 0) {
+        let reader = WorldReader(number: readers.count + 1, script: script, world: self)
+        readers.append(reader)
+        later(delay) { reader.join() }
+    }
+
+    /// Does something at a moment of virtual time.
+    package func later(_ delay: Nanoseconds, _ job: @escaping @Sendable () -> Void) {
+        _ = simulator.after(delay, on: control, job)
+    }
+
+    private lazy var control = simulator.mailbox("world")
+
+    package func number(_ range: ClosedRange<Int64>) -> Int64 {
+        range.lowerBound + Int64(simulator.next(below: UInt64(range.upperBound - range.lowerBound) + 1))
+    }
+
+    func violated(_ words: String) {
+        if violations.count < 10 { violations.append(words) }
+    }
+
+    // MARK: Running
+
+    /// Runs until every reader is through, looking at the books after each step; then closes the cache and looks at what is stored.
+    package func run() {
+        var steps = 0
+        while !readers.allSatisfy(\.isOver), violations.isEmpty {
+            guard steps < Self.maxSteps else { return violated("no end after \(steps) steps: \(unfinished)") }
+            guard simulator.step() else { return violated("the world stands still and there wait \(unfinished)") }
+            steps += 1
+            for violation in cache.violations { violated(violation) }
+        }
+        guard violations.isEmpty else { return }
+        if !plan.usesDisk { checkStored(store) }
+        let isClosed = Locked(false)
+        cache.close { isClosed.withLock { $0 = true } }
+        if !simulator.run(until: { isClosed.withLock { $0 } }, maxSteps: Self.maxSteps) { violated("the cache does not close") }
+        simulator.runUntilIdle(maxSteps: Self.maxSteps)
+        if plan.usesDisk { checkDisk() }
+    }
+
+    /// Runs a number of steps, looking at the books after each; for worlds that are stopped in the middle.
+    package func run(steps: Int) {
+        for _ in 0..<steps where violations.isEmpty {
+            guard simulator.step() else { return }
+            for violation in cache.violations { violated(violation) }
+        }
+    }
+
+    /// Lets go of everything; to be called at the end, since waiting jobs hold the world.
+    package func shutdown() { simulator.shutdown() }
+
+    private var unfinished: String { readers.filter { !$0.isOver }.map { "\($0)" }.joined(separator: ", ") }
+
+    // MARK: What is stored
+
+    /// The next start finds no byte in the index that is not in its file, and right.
+    private func checkDisk() {
+        disk.setFaults(.none)
+        do {
+            let store = try Self.open(disk.crash(), plan, random: simulator)
+            checkStored(store)
+            try store.close()
+        } catch {
+            violated("the store does not open again: \(error)")
+        }
+    }
+
+    private func checkStored(_ store: any ResourceStore) {
+        do {
+            for resource in try store.resources(after: nil, limit: 1000) where !resource.spans.isEmpty {
+                guard
+                    let version = versions[resource.url]?.first(where: {
+                        $0.entityTag.map { .strong(entityTag: $0) } == resource.representation.validator
+                    })
+                else {
+                    violated("\(resource.url) is stored in a version that never was: \(resource.representation.validator)")
+                    continue
+                }
+                let file = try store.dataFile(of: resource.generation, key: resource.key, fileExtension: resource.fileExtension)
+                // Readers get what matches its checks, and so does this.
+                let damaged = try store.damagedSpans(of: resource, in: file)
+                for span in resource.spans.subtracting(damaged).ranges { try check(span, of: version, in: file) }
+            }
+        } catch {
+            violated("the store can't be read: \(error)")
+        }
+    }
+
+    private func check(_ span: ByteRange, of version: VirtualResource, in file: any DataFile) throws {
+        guard span.upperBound <= version.length else { return violated("\(span) of \(version.length) bytes is stored") }
+        var bytes = [UInt8](repeating: 0, count: Int(span.count))
+        let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: span.lowerBound) }
+        let difference = bytes.withUnsafeBytes { version.content.firstDifference(in: $0, at: span.lowerBound) }
+        if count < bytes.count || difference != nil {
+            violated(
+                "stored \(span) of \(version.url) is not what the origin sent: \(count) bytes read, difference at \(difference ?? count)")
+        }
+    }
+}

@@ -1,0 +1,155 @@
+package import Spool
+package import SpoolCore
+internal import SpoolStore
+internal import SpoolSystem
+
+/// A consumer in a simulated world: it reads ranges one after the other, pauses now and then, and checks every byte.
+package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
+    // Sendable for the jobs of the simulator, all of which run on one thread.
+
+    /// What it does.
+    package struct Script: Sendable {
+        package var url: String
+        /// The ranges that it reads, in order; an upper bound of nil is the end of the resource.
+        package var ranges: [(lower: Int64, upper: Int64?)]
+        package var options = ReadOptions()
+        /// The longest pause between two chunks, in nanoseconds.
+        package var pause: Nanoseconds = 0
+        /// It leaves after so many bytes, if at all.
+        package var leavesAfter: Int64?
+        /// It says that nobody wants the rest when it leaves.
+        package var leavesExplicitly = false
+
+        package init(url: String, ranges: [(lower: Int64, upper: Int64?)]) {
+            self.url = url
+            self.ranges = ranges
+        }
+    }
+
+    /// How it ended.
+    package enum Outcome: Sendable {
+        case complete
+        case left
+        case failed(CacheError)
+    }
+
+    package let number: Int
+    package let script: Script
+    package private(set) var outcome: Outcome?
+    package private(set) var readBytes: Int64 = 0
+    private unowned let world: World
+    private let mailbox: any Mailbox
+    private var session: SessionReader?
+    private var rangeIndex = 0
+    private var position: Int64 = 0
+    /// The versions that all bytes so far are of.
+    private var candidates: [VirtualResource]?
+    private var isPausing = false
+
+    init(number: Int, script: Script, world: World) {
+        self.number = number
+        self.script = script
+        self.world = world
+        mailbox = world.simulator.mailbox("reader \(number)")
+    }
+
+    package var isOver: Bool { outcome != nil }
+
+    package var description: String { "reader \(number) at \(position) in range \(rangeIndex) of \(script.ranges)" }
+
+    // MARK: Life
+
+    func join() {
+        let first = script.ranges[0]
+        do {
+            session = try world.cache.sessionReader(
+                for: script.url, start: first.lower, end: first.upper, wantsBytes: true, options: script.options,
+                wake: { [weak self] in self?.lookLater() })
+        } catch {
+            return end(.failed(error))
+        }
+        begin(0)
+        lookLater()
+    }
+
+    private func lookLater() {
+        mailbox.post { [weak self] in self?.look() }
+    }
+
+    private func begin(_ index: Int) {
+        rangeIndex = index
+        position = script.ranges[index].lower
+        if index > 0 { session?.seek(to: position, end: script.ranges[index].upper) }
+    }
+
+    private func end(_ outcome: Outcome) {
+        self.outcome = outcome
+        session?.leave(explicitly: script.leavesExplicitly)
+        session = nil
+    }
+
+    private func look() {
+        guard !isOver, !isPausing, let session else { return }
+        if let limit = script.leavesAfter, readBytes >= limit { return end(.left) }
+        switch session.next(max: Int(world.number(1...200_000))) {
+        case .file(let file, let range): takeStored(range, file)
+        case .memory(let bytes, let keepAlive):
+            withExtendedLifetime(keepAlive) { take(bytes, fromOrigin: true) }
+        case .wait: break
+        case .end: rangeEnded()
+        case .failed(let error): end(.failed(error))
+        }
+    }
+
+    // MARK: Bytes
+
+    private func takeStored(_ range: ByteRange, _ file: any StoredBytes) {
+        var bytes = [UInt8](repeating: 0, count: Int(range.count))
+        do {
+            // A read may be short; only one that brings nothing says that the bytes are gone.
+            let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: range.lowerBound) }
+            if count == 0 { return lost(range, .corrupt(ResourceKey(normalized: script.url), range)) }
+            bytes[..<count].withUnsafeBytes { take($0, fromOrigin: false) }
+        } catch {
+            lost(range, error as? StoreError ?? .closed)
+        }
+    }
+
+    private func lost(_ range: ByteRange, _ error: StoreError) {
+        session?.reportLost(range, error)
+        lookLater()
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer, fromOrigin: Bool) {
+        let count = Int(world.number(1...Int64(bytes.count)))
+        let used = UnsafeRawBufferPointer(rebasing: bytes[..<count])
+        let before = candidates ?? world.versions[script.url] ?? []
+        let after = before.filter { position + Int64(count) <= $0.length && $0.content.firstDifference(in: used, at: position) == nil }
+        candidates = after
+        if after.isEmpty { world.violated("\(self) got \(count) bytes that are not of \(before.map(\.entityTag))") }
+        position += Int64(count)
+        readBytes += Int64(count)
+        session?.advance(by: count, fromOrigin: fromOrigin)
+        pauseOrLook()
+    }
+
+    private func pauseOrLook() {
+        guard script.pause > 0, world.number(0...3) == 0 else { return lookLater() }
+        isPausing = true
+        _ = world.simulator.after(world.number(0...script.pause), on: mailbox) { [weak self] in
+            self?.isPausing = false
+            self?.look()
+        }
+    }
+
+    private func rangeEnded() {
+        let wanted = script.ranges[rangeIndex].upper ?? .max
+        let lengths = (candidates ?? world.versions[script.url] ?? []).map(\.length)
+        if !lengths.contains(where: { position >= min(wanted, $0) }) {
+            world.violated("\(self) was told that the end is here; lengths are \(lengths)")
+        }
+        guard rangeIndex + 1 < script.ranges.count else { return end(.complete) }
+        begin(rangeIndex + 1)
+        lookLater()
+    }
+}

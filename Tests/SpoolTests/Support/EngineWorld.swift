@@ -1,0 +1,64 @@
+import Spool
+import SpoolCore
+import SpoolOrigin
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+
+/// A cache with real lanes over an origin with several resources and a store in memory; `Bench` is the one for a single resource.
+final class EngineWorld: Sendable {
+    let origin: ScriptedOrigin
+    let cache: MediaCache
+    let events = EventRecorder()
+
+    init(
+        _ resources: [VirtualResource], store: any ResourceStore = MemoryStore(),
+        configuration change: (inout Configuration) -> Void = { _ in },
+        script: @escaping OriginScript = { _, _ in .correct }
+    ) throws {
+        let random = SystemRandom()
+        let time = SystemTime()
+        let lanes = ["control", "index", "data-0", "data-1", "origin"].map { DiskLane(name: $0) }
+        origin = ScriptedOrigin(resources, mailbox: lanes[4], time: time, random: random, script: script)
+        var configuration = Configuration()
+        configuration.events = [events]
+        change(&configuration)
+        let environment = CacheEnvironment(
+            time: time, random: random, transport: origin, control: lanes[0], indexLane: lanes[1], dataLanes: Array(lanes[2...3]),
+            shutDown: { for lane in lanes { lane.shutdown() } })
+        cache = try MediaCache(configuration: configuration, environment: environment, store: store)
+    }
+
+    func key(_ resource: VirtualResource) throws -> ResourceKey { try cache.key(for: resource.url) }
+
+    /// Waits until the cache knows this of a resource; other threads bring it about.
+    func status(of resource: VirtualResource, when condition: (ResourceStatus) -> Bool) async throws -> ResourceStatus {
+        while true {
+            if let status = try await cache.status(of: key(resource)), condition(status) { return status }
+            await Task.yield()
+        }
+    }
+
+    /// Every byte of the range as the origin has it.
+    func expected(_ resource: VirtualResource, _ range: Range<Int64>) -> [UInt8] {
+        resource.content.bytes(at: range.lowerBound, count: Int(range.count))
+    }
+}
+
+/// Keeps what happened.
+final class EventRecorder: EventSink {
+    private let state = Locked<[CacheEvent]>([])
+
+    func record(_ event: CacheEvent) { state.withLock { $0.append(event) } }
+
+    var all: [CacheEvent] { state.withLock { $0 } }
+}
+
+extension ByteReader {
+    /// All bytes of the resource.
+    func bytes() async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for try await chunk in chunks() { bytes += chunk }
+        return bytes
+    }
+}
