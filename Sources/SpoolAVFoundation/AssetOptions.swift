@@ -1,0 +1,69 @@
+#if !os(watchOS)
+import AVFoundation
+import Spool
+import SpoolCore
+import SpoolSystem
+
+/// The options of an asset, read for our own requests.
+///
+/// AVFoundation applies its options to the requests that it makes itself; for a cached asset those are ours.
+struct AssetOptions {
+    /// What `AVURLAsset` gets: the options without our own.
+    let forAsset: [String: Any]
+    let access: NetworkAccess?
+    let fields: [HTTPFields.Field]
+    let typeHint: String?
+    let fileExtensionHint: String?
+    let renewalDate: Date?
+
+    init(_ options: [String: Any]?, headers: [String: String], url: URL, now: Timestamp) {
+        let options = options ?? [:]
+        forAsset = options.filter { !CachingAVURLAsset.optionKeys.contains($0.key) }
+        access = Self.access(options)
+        typeHint = options[CachingAVURLAsset.contentTypeKey] as? String ?? Self.overridingType(options)
+        fileExtensionHint = (options[CachingAVURLAsset.fileExtensionKey] as? String).map { String($0.drop { $0 == "." }).lowercased() }
+        renewalDate = options[CachingAVURLAsset.expiryDateKey] as? Date
+        var fields: [HTTPFields.Field] = []
+        if let agent = options[AVURLAssetHTTPUserAgentKey] as? String { fields.append(.init(name: "User-Agent", value: agent)) }
+        if let cookies = options[AVURLAssetHTTPCookiesKey] as? [HTTPCookie] {
+            let matching = cookies.filter { $0.applies(to: url, now: Date(timeIntervalSince1970: Double(now.seconds))) }
+            for (name, value) in HTTPCookie.requestHeaderFields(with: matching) { fields.append(.init(name: name, value: value)) }
+        }
+        // What the app writes itself wins over what options imply.
+        fields.removeAll { field in headers.keys.contains { $0.equalsIgnoringCase(field.name) } }
+        self.fields = fields + headers.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }
+    }
+
+    private static func access(_ options: [String: Any]) -> NetworkAccess? {
+        let keys = [
+            AVURLAssetAllowsCellularAccessKey, AVURLAssetAllowsExpensiveNetworkAccessKey, AVURLAssetAllowsConstrainedNetworkAccessKey,
+        ]
+        let values = keys.map { options[$0] as? Bool }
+        guard values.contains(where: { $0 != nil }) else { return nil }
+        return NetworkAccess(
+            allowsCellular: values[0] ?? true, allowsExpensive: values[1] ?? true, allowsConstrained: values[2] ?? true)
+    }
+
+    private static func overridingType(_ options: [String: Any]) -> String? {
+        guard #available(iOS 17, macOS 14, tvOS 17, visionOS 1, *) else { return nil }
+        return options[AVURLAssetOverrideMIMETypeKey] as? String
+    }
+}
+
+extension HTTPCookie {
+    /// Whether a request to `url` carries the cookie (RFC 6265 §5.4).
+    fileprivate func applies(to url: URL, now: Date) -> Bool {
+        guard let host = url.host?.lowercased() else { return false }
+        let domain = domain.lowercased()
+        let bare = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
+        guard host == bare || (domain.hasPrefix(".") && host.hasSuffix(domain)) else { return false }
+        let path = path.isEmpty ? "/" : path
+        let asked = url.path.isEmpty ? "/" : url.path
+        guard asked == path || (asked.hasPrefix(path) && (path.hasSuffix("/") || asked.dropFirst(path.count).first == "/")) else {
+            return false
+        }
+        if isSecure, url.scheme?.lowercased() != "https" { return false }
+        return expiresDate.map { $0 > now } ?? true
+    }
+}
+#endif

@@ -1,0 +1,184 @@
+package import SpoolCore
+
+// Feeds: who reads what, how fast, and what happens when a reader fails.
+
+extension LoadingRequestStateMachine {
+    /// What the shell may do with a feed now.
+    package enum Turn: Hashable, Sendable {
+        /// Take up to so many bytes from its reader and hand them over, then `delivered`.
+        case read(max: Int)
+        /// It is far enough ahead, or waits to be opened again: ask once more at this moment.
+        case rest(until: MonotonicInstant)
+        /// It is gone.
+        case over
+    }
+
+    // MARK: Attaching
+
+    /// Gives each request that wants bytes a feed: one that stands where it stands and ends where it ends, else its own.
+    mutating func attach(length: Int64, now: MonotonicInstant) -> [LoadingAction] {
+        var actions: [LoadingAction] = []
+        for index in requests.indices where requests[index].feed == nil && requests[index].ask.bytes != nil {
+            let start = requests[index].currentOffset
+            let end = Self.end(of: requests[index].ask, length: length)
+            if let feed = feeds.first(where: { $0.position == start && $0.end == end }) {
+                requests[index].feed = feed.id
+                continue
+            }
+            let feed = Feed(id: LoadingFeedID(rawValue: nextFeed), position: start, end: end, aheadSince: now)
+            nextFeed += 1
+            feeds.append(feed)
+            requests[index].feed = feed.id
+            actions.append(.open(feed.id, start: start, end: end))
+        }
+        return actions
+    }
+
+    /// The requests that a feed's bytes go to, oldest first.
+    package func requests(of feed: LoadingFeedID) -> [LoadingRequestID] {
+        requests.filter { $0.feed == feed }.map(\.id)
+    }
+
+    mutating func dropUnusedFeeds() -> [LoadingAction] {
+        let unused = feeds.filter { feed in !requests.contains { $0.feed == feed.id } }
+        guard !unused.isEmpty else { return [] }
+        feeds.removeAll { feed in unused.contains { $0.id == feed.id } }
+        return unused.map { .close($0.id) }
+    }
+
+    // MARK: Pace
+
+    /// Whether the feed may read now, and how much.
+    package mutating func turn(of id: LoadingFeedID, now: MonotonicInstant) -> Turn {
+        guard let index = feeds.firstIndex(where: { $0.id == id }) else { return .over }
+        if let reopensAt = feeds[index].reopensAt { return .rest(until: reopensAt) }
+        leak(index, now: now)
+        let feed = feeds[index]
+        let rest = feed.end - feed.position
+        let room = Double(mayBeAheadBytes) - feed.aheadBytes
+        let least = Double(min(rest, Int64(limits.slowPieceBytes)))
+        if room >= least { return .read(max: Int(min(rest, Int64(limits.pieceBytes), Int64(room)))) }
+        let wait = (least - room) / Double(floorBytesPerSecond) * 1e9
+        return .rest(until: now + max(1, Nanoseconds(wait.rounded(.up))))
+    }
+
+    /// How far a feed may be ahead of the floor rate; one small piece at least, else it would stand still.
+    var mayBeAheadBytes: Int64 {
+        let wanted =
+            switch priority {
+            case .playing: limits.runAheadBytes
+            case .upcoming: limits.upcomingRunAheadBytes
+            case .yielding: Int64(limits.slowPieceBytes)
+            }
+        return max(wanted, Int64(limits.slowPieceBytes))
+    }
+
+    /// The rate below which delivery does not fall.
+    package var floorBytesPerSecond: Int64 {
+        if priority == .yielding { return max(1, limits.yieldingBytesPerSecond) }
+        return max(1, limits.floorBytesPerSecond, mediaBytesPerSecond.map { 2 * $0 } ?? 0)
+    }
+
+    /// What was delivered too early becomes due at the floor rate.
+    private mutating func leak(_ index: Int, now: MonotonicInstant) {
+        let passed = Double(now - feeds[index].aheadSince) / 1e9
+        feeds[index].aheadBytes = max(0, feeds[index].aheadBytes - passed * Double(floorBytesPerSecond))
+        feeds[index].aheadSince = now
+    }
+
+    /// How urgent the asset is from now on. Feeds that rest look again.
+    package mutating func prioritized(_ priority: LoadingPriority) {
+        self.priority = priority
+    }
+
+    /// What the item plays in a second, on average; raises the floor. Senseless figures are ignored.
+    package mutating func mediaRateLearnt(bytesPerSecond: Int64) {
+        // Beyond 1 GiB a second nothing plays: a duration that is not known yet.
+        guard bytesPerSecond > 0, bytesPerSecond <= 1 << 30 else { return }
+        mediaBytesPerSecond = bytesPerSecond
+    }
+
+    // MARK: Bytes
+
+    /// `count` bytes of a feed were handed to each of its requests.
+    package mutating func delivered(_ id: LoadingFeedID, count: Int, now: MonotonicInstant) -> [LoadingAction] {
+        guard let index = feeds.firstIndex(where: { $0.id == id }), count > 0, case .known(let length) = phase else { return [] }
+        leak(index, now: now)
+        feeds[index].position += Int64(count)
+        feeds[index].aheadBytes += Double(count)
+        feeds[index].failures = 0
+        for request in requests.indices where requests[request].feed == id {
+            requests[request].currentOffset += Int64(count)
+            requests[request].lastProgress = now
+        }
+        return finishMetAsks(length: length)
+    }
+
+    /// The feed's reader has no more bytes. Before the end that was told this is no end but a failure: the player would cut the item short.
+    package mutating func ended(_ id: LoadingFeedID, now: MonotonicInstant) -> [LoadingAction] {
+        guard let feed = feeds.first(where: { $0.id == id }) else { return [] }
+        let words = "the bytes end at \(feed.position), before \(feed.end) that were told"
+        return failed(id, LoadingFailure(CacheError(.originMalformed, words)), now: now)
+    }
+
+    /// The feed's reader failed. It is opened again while that may help and the requests can wait, else they end with the failure.
+    package mutating func failed(_ id: LoadingFeedID, _ failure: LoadingFailure, now: MonotonicInstant) -> [LoadingAction] {
+        guard let index = feeds.firstIndex(where: { $0.id == id }) else { return [] }
+        let delay = retryDelay(after: feeds[index].failures)
+        let reopensAt = now + delay
+        let canWait = requests.contains { $0.feed == id && reopensAt < $0.lastProgress + limits.patience }
+        if failure.isWorthAnotherTry, canWait {
+            feeds[index].failures += 1
+            feeds[index].reopensAt = reopensAt
+            return [.close(id)]
+        }
+        let ending = requests(of: id)
+        requests.removeAll { $0.feed == id }
+        return ending.map { .fail($0, failure) } + dropUnusedFeeds()
+    }
+
+    private func retryDelay(after failures: Int) -> Nanoseconds {
+        min(limits.longestRetryDelay, limits.retryDelay << Int64(min(failures, 16)))
+    }
+
+    // MARK: Time
+
+    /// A moment that `nextDeadline` named has come. Late and repeated calls are harmless.
+    package mutating func timePassed(now: MonotonicInstant) -> [LoadingAction] {
+        failOverdue(now: now) + reopen(now: now)
+    }
+
+    /// When `timePassed` has something to do, as things stand.
+    package var nextDeadline: MonotonicInstant? {
+        let overdue = requests.map { $0.lastProgress + limits.patience }.min()
+        let reopening = feeds.compactMap(\.reopensAt).min()
+        return [overdue, reopening].compactMap(\.self).min()
+    }
+
+    private mutating func failOverdue(now: MonotonicInstant) -> [LoadingAction] {
+        let overdue = requests.filter { $0.lastProgress + limits.patience <= now }.map(\.id)
+        guard !overdue.isEmpty else { return [] }
+        requests.removeAll { overdue.contains($0.id) }
+        // Nobody waits for the answer any more: the next request asks anew.
+        if requests.isEmpty, phase == .discovering { phase = .unknown }
+        let words = "nothing came for \(limits.patience / 1_000_000_000) seconds; try again when the network is better"
+        let failure = LoadingFailure(CacheError(.originTimeout, words))
+        return overdue.map { .fail($0, failure) } + dropUnusedFeeds()
+    }
+
+    private mutating func reopen(now: MonotonicInstant) -> [LoadingAction] {
+        var actions: [LoadingAction] = []
+        for index in feeds.indices {
+            guard let reopensAt = feeds[index].reopensAt, reopensAt <= now else { continue }
+            feeds[index].reopensAt = nil
+            actions.append(.open(feeds[index].id, start: feeds[index].position, end: feeds[index].end))
+        }
+        return actions
+    }
+
+    /// The network or the app came back: whoever waits to be opened again is opened now.
+    package mutating func triedAgain(now: MonotonicInstant) -> [LoadingAction] {
+        for index in feeds.indices where feeds[index].reopensAt != nil { feeds[index].reopensAt = now }
+        return reopen(now: now)
+    }
+}

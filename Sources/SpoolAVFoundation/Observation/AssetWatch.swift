@@ -1,0 +1,78 @@
+#if !os(watchOS)
+package import Spool
+package import SpoolCore
+package import SpoolSystem
+
+/// Looks at what is stored of one resource, now and again, while somebody wants to know.
+package final class AssetWatch: Sendable {
+    /// Between two looks. Twice a second moves a bar smoothly enough and costs one lock.
+    static let interval: Nanoseconds = .milliseconds(500)
+
+    private let cache: MediaCache
+    private let key: ResourceKey
+    private let report: LoaderReport
+    private let mailbox: any Mailbox
+    /// How many look rounds were begun; the timer of an older one ends by itself.
+    private let round = Locked<(number: Int, isWanted: Bool)>((0, false))
+    private let broadcast: Locked<Broadcast<AssetProgress>?> = Locked(nil)
+
+    package init(cache: MediaCache, key: ResourceKey, report: LoaderReport, mailbox: any Mailbox) {
+        self.cache = cache
+        self.key = key
+        self.report = report
+        self.mailbox = mailbox
+    }
+
+    deinit { broadcast.withLock { $0 }?.finish() }
+
+    /// What is followed.
+    package var progress: Broadcast<AssetProgress> {
+        let made = Broadcast(AssetProgress()) { [weak self] isWanted in self?.interest(isWanted) }
+        return broadcast.withLock { existing in
+            if let existing { return existing }
+            existing = made
+            return made
+        }
+    }
+
+    private func interest(_ isWanted: Bool) {
+        let number = round.withLock { round in
+            round.isWanted = isWanted
+            round.number += 1
+            return round.number
+        }
+        if isWanted { mailbox.post { [weak self] in self?.look(number) } }
+    }
+
+    private func look(_ number: Int) {
+        guard round.withLock({ $0.isWanted && $0.number == number }) else { return }
+        cache.status(of: key) { [weak self] result in self?.tell(result) }
+        _ = cache.environment.time.after(Self.interval, on: mailbox) { [weak self] in self?.look(number) }
+    }
+
+    private func tell(_ result: Result<ResourceStatus?, CacheError>) {
+        var progress = AssetProgress()
+        switch result {
+        case .success(let status):
+            progress.cached = status?.stored ?? ByteRangeSet()
+            progress.length = status?.representation.length
+        case .failure:
+            // A closed cache says so to whoever reads; a bar keeps what it shows.
+            return
+        }
+        (progress.bytesFromCache, progress.bytesFromOrigin) = report.bytes
+        self.progress.send(progress)
+    }
+}
+
+extension CachingAVURLAsset {
+    /// What is stored of the resource and where the player's bytes came from: now, and at each change, twice a second at most.
+    ///
+    /// Ends with the asset; ends at once for an asset that is not cached.
+    public var progress: AsyncStream<AssetProgress> {
+        broadcast?.stream() ?? AsyncStream { $0.finish() }
+    }
+
+    package var broadcast: Broadcast<AssetProgress>? { watch?.progress }
+}
+#endif

@@ -1,0 +1,186 @@
+#if !os(watchOS)
+public import Foundation
+public import Spool
+public import SpoolCore
+package import SpoolSystem
+
+/// The fetching of a whole resource into the cache, with a `Progress` for a progress view.
+///
+/// ```swift
+/// let download = cache.download(url)
+/// progressView.observedProgress = download.progress
+/// try await download.finish()
+/// ```
+///
+/// It shares its origin requests with whoever plays the resource at the same time, and what is stored already is not fetched again.
+/// Letting go of it cancels it; what arrived stays. Safe to use from any thread.
+public final class MediaDownload: @unchecked Sendable {
+    // Safe to share: `progress` guards itself, as its documentation says; the rest is behind the lock.
+
+    /// Bytes that are there, of all. Cancelling it cancels the download.
+    public let progress = Progress(totalUnitCount: -1)
+
+    private struct State {
+        var reader: SessionReader?
+        var position: Int64 = 0
+        var length: Int64?
+        var looks = 0
+        var result: Result<Void, CacheError>?
+        var waiting: [CheckedContinuation<Result<Void, CacheError>, Never>] = []
+    }
+
+    /// Chunks that are taken in one job.
+    private static let chunksAtOnce = 64
+    /// The most bytes of one chunk.
+    private static let chunkBytes = 1 << 20
+    /// The last bytes are on their way to the disk when the last one was read: how often, and how far apart, it is looked for them.
+    private static let maxLooks = 100
+    private static let lookInterval: Nanoseconds = .milliseconds(100)
+
+    private let cache: MediaCache
+    private let key: ResourceKey
+    private let mailbox: any Mailbox
+    private let state = Locked(State())
+
+    package init(cache: MediaCache, url: String, key: ResourceKey, options: ReadOptions, mailbox: any Mailbox) {
+        self.cache = cache
+        self.key = key
+        self.mailbox = mailbox
+        progress.kind = .file
+        progress.cancellationHandler = { [weak self] in self?.cancel() }
+        do {
+            let reader = try cache.sessionReader(
+                for: url, key: key, start: 0, end: nil, wantsBytes: true, options: options,
+                wake: { [weak self, mailbox] in mailbox.post { [weak self] in self?.look() } })
+            state.withLock { $0.reader = reader }
+            mailbox.post { [weak self] in self?.look() }
+        } catch {
+            end(.failure(error))
+        }
+    }
+
+    deinit {
+        state.withLock { $0.reader }?.leave(explicitly: true)
+    }
+
+    /// Returns when every byte is stored.
+    ///
+    /// - Throws: what keeps it from that; `.notStored` for a resource that must not be kept, `.closed` after `cancel`.
+    public func finish() async throws(CacheError) {
+        let result = await withCheckedContinuation { continuation in
+            let known = state.withLock { state in
+                if state.result == nil { state.waiting.append(continuation) }
+                return state.result
+            }
+            if let known { continuation.resume(returning: known) }
+        }
+        try result.get()
+    }
+
+    /// Ends it; what arrived stays.
+    public func cancel() {
+        end(.failure(CacheError(.closed, "the download was cancelled", key: key)))
+    }
+
+    /// How it ended; nil while it runs.
+    package var result: Result<Void, CacheError>? { state.withLock { $0.result } }
+
+    // MARK: Reading
+
+    private func look() {
+        guard let reader = state.withLock({ $0.result == nil ? $0.reader : nil }) else { return }
+        guard state.withLock({ $0.length != nil }) || learn(reader) else { return }
+        for _ in 0..<Self.chunksAtOnce {
+            switch reader.next(max: Self.chunkBytes) {
+            case .file(_, let range): took(Int(range.count), reader, fromOrigin: false)
+            case .memory(let memory, _): took(memory.count, reader, fromOrigin: true)
+            case .wait: return
+            case .end: return confirm()
+            case .failed(let error): return end(.failure(error))
+            }
+        }
+        mailbox.post { [weak self] in self?.look() }
+    }
+
+    /// Whether the length is known now.
+    private func learn(_ reader: SessionReader) -> Bool {
+        switch reader.prepare() {
+        case .wait: return false
+        case .failed(let error):
+            end(.failure(error))
+            return false
+        case .ready(_, let representation):
+            reader.markTold()
+            state.withLock { $0.length = representation.length ?? 0 }
+            if let length = representation.length { progress.totalUnitCount = length }
+            return true
+        }
+    }
+
+    private func took(_ count: Int, _ reader: SessionReader, fromOrigin: Bool) {
+        reader.advance(by: count, fromOrigin: fromOrigin)
+        progress.completedUnitCount = state.withLock { state in
+            state.position += Int64(count)
+            return state.position
+        }
+    }
+
+    /// Every byte was there; now see that they stay.
+    private func confirm() {
+        let (length, looks) = state.withLock { state in
+            state.looks += 1
+            return (state.position, state.looks)
+        }
+        let whole = ByteRange(0, length)
+        if whole.map({ cache.storedNow(of: key)?.contains($0) ?? false }) ?? true { return end(.success(())) }
+        guard looks < Self.maxLooks else {
+            return end(.failure(CacheError(.notStored, "the resource was fetched, and is not or must not be stored", key: key)))
+        }
+        _ = cache.environment.time.after(Self.lookInterval, on: mailbox) { [weak self] in self?.confirm() }
+    }
+
+    private func end(_ result: Result<Void, CacheError>) {
+        let (reader, waiting, isFirst) = state.withLock { state in
+            let isFirst = state.result == nil
+            if isFirst { state.result = result }
+            defer { (state.reader, state.waiting) = (nil, []) }
+            return (state.reader, state.waiting, isFirst)
+        }
+        guard isFirst else { return }
+        var isWanted = false
+        if case .success = result { isWanted = true }
+        reader?.leave(explicitly: !isWanted)
+        if isWanted, progress.totalUnitCount < 0 { progress.totalUnitCount = progress.completedUnitCount }
+        for continuation in waiting { continuation.resume(returning: result) }
+    }
+}
+
+extension CachingAssetFactory {
+    /// Fetches a whole resource into the cache; parameters as for `asset(for:)`.
+    ///
+    /// - Throws: `.unsupportedURL` for what can't be cached.
+    public func download(
+        _ url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
+    ) throws(CacheError) -> MediaDownload {
+        let parsed = AssetOptions(options, headers: headers, url: url, now: cache.environment.time.wallNow)
+        guard isSchemeSupported(url), let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else {
+            throw CacheError(.unsupportedURL, "only http and https URLs can be cached")
+        }
+        var read = ReadOptions(fetchPolicy: .wholeResource)
+        read.requestFields = HTTPFields(parsed.fields)
+        read.access = parsed.access
+        return MediaDownload(cache: cache, url: url.absoluteString, key: key, options: read, mailbox: makeQueue().mailbox)
+    }
+}
+
+extension MediaCache {
+    /// Fetches a whole resource into the cache.
+    ///
+    /// - Throws: `.unsupportedURL` for what can't be cached.
+    public func download(
+        _ url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
+    ) throws(CacheError) -> MediaDownload {
+        try CachingAssetFactory(cache: self).download(url, key: key, headers: headers, options: options)
+    }
+}
+#endif

@@ -1,0 +1,80 @@
+/// Tells what media is by its first bytes, where the server doesn't say or says what is not so.
+package enum ContentSniffer {
+    /// What the first bytes look like.
+    package enum Finding: Hashable, Sendable {
+        case media(MediaKind)
+        /// Text that begins like HTML, XML or JSON: an error page or a sign-in page, no media.
+        case markup
+        case unknown
+    }
+
+    /// As many bytes as are looked at; fewer may be given.
+    package static let byteCount = 16
+
+    /// Looks at the first bytes of a resource.
+    package static func look(at bytes: [UInt8]) -> Finding {
+        if let kind = signatures.first(where: { $0.matches(bytes) })?.kind { return .media(kind) }
+        if let kind = isoBaseMedia(bytes) { return .media(kind) }
+        if let kind = audioFrame(bytes) { return .media(kind) }
+        return isMarkup(bytes) ? .markup : .unknown
+    }
+
+    // MARK: Fixed signatures
+
+    private struct Signature {
+        let kind: MediaKind
+        let parts: [(offset: Int, text: [UInt8])]
+
+        init(_ kind: MediaKind, _ text: String, also: String? = nil, at offset: Int = 8) {
+            self.init(kind, Array(text.utf8), also: also, at: offset)
+        }
+
+        init(_ kind: MediaKind, _ bytes: [UInt8], also: String? = nil, at offset: Int = 8) {
+            self.kind = kind
+            parts = [(0, bytes)] + (also.map { [(offset, Array($0.utf8))] } ?? [])
+        }
+
+        func matches(_ bytes: [UInt8]) -> Bool {
+            parts.allSatisfy { bytes.count >= $0.offset + $0.text.count && bytes[$0.offset...].starts(with: $0.text) }
+        }
+    }
+
+    private static let signatures = [
+        Signature(.mp3, "ID3"), Signature(.wav, "RIFF", also: "WAVE"), Signature(.avi, "RIFF", also: "AVI "), Signature(.flac, "fLaC"),
+        Signature(.caf, "caff"), Signature(.aiff, "FORM", also: "AIFF"), Signature(.aifc, "FORM", also: "AIFC"),
+        Signature(.hls, "#EXTM3U"), Signature(.ogg, "OggS"), Signature(.webm, [0x1A, 0x45, 0xDF, 0xA3]), Signature(.amr, "#!AMR"),
+        Signature(.au, ".snd"), Signature(.ac3, [0x0B, 0x77]),
+    ]
+
+    // MARK: Structures
+
+    /// A box type at 4 (ISO/IEC 14496-12): the brand of `ftyp` tells which of the family it is.
+    private static func isoBaseMedia(_ bytes: [UInt8]) -> MediaKind? {
+        guard bytes.count >= 8 else { return nil }
+        let type = String(decoding: bytes[4..<8], as: UTF8.self)
+        if ["moov", "mdat", "free", "wide", "skip"].contains(type) { return .mov }
+        guard type == "ftyp" else { return nil }
+        guard bytes.count >= 12 else { return .mp4 }
+        let brand = String(decoding: bytes[8..<12], as: UTF8.self)
+        if brand.hasPrefix("3g2") { return .mobile3GPP2 }
+        if brand.hasPrefix("3g") { return .mobile3GPP }
+        return ["M4A ": .m4a, "M4B ": .m4b, "M4V ": .m4v, "qt  ": .mov][brand] ?? .mp4
+    }
+
+    /// Eleven ones begin a frame of MPEG audio; ADTS has layer 0 behind them, mp3 layer 3.
+    private static func audioFrame(_ bytes: [UInt8]) -> MediaKind? {
+        guard bytes.count >= 2, bytes[0] == 0xFF else { return nil }
+        switch bytes[1] {
+        case 0xFB, 0xFA, 0xF3, 0xF2: return .mp3
+        case 0xF1, 0xF0, 0xF9, 0xF8: return .aac
+        default: return nil
+        }
+    }
+
+    private static func isMarkup(_ bytes: [UInt8]) -> Bool {
+        var rest = bytes[...]
+        if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
+        rest = rest.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        return rest.first.map { [UInt8(ascii: "<"), UInt8(ascii: "{"), UInt8(ascii: "[")].contains($0) } ?? false
+    }
+}

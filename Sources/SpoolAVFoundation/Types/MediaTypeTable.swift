@@ -1,0 +1,114 @@
+/// A kind of media that the player knows: its uniform type identifier, and by which names others call it.
+package struct MediaKind: Hashable, Sendable {
+    /// The uniform type identifier, which is what content information wants; a MIME type there makes the player fail.
+    package let identifier: String
+    /// The MIME types that servers send for it, in lower case; the first one is the proper one.
+    package let mediaTypes: [String]
+    /// The file extensions, in lower case; the first one is put on URLs.
+    package let fileExtensions: [String]
+    /// It lists other resources, whose bytes the loader can't give.
+    package var isPlaylist = false
+
+    package var fileExtension: String { fileExtensions[0] }
+}
+
+extension MediaKind {
+    /// Every kind in the table.
+    package static let all: [MediaKind] = audio + video + text + playlists
+
+    /// The kind of a MIME type without parameters, in lower case.
+    package static func ofMediaType(_ essence: String) -> MediaKind? { byMediaType[essence] }
+
+    /// The kind of files with this extension, in lower case.
+    package static func ofFileExtension(_ name: String) -> MediaKind? { byFileExtension[name] }
+
+    /// The kind with this uniform type identifier.
+    package static func ofIdentifier(_ identifier: String) -> MediaKind? { all.first { $0.identifier == identifier } }
+
+    private static let byMediaType = Dictionary(
+        all.flatMap { kind in kind.mediaTypes.map { ($0, kind) } }, uniquingKeysWith: { first, _ in first })
+    private static let byFileExtension = Dictionary(
+        all.flatMap { kind in kind.fileExtensions.map { ($0, kind) } }, uniquingKeysWith: { first, _ in first })
+
+    package static let mp3 = MediaKind(
+        identifier: "public.mp3",
+        mediaTypes: [
+            "audio/mpeg", "audio/mp3", "audio/x-mp3", "audio/mpeg3", "audio/x-mpeg3", "audio/mpg", "audio/x-mpg", "audio/x-mpeg",
+        ],
+        fileExtensions: ["mp3"])
+    package static let m4a = MediaKind(
+        identifier: "com.apple.m4a-audio", mediaTypes: ["audio/x-m4a", "audio/m4a"], fileExtensions: ["m4a"])
+    package static let m4b = MediaKind(
+        identifier: "com.apple.protected-mpeg-4-audio-b", mediaTypes: ["audio/x-m4b"], fileExtensions: ["m4b"])
+    /// The system takes `audio/mp4` for this one, and for `.m4a` the one above; both open the same way.
+    package static let mpeg4Audio = MediaKind(
+        identifier: "public.mpeg-4-audio", mediaTypes: ["audio/mp4"], fileExtensions: ["mp4a"])
+    package static let aac = MediaKind(
+        identifier: "public.aac-audio", mediaTypes: ["audio/aac", "audio/x-aac", "audio/aacp", "audio/vnd.dlna.adts"],
+        fileExtensions: ["aac", "adts"])
+    package static let wav = MediaKind(
+        identifier: "com.microsoft.waveform-audio", mediaTypes: ["audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave"],
+        fileExtensions: ["wav", "wave", "bwf"])
+    package static let aiff = MediaKind(
+        identifier: "public.aiff-audio", mediaTypes: ["audio/aiff", "audio/x-aiff"], fileExtensions: ["aiff", "aif"])
+    package static let aifc = MediaKind(identifier: "public.aifc-audio", mediaTypes: [], fileExtensions: ["aifc", "cdda"])
+    package static let caf = MediaKind(
+        identifier: "com.apple.coreaudio-format", mediaTypes: ["audio/x-caf"], fileExtensions: ["caf"])
+    package static let flac = MediaKind(
+        identifier: "org.xiph.flac", mediaTypes: ["audio/flac", "audio/x-flac"], fileExtensions: ["flac"])
+    package static let ac3 = MediaKind(
+        identifier: "public.ac3-audio", mediaTypes: ["audio/ac3", "audio/x-ac3"], fileExtensions: ["ac3"])
+    package static let eac3 = MediaKind(
+        identifier: "public.enhanced-ac3-audio", mediaTypes: ["audio/eac3", "audio/x-eac3"], fileExtensions: ["eac3", "ec3"])
+    package static let amr = MediaKind(
+        identifier: "org.3gpp.adaptive-multi-rate-audio", mediaTypes: ["audio/amr"], fileExtensions: ["amr"])
+    package static let au = MediaKind(identifier: "public.au-audio", mediaTypes: ["audio/basic"], fileExtensions: ["au", "snd"])
+    package static let opus = MediaKind(identifier: "org.xiph.opus", mediaTypes: ["audio/opus"], fileExtensions: ["opus"])
+    package static let ogg = MediaKind(
+        identifier: "org.xiph.ogg-audio", mediaTypes: ["audio/ogg", "application/ogg"], fileExtensions: ["ogg", "oga"])
+
+    private static let audio = [
+        mp3, m4a, m4b,
+        MediaKind(identifier: "com.apple.protected-mpeg-4-audio", mediaTypes: ["audio/x-m4p"], fileExtensions: ["m4p"]),
+        MediaKind(identifier: "com.apple.mpeg-4-ringtone", mediaTypes: ["audio/x-m4r"], fileExtensions: ["m4r"]),
+        mpeg4Audio, aac, wav, aiff, aifc, caf, flac, ac3, eac3, amr, au, opus, ogg,
+    ]
+
+    package static let mp4 = MediaKind(
+        identifier: "public.mpeg-4", mediaTypes: ["video/mp4", "application/mp4"], fileExtensions: ["mp4", "mpg4"])
+    package static let mov = MediaKind(
+        identifier: "com.apple.quicktime-movie", mediaTypes: ["video/quicktime"], fileExtensions: ["mov", "qt"])
+    package static let m4v = MediaKind(identifier: "com.apple.m4v-video", mediaTypes: ["video/x-m4v"], fileExtensions: ["m4v"])
+    package static let mobile3GPP = MediaKind(
+        identifier: "public.3gpp", mediaTypes: ["video/3gpp", "audio/3gpp"], fileExtensions: ["3gp", "3gpp", "sdv"])
+    package static let mobile3GPP2 = MediaKind(
+        identifier: "public.3gpp2", mediaTypes: ["video/3gpp2", "audio/3gpp2"], fileExtensions: ["3g2", "3gp2"])
+    package static let transportStream = MediaKind(
+        identifier: "public.mpeg-2-transport-stream", mediaTypes: ["video/mp2t"], fileExtensions: ["ts", "m2ts"])
+    package static let avi = MediaKind(
+        identifier: "public.avi", mediaTypes: ["video/avi", "video/x-msvideo"], fileExtensions: ["avi"])
+    package static let webm = MediaKind(
+        identifier: "org.webmproject.webm", mediaTypes: ["video/webm", "audio/webm"], fileExtensions: ["webm"])
+    package static let matroska = MediaKind(
+        identifier: "org.matroska.mkv", mediaTypes: ["video/x-matroska", "video/matroska", "audio/x-matroska"],
+        fileExtensions: ["mkv", "mka"])
+
+    private static let video = [mp4, mov, m4v, mobile3GPP, mobile3GPP2, transportStream, avi, webm, matroska]
+
+    private static let text = [MediaKind(identifier: "org.w3.webvtt", mediaTypes: ["text/vtt"], fileExtensions: ["vtt"])]
+
+    package static let hls = MediaKind(
+        identifier: "public.m3u-playlist",
+        mediaTypes: [
+            "application/vnd.apple.mpegurl", "application/x-mpegurl", "application/mpegurl", "audio/mpegurl", "audio/x-mpegurl",
+        ],
+        fileExtensions: ["m3u8", "m3u"], isPlaylist: true)
+
+    private static let playlists = [
+        hls,
+        MediaKind(
+            identifier: "public.pls-playlist", mediaTypes: ["audio/scpls", "audio/x-scpls"], fileExtensions: ["pls"], isPlaylist: true),
+        // DASH is nothing that the player reads; it stays the original's business.
+        MediaKind(identifier: "org.iso.dash-mpd", mediaTypes: ["application/dash+xml"], fileExtensions: ["mpd"], isPlaylist: true),
+    ]
+}

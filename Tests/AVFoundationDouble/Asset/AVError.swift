@@ -1,0 +1,35 @@
+public import Foundation
+
+/// The domain of errors of AVFoundation.
+public let AVFoundationErrorDomain = "AVFoundationErrorDomain"
+
+/// An error of AVFoundation, with the codes that loading brings about.
+public struct AVError: CustomNSError, Hashable, Sendable {
+    public enum Code: Int, Sendable {
+        case unknown = -11800
+        case mediaServicesWereReset = -11819
+        case fileFormatNotRecognized = -11828
+        case fileFailedToParse = -11829
+        case failedToLoadMediaData = -11849
+        case serverIncorrectlyConfigured = -11850
+        case failedToParse = -11853
+        case contentIsUnavailable = -11863
+        case noLongerPlayable = -11867
+        case operationCancelled = -11878
+    }
+
+    public static var errorDomain: String { AVFoundationErrorDomain }
+
+    public let code: Code
+
+    public init(_ code: Code) {
+        self.code = code
+    }
+
+    public var errorCode: Int { code.rawValue }
+
+    /// As the system hands it out: with the error below it, when there is one.
+    package static func nsError(_ code: Code, underlying: NSError? = nil) -> NSError {
+        NSError(domain: AVFoundationErrorDomain, code: code.rawValue, userInfo: underlying.map { [NSUnderlyingErrorKey: $0] } ?? [:])
+    }
+}

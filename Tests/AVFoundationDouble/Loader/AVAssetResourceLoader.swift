@@ -1,0 +1,183 @@
+public import Dispatch
+public import Foundation
+package import FoundationNetworking
+import SpoolCore
+package import SpoolSystem
+
+/// Hands the loading requests of an asset to a delegate.
+///
+/// Comes with an `AVURLAsset`; copies of an asset share it. Requests begin by ``begin(_:world:on:events:)``, which only a
+/// simulated player, a replayed trace or a test calls.
+open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
+    // Safe to share: everything lies behind the lock.
+    private struct State {
+        weak var delegate: (any AVAssetResourceLoaderDelegate)?
+        var hadDelegate = false
+        var queue: DispatchQueue?
+        var preloadsEligibleContentKeys = false
+        var sendsCommonMediaClientData = false
+        /// Made from the queue when the first request begins; made anew when the queue changes.
+        var mailbox: (any Mailbox)?
+        /// The assets that share this loader and are alive.
+        var assetCount = 0
+        var open: [ObjectIdentifier: LoadingTransaction] = [:]
+        var nextNumber = 1
+    }
+
+    /// A request that asks nothing is finished within this (L13).
+    private static let emptyAskTime = Nanoseconds.seconds(1)
+
+    private let state = Locked(State())
+    package let associatedObjects = AssociatedObjects()
+
+    /// Unavailable in the real class, which an asset makes.
+    package override init() { super.init() }
+
+    /// Sets who answers, and the queue on which it is asked. The delegate is not kept.
+    ///
+    /// A queue of nil lets the loader choose one that is not the main queue.
+    open func setDelegate(_ delegate: (any AVAssetResourceLoaderDelegate)?, queue delegateQueue: DispatchQueue?) {
+        state.withLock {
+            $0.delegate = delegate
+            $0.hadDelegate = $0.hadDelegate || delegate != nil
+            $0.queue = delegateQueue
+            $0.mailbox = nil
+        }
+    }
+
+    /// Who answers; nil once nobody else holds it.
+    open var delegate: (any AVAssetResourceLoaderDelegate)? { state.withLock { $0.delegate } }
+
+    open var delegateQueue: DispatchQueue? { state.withLock { $0.queue } }
+
+    open var preloadsEligibleContentKeys: Bool {
+        get { state.withLock { $0.preloadsEligibleContentKeys } }
+        set { state.withLock { $0.preloadsEligibleContentKeys = newValue } }
+    }
+
+    open var sendsCommonMediaClientDataAsHTTPHeaders: Bool {
+        get { state.withLock { $0.sendsCommonMediaClientData } }
+        set { state.withLock { $0.sendsCommonMediaClientData = newValue } }
+    }
+
+    // MARK: Requests
+
+    /// Begins a loading request: the delegate is asked on its queue, and what it answers arrives on `mailbox`.
+    ///
+    /// - Parameter owner: the asset, among those that share the loader, that asks; its end cancels the request.
+    @discardableResult
+    package func begin(
+        _ ask: LoadingAsk, for owner: AVURLAsset? = nil, world: PlaybackWorld, on mailbox: any Mailbox,
+        events: @escaping @Sendable (LoadingEvent) -> Void
+    ) -> LoadingTransaction {
+        let number = state.withLock { state in
+            defer { state.nextNumber += 1 }
+            return state.nextNumber
+        }
+        let transaction = LoadingTransaction(
+            number: number, ask: ask, owner: owner.map(ObjectIdentifier.init), world: world, mailbox: mailbox, events: events)
+        let request = ask.isRenewal ? AVAssetResourceRenewalRequest(transaction) : AVAssetResourceLoadingRequest(transaction)
+        transaction.adopt(request)
+        state.withLock { state in
+            state.open = state.open.filter { $0.value.isOpen }
+            state.open[ObjectIdentifier(transaction)] = transaction
+        }
+        let delegateMailbox = delegateMailbox(world)
+        delegateMailbox.post { self.ask(request, transaction) }
+        if ask.data == nil, !ask.wantsInformation {
+            _ = world.time.after(Self.emptyAskTime, on: delegateMailbox) { transaction.checkEmptyAsk() }
+        }
+        return transaction
+    }
+
+    /// On the delegate's queue.
+    private func ask(_ request: AVAssetResourceLoadingRequest, _ transaction: LoadingTransaction) {
+        guard let delegate else {
+            // A delegate that was never set fails the load (C19); one that is gone leaves it unanswered (D7).
+            let hadDelegate = state.withLock { $0.hadDelegate }
+            hadDelegate ? transaction.delegateIsGone() : transaction.refused()
+            return
+        }
+        let willAnswer =
+            if let renewal = request as? AVAssetResourceRenewalRequest {
+                delegate.resourceLoader(self, shouldWaitForRenewalOfRequestedResource: renewal)
+            } else {
+                delegate.resourceLoader(self, shouldWaitForLoadingOfRequestedResource: request)
+            }
+        willAnswer ? transaction.accepted() : transaction.refused()
+    }
+
+    /// Takes a request back: `isCancelled` becomes true, and the delegate is told on its queue unless it finished meanwhile.
+    package func cancel(_ transaction: LoadingTransaction) {
+        guard transaction.beginCancel() else { return }
+        delegateMailbox(transaction.world).post {
+            guard let request = transaction.takeCancelledRequest() else { return }
+            self.delegate?.resourceLoader(self, didCancel: request)
+            transaction.cancelWasTold()
+        }
+    }
+
+    /// The requests that began and neither finished nor were cancelled, oldest first.
+    package var openTransactions: [LoadingTransaction] {
+        state.withLock { Array($0.open.values) }.filter(\.isOpen).sorted { $0.number < $1.number }
+    }
+
+    /// Asks the delegate about a challenge; `answer` gets what it said, on `mailbox`.
+    package func challenge(
+        _ challenge: URLAuthenticationChallenge, world: PlaybackWorld, on mailbox: any Mailbox, answer: @escaping @Sendable (Bool) -> Void
+    ) {
+        let carried = Carried(challenge)
+        delegateMailbox(world).post {
+            let willAnswer = self.delegate?.resourceLoader(self, shouldWaitForResponseTo: carried.value) ?? false
+            mailbox.post { answer(willAnswer) }
+        }
+    }
+
+    /// Takes a challenge back.
+    package func cancel(_ challenge: URLAuthenticationChallenge, world: PlaybackWorld) {
+        let carried = Carried(challenge)
+        delegateMailbox(world).post { self.delegate?.resourceLoader(self, didCancel: carried.value) }
+    }
+
+    private func delegateMailbox(_ world: PlaybackWorld) -> any Mailbox {
+        let (existing, queue) = state.withLock { ($0.mailbox, $0.queue) }
+        if let existing { return existing }
+        let made = world.delegateMailbox(for: queue)
+        return state.withLock { state in
+            if let raced = state.mailbox { return raced }
+            state.mailbox = made
+            return made
+        }
+    }
+
+    // MARK: The assets that share it
+
+    func assetWasMade() {
+        state.withLock { $0.assetCount += 1 }
+    }
+
+    /// An asset that goes cancels what it asked (C6), the last one all that is open.
+    func assetIsGone(_ asset: ObjectIdentifier) {
+        let isLast = state.withLock { state in
+            state.assetCount -= 1
+            return state.assetCount == 0
+        }
+        cancelAll(of: isLast ? nil : asset)
+    }
+
+    /// Cancels what `asset` asked, or everything; whoever waits for the answers is told.
+    func cancelAll(of asset: ObjectIdentifier?) {
+        for transaction in openTransactions where asset == nil || transaction.owner == asset {
+            cancel(transaction)
+            transaction.wasCancelledFromOutside()
+        }
+    }
+}
+
+/// Carries an object of Foundation that is not marked Sendable to the one queue that will use it.
+private struct Carried<Value>: @unchecked Sendable {
+    // Safe: the sender does not touch the value while the queue has it.
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+}

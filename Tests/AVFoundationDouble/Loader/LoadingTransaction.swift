@@ -1,0 +1,282 @@
+import Foundation
+import FoundationNetworking
+import SpoolCore
+import SpoolSystem
+
+/// The life of one loading request: what was asked, what was answered, and whether the answer keeps to the contract.
+///
+/// The objects that the delegate sees are faces of it. A breach is noted in the world's journal and has no other effect than the real
+/// system's: a late answer is ignored, too many bytes are cut.
+package final class LoadingTransaction: Sendable {
+    fileprivate enum Phase {
+        /// Asked; may be answered.
+        case open
+        /// Taken back, and the delegate can't know it yet: answers are ignored.
+        case cancelling
+        /// Taken back, and the delegate was told.
+        case cancelled
+        /// The delegate finished.
+        case finished
+        /// The system gave up.
+        case abandoned
+    }
+
+    fileprivate struct State {
+        var phase = Phase.open
+        var isAccepted = false
+        /// What the asset knows of the length, by this request or an earlier one.
+        var knownLength: Int64?
+        var information = ContentInformation()
+        var currentOffset: Int64
+        var response: URLResponse?
+        var redirect: URLRequest?
+        weak var request: AVAssetResourceLoadingRequest?
+    }
+
+    package let number: Int
+    package let ask: LoadingAsk
+    /// The asset that asked.
+    let owner: ObjectIdentifier?
+    package let world: PlaybackWorld
+    private let mailbox: any Mailbox
+    private let events: @Sendable (LoadingEvent) -> Void
+    private let state: Locked<State>
+
+    init(
+        number: Int, ask: LoadingAsk, owner: ObjectIdentifier?, world: PlaybackWorld, mailbox: any Mailbox,
+        events: @escaping @Sendable (LoadingEvent) -> Void
+    ) {
+        self.number = number
+        self.ask = ask
+        self.owner = owner
+        self.world = world
+        self.mailbox = mailbox
+        self.events = events
+        state = Locked(State(knownLength: ask.knownLength, currentOffset: ask.data?.offset ?? 0))
+    }
+
+    /// The object that the delegate gets; it is the delegate's to keep.
+    func adopt(_ request: AVAssetResourceLoadingRequest) {
+        state.withLock { $0.request = request }
+    }
+
+    // MARK: What the objects show
+
+    package var isOpen: Bool { state.withLock { $0.phase == .open } }
+    package var isFinished: Bool { state.withLock { $0.phase == .finished } }
+    package var isCancelled: Bool { state.withLock { $0.phase == .cancelling || $0.phase == .cancelled } }
+    package var currentOffset: Int64 { state.withLock { $0.currentOffset } }
+    package var information: ContentInformation { state.withLock { $0.information } }
+
+    var response: URLResponse? {
+        get { state.withLock { $0.response } }
+        set { state.withLock { $0.response = newValue } }
+    }
+
+    var redirect: URLRequest? {
+        get { state.withLock { $0.redirect } }
+        set { state.withLock { $0.redirect = newValue } }
+    }
+
+    // MARK: The loader's side
+
+    func accepted() {
+        state.withLock { $0.isAccepted = true }
+        send(.accepted)
+    }
+
+    func refused() {
+        abandon()
+        send(.refused)
+    }
+
+    func checkEmptyAsk() {
+        if isOpen { note(.l13, "request \(number), which asks nothing, is still open") }
+    }
+
+    func delegateIsGone() {
+        abandon()
+        note(.d7, "the delegate is gone, request \(number) stays unanswered")
+        send(.unanswered)
+    }
+
+    /// The system no longer waits; later answers are breaches.
+    package func abandon() {
+        state.withLock { if $0.phase == .open { $0.phase = .abandoned } }
+    }
+
+    /// False when there is nothing to take back.
+    func beginCancel() -> Bool {
+        state.withLock { state in
+            guard state.phase == .open else { return false }
+            state.phase = .cancelling
+            return true
+        }
+    }
+
+    /// The request to tell the delegate about; nil when the delegate has let go of it.
+    func takeCancelledRequest() -> AVAssetResourceLoadingRequest? {
+        state.withLock { $0.phase == .cancelling ? $0.request : nil }
+    }
+
+    func wasCancelledFromOutside() { send(.cancelled) }
+
+    func cancelWasTold() {
+        state.withLock { if $0.phase == .cancelling { $0.phase = .cancelled } }
+    }
+
+    /// The delegate let go of the request, or the world is at its end.
+    func requestWasReleased() {
+        let isForgotten = state.withLock { $0.phase == .open && $0.isAccepted }
+        if isForgotten { note(.d5, "request \(number) was accepted, then released without an answer") }
+    }
+
+    // MARK: The delegate's side
+
+    func setInformation(_ change: (inout ContentInformation) -> Void) {
+        let isLate = state.withLock { state in
+            change(&state.information)
+            state.information.isTouched = true
+            if state.information.contentLength > 0 { state.knownLength = state.information.contentLength }
+            return state.phase == .finished || state.phase == .cancelled || state.phase == .abandoned
+        }
+        if isLate { note(.c9, "content information of request \(number) was set after its end") }
+    }
+
+    func setContentType(_ type: String?) {
+        if let type, let allowed = ask.allowedContentTypes, !allowed.contains(type) {
+            // The real class raises an exception here.
+            return note(.c18, "content type \(type) is none of \(allowed)")
+        }
+        setInformation { $0.contentType = type }
+    }
+
+    func respond(with data: Foundation.Data) {
+        checkThread("respond(with:)")
+        guard ask.data != nil, !data.isEmpty else { return }
+        let (breaches, taken) = state.withLock { $0.respond(data.count, ask: ask, number: number) }
+        for (rule, words) in breaches { note(rule, words) }
+        guard let taken else { return }
+        world.journal.keep(data, of: self)
+        send(.data(taken.count < data.count ? data.prefix(taken.count) : data, at: taken.offset))
+    }
+
+    func finish() {
+        checkThread("finishLoading()")
+        let (breaches, event) = state.withLock { $0.finish(ask: ask, number: number) }
+        end(breaches, event)
+    }
+
+    func finish(failing error: (any Error)?) {
+        checkThread("finishLoading(with:)")
+        let cause = error.map { $0 as NSError }
+        let (breaches, event) = state.withLock { $0.fail(cause ?? AVError.nsError(.unknown), number: number) }
+        end(breaches, event)
+    }
+
+    private func end(_ breaches: [Breach], _ event: LoadingEvent?) {
+        for (rule, words) in breaches { note(rule, words) }
+        if let event { send(event) }
+    }
+
+    private func send(_ event: LoadingEvent) {
+        let events = events
+        mailbox.post { events(event) }
+    }
+
+    private func note(_ rule: ContractRule, _ words: String) {
+        world.journal.note(rule, words)
+    }
+
+    /// In a simulation all threads are one.
+    private func checkThread(_ call: String) {
+        guard !world.isSimulated, Thread.isMainThread else { return }
+        note(.r10, "\(call) of request \(number) on the main thread")
+    }
+}
+
+fileprivate typealias Breach = (ContractRule, String)
+
+extension LoadingTransaction.State {
+    /// What may be taken of `count` bytes, and what is wrong with them.
+    fileprivate mutating func respond(_ count: Int, ask: LoadingAsk, number: Int) -> ([Breach], (offset: Int64, count: Int)?) {
+        guard let data = ask.data else { return ([], nil) }
+        switch phase {
+        case .finished: return ([(.c8, "data for request \(number) after it was finished")], nil)
+        case .cancelled: return ([(.c9, "data for request \(number) after it was cancelled")], nil)
+        case .abandoned: return ([(.c9, "data for request \(number) after the system gave it up")], nil)
+        case .cancelling: return ([], nil)
+        case .open: break
+        }
+        var breaches: [Breach] = []
+        if ask.wantsInformation, !information.isTouched {
+            breaches.append((.l11, "data for request \(number) before its content information"))
+        }
+        if redirect != nil { breaches.append((.h1, "data for request \(number), which is redirected")) }
+        let end = data.end(total: knownLength) ?? .max
+        let taken = Int(min(Int64(count), max(0, end - currentOffset)))
+        if taken < count {
+            breaches.append((.r3, "\(count) bytes at \(currentOffset) for request \(number), which ends at \(end)"))
+        }
+        let offset = currentOffset
+        currentOffset += Int64(taken)
+        return (breaches, taken > 0 ? (offset, taken) : nil)
+    }
+
+    fileprivate mutating func finish(ask: LoadingAsk, number: Int) -> ([Breach], LoadingEvent?) {
+        if let late = lateBreach(number) { return ([late], nil) }
+        guard phase == .open else { return ([], nil) }
+        phase = .finished
+        if let redirect { return finish(redirect, number: number) }
+        if let breach = informationBreach(ask, number: number) {
+            return ([breach], .failed(AVError.nsError(breach.0 == .c16 ? .fileFailedToParse : .fileFormatNotRecognized)))
+        }
+        return (shortBreach(ask, number: number), .finished(ask.wantsInformation ? information : nil))
+    }
+
+    fileprivate mutating func fail(_ error: NSError, number: Int) -> ([Breach], LoadingEvent?) {
+        if let late = lateBreach(number) { return ([late], nil) }
+        guard phase == .open else { return ([], nil) }
+        phase = .finished
+        return ([], .failed(error))
+    }
+
+    private func lateBreach(_ number: Int) -> Breach? {
+        switch phase {
+        case .finished: (.c8, "request \(number) was sent to finish although it was already finished; ignored")
+        case .cancelled: (.c9, "request \(number) was finished after it was cancelled")
+        case .abandoned: (.c9, "request \(number) was finished after the system gave it up")
+        case .open, .cancelling: nil
+        }
+    }
+
+    private func finish(_ redirect: URLRequest, number: Int) -> ([Breach], LoadingEvent?) {
+        var breaches: [Breach] = []
+        let scheme = redirect.url?.scheme?.lowercased()
+        if scheme != "http", scheme != "https" { breaches.append((.h1, "request \(number) is redirected to \(scheme ?? "nothing")")) }
+        if (response as? HTTPURLResponse)?.statusCode != 302 {
+            breaches.append((.h1, "the redirect of request \(number) has no 302 response"))
+        }
+        if information.isTouched { breaches.append((.h1, "request \(number) is redirected after content information was given")) }
+        return (breaches, breaches.isEmpty ? .redirected(redirect) : .failed(AVError.nsError(.unknown)))
+    }
+
+    /// What is wrong with the content information, where it was asked.
+    private func informationBreach(_ ask: LoadingAsk, number: Int) -> Breach? {
+        guard ask.wantsInformation else { return nil }
+        guard information.isTouched else { return (.l11, "request \(number) was finished without content information") }
+        if information.contentLength <= 0 { return (.c16, "content length \(information.contentLength)") }
+        guard let type = information.contentType else { return ask.allowedContentTypes == nil ? (.c17, "no content type") : nil }
+        if type.isEmpty { return (.c17, "an empty content type") }
+        if type.contains("/") { return (.i6, "content type \(type) is no type identifier") }
+        return nil
+    }
+
+    /// An end before the ask is met tells the system that the resource ends there.
+    private func shortBreach(_ ask: LoadingAsk, number: Int) -> [Breach] {
+        guard let data = ask.data, let end = data.end(total: knownLength), currentOffset < end else { return [] }
+        // The first probe may be finished without its data: many do (L12).
+        if ask.wantsInformation, currentOffset == data.offset { return [] }
+        return [(.r5, "request \(number) was finished at \(currentOffset), before \(end)")]
+    }
+}

@@ -1,0 +1,224 @@
+public import Foundation
+package import SpoolSystem
+
+/// What plays items.
+///
+/// By itself it only keeps what it was told; a simulated player that is attached to it loads, plays, stalls and ends.
+@MainActor open class AVPlayer: NSObject {
+    public enum Status: Int, Sendable {
+        case unknown = 0
+        case readyToPlay = 1
+        case failed = 2
+    }
+
+    public enum TimeControlStatus: Int, Sendable {
+        case paused = 0
+        case waitingToPlayAtSpecifiedRate = 1
+        case playing = 2
+    }
+
+    public enum ActionAtItemEnd: Int, Sendable {
+        case advance = 0
+        case pause = 1
+        case none = 2
+    }
+
+    /// Why a player that should play waits.
+    public struct WaitingReason: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let toMinimizeStalls = WaitingReason(rawValue: "AVPlayerWaitingToMinimizeStallsReason")
+        public static let evaluatingBufferingRate = WaitingReason(rawValue: "AVPlayerWaitingWhileEvaluatingBufferingRateReason")
+        public static let noItemToPlay = WaitingReason(rawValue: "AVPlayerWaitingWithNoItemToPlayReason")
+    }
+
+    /// The properties whose changes can be observed.
+    package nonisolated enum Property: Hashable, Sendable {
+        case currentItem, rate, timeControlStatus, reasonForWaitingToPlay, status, error, isExternalPlaybackActive
+    }
+
+    package nonisolated struct State {
+        /// The one that plays comes first; more than one only in a queue.
+        package var items: [AVPlayerItem] = []
+        package var rate: Float = 0
+        package var defaultRate: Float = 1
+        package var timeControlStatus = TimeControlStatus.paused
+        package var reasonForWaitingToPlay: WaitingReason?
+        package var automaticallyWaitsToMinimizeStalling = true
+        package var actionAtItemEnd: ActionAtItemEnd
+        package var allowsExternalPlayback = true
+        package var isExternalPlaybackActive = false
+        package var status = Status.unknown
+        package var error: (any Error)?
+        package var volume: Float = 1
+        package var isMuted = false
+        package weak var machinery: (any PlayerMachinery)?
+    }
+
+    nonisolated package let state: Locked<State>
+    nonisolated package let observers = ObserverTable<Property>()
+
+    public nonisolated override init() {
+        state = Locked(State(actionAtItemEnd: .pause))
+    }
+
+    public nonisolated init(playerItem item: AVPlayerItem?) {
+        state = Locked(State(items: item.map { [$0] } ?? [], actionAtItemEnd: .pause))
+    }
+
+    public nonisolated convenience init(url URL: URL) {
+        self.init(playerItem: AVPlayerItem(url: URL))
+    }
+
+    nonisolated init(items: [AVPlayerItem], actionAtItemEnd: ActionAtItemEnd) {
+        state = Locked(State(items: items, actionAtItemEnd: actionAtItemEnd))
+    }
+
+    // MARK: Items
+
+    open var currentItem: AVPlayerItem? { state.withLock { $0.items.first } }
+
+    /// Plays `item` instead; the same item again changes nothing. The loading of the item before is not cancelled (C6).
+    open func replaceCurrentItem(with item: AVPlayerItem?) { replace(with: item) }
+
+    /// As above, for a simulation that is not on the main thread.
+    nonisolated package func replace(with item: AVPlayerItem?) {
+        let old = state.withLock { $0.items }
+        if let item, old.first === item { return }
+        precondition(item.map { !old.contains($0) } ?? true, "an item that is in the queue already can't become the current one")
+        change([.currentItem]) { $0.items = (item.map { [$0] } ?? []) + $0.items.dropFirst() }
+        withExtendedLifetime(old) {}
+        machinery?.itemsChanged()
+    }
+
+    open var actionAtItemEnd: ActionAtItemEnd {
+        get { state.withLock { $0.actionAtItemEnd } }
+        set {
+            precondition(newValue != .advance || self is AVQueuePlayer, "only a queue player advances at the end of an item")
+            state.withLock { $0.actionAtItemEnd = newValue }
+        }
+    }
+
+    // MARK: Playing
+
+    open func play() { rate = defaultRate }
+    open func pause() { rate = 0 }
+
+    open var rate: Float {
+        get { state.withLock { $0.rate } }
+        set { setRate(newValue) }
+    }
+
+    /// As above, for a simulation that is not on the main thread.
+    nonisolated package func setRate(_ rate: Float, immediately: Bool = false) {
+        change([.rate, .timeControlStatus, .reasonForWaitingToPlay]) { state in
+            state.rate = rate
+            state.timeControlStatus = rate == 0 ? .paused : .waitingToPlayAtSpecifiedRate
+            state.reasonForWaitingToPlay = rate == 0 ? nil : state.items.isEmpty ? .noItemToPlay : .evaluatingBufferingRate
+        }
+        machinery?.rateChanged(immediately: immediately)
+    }
+
+    open var defaultRate: Float {
+        get { state.withLock { $0.defaultRate } }
+        set { state.withLock { $0.defaultRate = newValue } }
+    }
+
+    /// Plays with whatever is there.
+    open func playImmediately(atRate rate: Float) { setRate(rate, immediately: true) }
+
+    open var timeControlStatus: TimeControlStatus { state.withLock { $0.timeControlStatus } }
+    open var reasonForWaitingToPlay: WaitingReason? { state.withLock { $0.reasonForWaitingToPlay } }
+
+    open var automaticallyWaitsToMinimizeStalling: Bool {
+        get { state.withLock { $0.automaticallyWaitsToMinimizeStalling } }
+        set { state.withLock { $0.automaticallyWaitsToMinimizeStalling = newValue } }
+    }
+
+    open func currentTime() -> CMTime { currentItem?.currentTime() ?? .zero }
+
+    open func seek(to time: CMTime) { seek(to: time, completionHandler: { _ in }) }
+
+    open func seek(to time: CMTime, completionHandler: @escaping @Sendable (Bool) -> Void) {
+        beginSeek(to: time, completionHandler)
+    }
+
+    /// As above, for a simulation that is not on the main thread.
+    nonisolated package func beginSeek(to time: CMTime, _ completionHandler: @escaping @Sendable (Bool) -> Void = { _ in }) {
+        guard let machinery else { return completionHandler(false) }
+        machinery.seek(to: time, completion: completionHandler)
+    }
+
+    open func seek(
+        to time: CMTime, toleranceBefore: CMTime, toleranceAfter: CMTime, completionHandler: @escaping @Sendable (Bool) -> Void
+    ) {
+        seek(to: time, completionHandler: completionHandler)
+    }
+
+    // MARK: Outcome and output
+
+    open var status: Status { state.withLock { $0.status } }
+    open var error: (any Error)? { state.withLock { $0.error } }
+
+    open var allowsExternalPlayback: Bool {
+        get { state.withLock { $0.allowsExternalPlayback } }
+        set { state.withLock { $0.allowsExternalPlayback = newValue } }
+    }
+
+    open var isExternalPlaybackActive: Bool { state.withLock { $0.isExternalPlaybackActive } }
+
+    open var volume: Float {
+        get { state.withLock { $0.volume } }
+        set { state.withLock { $0.volume = newValue } }
+    }
+
+    open var isMuted: Bool {
+        get { state.withLock { $0.isMuted } }
+        set { state.withLock { $0.isMuted = newValue } }
+    }
+
+    // MARK: Observers
+
+    /// Tells of changes of `keyPath`, on the main queue.
+    public func observe<Value>(
+        _ keyPath: KeyPath<AVPlayer, Value>, options: NSKeyValueObservingOptions = [],
+        changeHandler: @escaping @Sendable (AVPlayer, NSKeyValueObservedChange<Value>) -> Void
+    ) -> NSKeyValueObservation {
+        observers.observe(self, keyPath, as: Self.property(keyPath), options, changeHandler)
+    }
+
+    /// Changes the state and tells the observers of `names`; to be called on the main queue.
+    nonisolated package func change(_ names: Set<Property>, _ body: (inout State) -> Void) {
+        state.withLock { body(&$0) }
+        observers.tell(names)
+    }
+
+    nonisolated package var machinery: (any PlayerMachinery)? {
+        get { state.withLock { $0.machinery } }
+        set { state.withLock { $0.machinery = newValue } }
+    }
+}
+
+extension AVPlayer {
+    fileprivate static func property(_ keyPath: PartialKeyPath<AVPlayer>) -> Property? {
+        switch keyPath {
+        case \AVPlayer.currentItem: .currentItem
+        case \AVPlayer.rate: .rate
+        case \AVPlayer.timeControlStatus: .timeControlStatus
+        case \AVPlayer.reasonForWaitingToPlay: .reasonForWaitingToPlay
+        case \AVPlayer.status: .status
+        case \AVPlayer.error: .error
+        case \AVPlayer.isExternalPlaybackActive: .isExternalPlaybackActive
+        default: nil
+        }
+    }
+}
+
+/// What works behind a player: it is told what the app does with it.
+package protocol PlayerMachinery: AnyObject, Sendable {
+    func rateChanged(immediately: Bool)
+    func itemsChanged()
+    func seek(to time: CMTime, completion: @escaping @Sendable (Bool) -> Void)
+}

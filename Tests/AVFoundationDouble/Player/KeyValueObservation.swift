@@ -1,0 +1,98 @@
+public import Foundation
+import SpoolSystem
+
+/// What an observer wants to be told.
+public struct NSKeyValueObservingOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    public static let new = NSKeyValueObservingOptions(rawValue: 1)
+    public static let old = NSKeyValueObservingOptions(rawValue: 2)
+    /// Tells the value of now, too, before `observe` returns.
+    public static let initial = NSKeyValueObservingOptions(rawValue: 4)
+}
+
+/// One change of an observed property.
+public struct NSKeyValueObservedChange<Value> {
+    /// The new value where the observer asked for it.
+    public let newValue: Value?
+    /// The double tells no old values.
+    public let oldValue: Value?
+    public let isPrior: Bool
+}
+
+/// An observation; ends when it is invalidated or let go.
+public final class NSKeyValueObservation: NSObject, Sendable {
+    private let onInvalidate: @Sendable () -> Void
+
+    init(onInvalidate: @escaping @Sendable () -> Void) {
+        self.onInvalidate = onInvalidate
+    }
+
+    deinit {
+        onInvalidate()
+    }
+
+    public func invalidate() { onInvalidate() }
+}
+
+/// Who wants to know about which property of one object.
+///
+/// There is no key-value observing on Linux: the objects of the double carry such a table and say themselves what changed.
+package final class ObserverTable<Name: Hashable & Sendable>: Sendable {
+    private struct State {
+        var observers: [(number: Int, name: Name, fire: @Sendable () -> Void)] = []
+        var next = 0
+    }
+
+    private let state = Locked(State())
+
+    func add(_ name: Name, fire: @escaping @Sendable () -> Void) -> NSKeyValueObservation {
+        let number = state.withLock { state in
+            state.next += 1
+            state.observers.append((state.next, name, fire))
+            return state.next
+        }
+        return NSKeyValueObservation { [weak self] in
+            self?.state.withLock { $0.observers.removeAll { $0.number == number } }
+        }
+    }
+
+    /// Tells everyone who observes one of `names`, here and now.
+    func tell(_ names: Set<Name>) {
+        let observers = state.withLock { $0.observers.filter { names.contains($0.name) } }
+        for observer in observers { observer.fire() }
+    }
+}
+
+extension ObserverTable {
+    /// Calls `handler` at each change of the property of `object` that `keyPath` leads to, which the table knows as `property`.
+    func observe<Object: NSObject, Value>(
+        _ object: Object, _ keyPath: KeyPath<Object, Value>, as property: Name?, _ options: NSKeyValueObservingOptions,
+        _ handler: @escaping @Sendable (Object, NSKeyValueObservedChange<Value>) -> Void
+    ) -> NSKeyValueObservation {
+        guard let property else { preconditionFailure("the double does not tell about changes of \(keyPath)") }
+        let watch = Watch(object: object, keyPath: keyPath)
+        let wantsNew = options.contains(.new)
+        let fire = { @Sendable in
+            guard let object = watch.object else { return }
+            let value = wantsNew ? object[keyPath: watch.keyPath] : nil
+            handler(object, NSKeyValueObservedChange(newValue: value, oldValue: nil, isPrior: false))
+        }
+        if options.contains(.initial) { fire() }
+        return add(property, fire: fire)
+    }
+}
+
+/// A property of an object that it does not keep.
+private final class Watch<Object: AnyObject, Value>: @unchecked Sendable {
+    // Safe to share: nothing changes, and a weak reference is read atomically.
+    private(set) weak var object: Object?
+    let keyPath: KeyPath<Object, Value>
+
+    init(object: Object, keyPath: KeyPath<Object, Value>) {
+        self.object = object
+        self.keyPath = keyPath
+    }
+}

@@ -1,0 +1,306 @@
+import Foundation
+import SpoolCore
+import SpoolSystem
+
+/// What works behind an `AVPlayer` of the double: it reads the media of its items, moves their time, stalls, ends and fails.
+///
+/// It asks as the real player was seen to ask (``PlayerHabits``). What the app does with the player reaches it through
+/// ``PlayerMachinery``; what it does to the player happens on the world's main mailbox. Let go of it to end it.
+package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
+    // Sendable for its jobs, all of which run on its mailbox.
+
+    package let player: AVPlayer
+    package let habits: PlayerHabits
+    private let world: PlaybackWorld
+    private let mailbox: any Mailbox
+    /// What the asset of an item holds.
+    private let media: @Sendable (AVPlayerItem) -> SimulatedMedia?
+    /// Those in the player's list, in its order.
+    private var feeders: [MediaFeeder] = []
+    /// Every one that ever was, for the test to look at.
+    package private(set) var history: [MediaFeeder] = []
+    private var isPlaying = false
+    private var startsImmediately = false
+    private var tickTimer: SpoolSystem.Timer?
+    private var lastTick: MonotonicInstant
+    private var seekCompletion: (@Sendable (Bool) -> Void)?
+    private var pendingSeek: Double?
+    private var published: [Int: Published] = [:]
+
+    // What a test looks at.
+    package private(set) var endCount = 0
+    package private(set) var stallCount = 0
+
+    /// - Parameter media: what is behind an item; an item without media plays nothing.
+    package init(
+        driving player: AVPlayer, habits: PlayerHabits, world: PlaybackWorld, media: @escaping @Sendable (AVPlayerItem) -> SimulatedMedia?
+    ) {
+        self.player = player
+        self.habits = habits
+        self.world = world
+        self.media = media
+        mailbox = world.mailbox("player")
+        lastTick = world.time.now
+        player.machinery = self
+        look(after: {})
+    }
+
+    deinit {
+        tickTimer?.cancel()
+    }
+
+    /// The one that plays.
+    package var current: MediaFeeder? { feeders.first }
+
+    /// Runs `body` where the player's own state may be looked at.
+    package func inspect(_ body: @escaping @Sendable (SimulatedPlayer) -> Void) {
+        mailbox.post { [weak self] in self.map(body) }
+    }
+
+    // MARK: What the app does
+
+    package func rateChanged(immediately: Bool) {
+        look { [weak self] in
+            guard let self, player.state.withLock({ $0.rate }) > 0 else { return }
+            startsImmediately = immediately
+            current?.kick()
+        }
+    }
+
+    package func itemsChanged() {
+        look {}
+    }
+
+    package func seek(to time: CMTime, completion: @escaping @Sendable (Bool) -> Void) {
+        look { [weak self] in
+            guard let self, let current else { return completion(false) }
+            endSeek(false)
+            seekCompletion = completion
+            pendingSeek = min(1, max(0, time.seconds / current.media.seconds))
+        }
+    }
+
+    private func look(after change: @escaping @Sendable () -> Void) {
+        mailbox.post { [weak self] in
+            change()
+            self?.look()
+        }
+    }
+
+    // MARK: Looking
+
+    private func look() {
+        followItems()
+        guard let current else { return stop() }
+        current.look()
+        seekIfAsked(current)
+        prebuffer(after: current)
+        switch current.phase {
+        case .ready: play(current)
+        case .failed: stop()
+        case .idle, .probing, .opening, .direct: break
+        }
+        for feeder in feeders { publish(feeder) }
+    }
+
+    /// Items that came and went.
+    private func followItems() {
+        let items = player.state.withLock { $0.items }
+        let gone = feeders.filter { feeder in feeder.item.map { !items.contains($0) } ?? true }
+        if gone.contains(where: { $0 === current }) {
+            stop()
+            endSeek(false)
+        }
+        for feeder in gone { feeder.detach() }
+        feeders = items.compactMap { item in feeders.first { $0.item === item } ?? make(item) }
+    }
+
+    private func make(_ item: AVPlayerItem) -> MediaFeeder? {
+        guard let media = media(item) else { return nil }
+        let feeder = MediaFeeder(
+            number: history.count + 1, item: item, media: media, habits: habits, world: world, mailbox: mailbox,
+            wake: { [weak self] in self?.look() })
+        history.append(feeder)
+        return feeder
+    }
+
+    /// T6: the next item opens when the current one has all it wants for now.
+    private func prebuffer(after current: MediaFeeder) {
+        current.limitBytes = nil
+        guard feeders.count > 1, habits.prebufferBytes > 0, case .ready = current.phase, current.isFull else { return }
+        feeders[1].limitBytes = habits.prebufferBytes
+        feeders[1].look()
+    }
+
+    private func seekIfAsked(_ current: MediaFeeder) {
+        guard case .ready = current.phase else { return }
+        if let target = pendingSeek {
+            pendingSeek = nil
+            current.seek(to: target)
+            moveTime(current)
+            current.look()
+        }
+        if seekCompletion != nil, current.isBufferedToEnd || current.aheadBytes > 0 { endSeek(true) }
+    }
+
+    private func endSeek(_ hasFinished: Bool) {
+        guard let completion = seekCompletion else { return }
+        seekCompletion = nil
+        pendingSeek = nil
+        world.main.post { completion(hasFinished) }
+    }
+
+    // MARK: Time
+
+    private func play(_ feeder: MediaFeeder) {
+        let rate = player.state.withLock { $0.rate }
+        guard rate > 0, pendingSeek == nil, !feeder.hasEnded else { return stop() }
+        guard !isPlaying else { return }
+        let waits = player.state.withLock { $0.automaticallyWaitsToMinimizeStalling } && !startsImmediately
+        let isReady = waits ? feeder.isLikelyToKeepUp || feeder.isFull : feeder.isBufferedToEnd || feeder.aheadBytes > 1
+        guard isReady else { return }
+        isPlaying = true
+        lastTick = world.time.now
+        tellPlaying()
+        scheduleTick()
+    }
+
+    private func stop() {
+        isPlaying = false
+        tickTimer?.cancel()
+        tickTimer = nil
+    }
+
+    private func scheduleTick() {
+        tickTimer = world.time.after(habits.tick, on: mailbox) { [weak self] in self?.tick() }
+    }
+
+    private func tick() {
+        guard isPlaying, let feeder = current else { return }
+        let rate = Double(player.state.withLock { $0.rate })
+        let passed = Double(world.time.now - lastTick) / 1e9
+        lastTick = world.time.now
+        let wanted = feeder.position + passed * rate / feeder.media.seconds
+        let possible = feeder.bufferedPosition
+        feeder.position = min(wanted, possible)
+        moveTime(feeder)
+        if feeder.position >= 1 {
+            ended(feeder)
+        } else if wanted > possible {
+            stalled(feeder)
+        } else {
+            scheduleTick()
+        }
+        look()
+    }
+
+    /// Tells the item where it is.
+    private func moveTime(_ feeder: MediaFeeder) {
+        let time = CMTime(seconds: feeder.position * feeder.media.seconds, preferredTimescale: 1000)
+        feeder.item?.state.withLock { $0.currentTime = time }
+    }
+
+    private func ended(_ feeder: MediaFeeder) {
+        stop()
+        feeder.hasEnded = true
+        endCount += 1
+        guard let item = feeder.item else { return }
+        world.main.post { [player] in
+            NotificationCenter.default.post(name: AVPlayerItem.didPlayToEndTimeNotification, object: item)
+            let (first, action) = player.state.withLock { ($0.items.first, $0.actionAtItemEnd) }
+            guard first === item else { return }
+            switch action {
+            case .advance: (player as? AVQueuePlayer)?.advance()
+            case .pause: player.setRate(0)
+            case .none: break
+            }
+        }
+    }
+
+    /// The buffer ran dry: the player waits, or stops for good until the app plays again (§2.7).
+    private func stalled(_ feeder: MediaFeeder) {
+        stop()
+        stallCount += 1
+        startsImmediately = false
+        let item = feeder.item
+        world.main.post { [player] in
+            player.change([.rate, .timeControlStatus, .reasonForWaitingToPlay]) { state in
+                guard state.rate > 0 else { return }
+                let waits = state.automaticallyWaitsToMinimizeStalling
+                state.timeControlStatus = waits ? .waitingToPlayAtSpecifiedRate : .paused
+                state.reasonForWaitingToPlay = waits ? .toMinimizeStalls : nil
+                if !waits { state.rate = 0 }
+            }
+            if let item { NotificationCenter.default.post(name: AVPlayerItem.playbackStalledNotification, object: item) }
+        }
+    }
+
+    private func tellPlaying() {
+        world.main.post { [player] in
+            player.change([.timeControlStatus, .reasonForWaitingToPlay]) { state in
+                guard state.rate > 0 else { return }
+                state.timeControlStatus = .playing
+                state.reasonForWaitingToPlay = nil
+            }
+        }
+    }
+}
+
+// MARK: - What items show
+
+extension SimulatedPlayer {
+    /// What was last told of an item.
+    private struct Published: Equatable {
+        var status = AVPlayerItem.Status.unknown
+        var isLikelyToKeepUp = false
+        var isFull = false
+        var isEmpty = true
+    }
+
+    private func publish(_ feeder: MediaFeeder) {
+        guard let item = feeder.item else { return }
+        let old = published[feeder.number] ?? Published()
+        let new = state(of: feeder)
+        guard old != new else { return }
+        published[feeder.number] = new
+        let names = Self.changed(old, new)
+        let error: NSError? = if case .failed(let error) = feeder.phase { error } else { nil }
+        let seconds = feeder.media.seconds
+        let hasBegun = feeder.position > 0
+        world.main.post {
+            item.change(names) { state in
+                state.status = new.status
+                state.error = error
+                if new.status == .readyToPlay { state.duration = CMTime(seconds: seconds, preferredTimescale: 1000) }
+                state.isPlaybackLikelyToKeepUp = new.isLikelyToKeepUp
+                state.isPlaybackBufferFull = new.isFull
+                state.isPlaybackBufferEmpty = new.isEmpty
+            }
+            guard new.status == .failed, old.status == .readyToPlay || hasBegun, let error else { return }
+            NotificationCenter.default.post(
+                name: AVPlayerItem.failedToPlayToEndTimeNotification, object: item,
+                userInfo: [AVPlayerItemFailedToPlayToEndTimeErrorKey: error])
+        }
+    }
+
+    private func state(of feeder: MediaFeeder) -> Published {
+        switch feeder.phase {
+        case .failed: Published(status: .failed)
+        case .direct: Published(status: .readyToPlay, isLikelyToKeepUp: true, isFull: true, isEmpty: false)
+        case .ready:
+            Published(
+                status: .readyToPlay, isLikelyToKeepUp: feeder.isLikelyToKeepUp, isFull: feeder.isFull,
+                isEmpty: !feeder.isBufferedToEnd && feeder.aheadBytes <= 1)
+        case .idle, .probing, .opening: Published()
+        }
+    }
+
+    private static func changed(_ old: Published, _ new: Published) -> Set<AVPlayerItem.Property> {
+        var names: Set<AVPlayerItem.Property> = []
+        if old.status != new.status { names.formUnion([.status, .duration, .error]) }
+        if old.isLikelyToKeepUp != new.isLikelyToKeepUp { names.insert(.isPlaybackLikelyToKeepUp) }
+        if old.isFull != new.isFull { names.insert(.isPlaybackBufferFull) }
+        if old.isEmpty != new.isEmpty { names.insert(.isPlaybackBufferEmpty) }
+        return names
+    }
+}

@@ -1,0 +1,20 @@
+import Foundation
+
+/// A file of docs/traces.
+package struct TraceFile: CustomStringConvertible, Sendable {
+    private let url: URL
+
+    package var description: String { url.lastPathComponent }
+
+    package func text() throws -> String { try String(contentsOf: url, encoding: .utf8) }
+    package func read() throws -> LoadingTrace { try LoadingTrace(try text()) }
+
+    /// Sorted by name; empty where the package's directory is not the one that was built.
+    package static let all: [TraceFile] = {
+        var package = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { package.deleteLastPathComponent() }
+        let directory = package.appendingPathComponent("docs/traces")
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory.path) else { return [] }
+        return names.filter { $0.hasSuffix(".trace") }.sorted().map { TraceFile(url: directory.appendingPathComponent($0)) }
+    }()
+}

@@ -1,0 +1,52 @@
+import Foundation
+import SpoolSystem
+
+/// How an associated object is held; the double holds all strongly.
+public enum objc_AssociationPolicy: UInt, Sendable {
+    case OBJC_ASSOCIATION_ASSIGN = 0
+    case OBJC_ASSOCIATION_RETAIN_NONATOMIC = 1
+    case OBJC_ASSOCIATION_COPY_NONATOMIC = 3
+    case OBJC_ASSOCIATION_RETAIN = 769
+    case OBJC_ASSOCIATION_COPY = 771
+}
+
+/// Ties the life of `value` to that of `object`, which has to be an asset or a resource loader here.
+public func objc_setAssociatedObject(_ object: Any, _ key: UnsafeRawPointer, _ value: Any?, _ policy: objc_AssociationPolicy) {
+    AssociatedObjects.of(object).set(value, UInt(bitPattern: key))
+}
+
+/// What was tied to `object` by `key`.
+public func objc_getAssociatedObject(_ object: Any, _ key: UnsafeRawPointer) -> Any? {
+    AssociatedObjects.of(object).get(UInt(bitPattern: key))
+}
+
+/// Stands in for a facility of the Objective-C runtime.
+package final class AssociatedObjects: Sendable {
+    private struct Entry: @unchecked Sendable {
+        // Safe to share: it only holds the value; whoever takes it out knows what it is.
+        let value: Any
+    }
+
+    private let entries = Locked<[UInt: Entry]>([:])
+
+    package init() {}
+
+    fileprivate static func of(_ object: Any) -> AssociatedObjects {
+        if let asset = object as? AVAsset { return asset.associatedObjects }
+        if let loader = object as? AVAssetResourceLoader { return loader.associatedObjects }
+        preconditionFailure("the double ties objects to assets and resource loaders only, not to \(type(of: object))")
+    }
+
+    fileprivate func set(_ value: Any?, _ key: UInt) {
+        // What was there goes when the lock is open: its end may run code.
+        let old = entries.withLock { entries in
+            defer { entries[key] = value.map { Entry(value: $0) } }
+            return entries[key]
+        }
+        withExtendedLifetime(old) {}
+    }
+
+    fileprivate func get(_ key: UInt) -> Any? {
+        entries.withLock { $0[key]?.value }
+    }
+}

@@ -1,0 +1,196 @@
+import AVFoundation
+import SpoolAVFoundation
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// What looks after players, with a simulated one behind them. On the main actor, as in an app.
+@MainActor @Suite(.timeLimit(.minutes(20))) struct PlaybackObserverTests {
+    /// A player with a simulated one behind it, and an observer.
+    @MainActor private final class Stage {
+        let world: DoorWorld
+        let player: AVQueuePlayer
+        let observer: PlaybackObserver
+        let simulated: SimulatedPlayer
+        var states: [PlaybackState] = []
+        private let log = Locked<[PlaybackState]>([])
+
+        var seen: [PlaybackState] { log.withLock { $0 } }
+
+        init(_ world: DoorWorld, items: [AVPlayerItem], habits: PlayerHabits = PlayerHabits(), seconds: Double = 60) {
+            self.world = world
+            player = AVQueuePlayer(items: items)
+            simulated = SimulatedPlayer(driving: player, habits: habits, world: world.playback) { item in
+                guard let url = (item.mediaAsset as? CachingAVURLAsset)?.originalURL ?? (item.mediaAsset as? AVURLAsset)?.url,
+                    let resource = world.world.versions[url.absoluteString]?.last
+                else { return nil }
+                return SimulatedMedia(kind: .mp3, seconds: seconds, headBytes: 1000) { bytes, offset in
+                    resource.content.firstDifference(in: bytes, at: offset)
+                }
+            }
+            observer = PlaybackObserver(player: player, main: world.playback.main)
+            let log = log
+            _ = observer.broadcast.follow({ state in log.withLock { $0.append(state) } })
+        }
+    }
+
+    private static func serve(_ world: DoorWorld, _ name: String, length: Int64) -> URL {
+        let url = "http://origin.test/album/\(name).mp3"
+        world.world.serve(VirtualResource(url: url, seed: UInt64(name.utf8.count) + 40, length: length, contentType: "audio/mpeg"))
+        return URL(string: url).unsafelyUnwrapped
+    }
+
+    @Test func `a play from start to end is loading, playing, ended`() throws {
+        let world = try DoorWorld(length: 600_000)
+        let stage = Stage(world, items: [world.factory.playerItem(for: world.url)], seconds: 20)
+        #expect(!stage.player.automaticallyWaitsToMinimizeStalling || stage.observer.state == .idle)
+        stage.observer.play()
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(stage.seen.first == .idle && stage.seen.contains(.loading) && stage.seen.contains(.playing) && stage.seen.last == .ended)
+        #expect(stage.simulated.stallCount == 0)
+        #expect(world.breaches == [])
+    }
+
+    @Test func `items that the cache serves are not waited for by the player, others are`() throws {
+        let world = try DoorWorld(length: 600_000)
+        let stage = Stage(world, items: [world.factory.playerItem(for: world.url)])
+        #expect(world.run { !stage.player.automaticallyWaitsToMinimizeStalling })
+        stage.player.replaceCurrentItem(with: AVPlayerItem(url: world.url))
+        #expect(world.run { stage.player.automaticallyWaitsToMinimizeStalling })
+    }
+
+    @Test func `an item that the queue left stops loading after the grace, without being released`() throws {
+        let world = try DoorWorld(length: 60_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 1_000_000) }
+        var habits = PlayerHabits()
+        habits.isGreedy = true
+        let first = world.factory.playerItem(for: world.url)
+        let second = world.factory.playerItem(for: Self.serve(world, "b", length: 500_000))
+        let stage = Stage(world, items: [first, second], habits: habits)
+        stage.observer.play()
+        #expect(world.run { stage.observer.state == .playing })
+        stage.player.advanceToNextItem()
+        // The grace, and the linger of the fetch.
+        world.pass(.seconds(5))
+        let asset = try #require(first.asset as? CachingAVURLAsset)
+        #expect(asset.resourceLoader.openTransactions.isEmpty)
+        let stored = world.world.cache.storedNow(of: try #require(asset.key))?.totalBytes
+        world.pass(.seconds(30))
+        #expect(world.world.cache.storedNow(of: try #require(asset.key))?.totalBytes == stored)
+        #expect(world.breaches == [])
+    }
+
+    @Test func `an item that comes back within the grace goes on`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 300_000) }
+        let item = world.factory.playerItem(for: world.url)
+        let stage = Stage(world, items: [item])
+        stage.observer.play()
+        #expect(world.run { stage.observer.state == .playing })
+        let asset = try #require(item.asset as? CachingAVURLAsset)
+        stage.player.remove(item)
+        stage.player.insert(AVPlayerItem(asset: asset), after: nil)
+        world.pass(.seconds(5))
+        #expect(asset.lastError == nil)
+        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.breaches == [])
+    }
+
+    @Test func `loopers play one resource again and again from one loader and one origin request`() throws {
+        let world = try DoorWorld(length: 300_000)
+        let player = AVQueuePlayer()
+        let simulated = SimulatedPlayer(driving: player, habits: PlayerHabits(), world: world.playback) { _ in
+            SimulatedMedia(kind: .mp3, seconds: 5, headBytes: 1000) { bytes, offset in
+                world.world.versions[DoorWorld.url]?.last?.content.firstDifference(in: bytes, at: offset)
+            }
+        }
+        let observer = PlaybackObserver(player: player, main: world.playback.main)
+        let looper = AVPlayerLooper(player: player, templateItem: world.factory.playerItem(for: world.url))
+        player.play()
+        #expect(world.run { simulated.endCount >= 3 })
+        #expect(world.requests.count == 1)
+        #expect(world.breaches == [])
+        withExtendedLifetime((observer, looper)) {}
+    }
+
+    @Test func `a stall is told, and the player goes on by itself when bytes are back`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        let stage = Stage(world, items: [world.factory.playerItem(for: world.url)], seconds: 60)
+        stage.observer.play()
+        #expect(world.run { stage.observer.state == .playing })
+        world.world.origin.setOffline(true, breaksTransfers: true)
+        #expect(world.run { stage.observer.state == .stalled })
+        world.world.origin.setOffline(false)
+        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.breaches == [])
+    }
+
+    @Test func `a pause during a stall stays a pause`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        let stage = Stage(world, items: [world.factory.playerItem(for: world.url)], seconds: 60)
+        stage.observer.play()
+        #expect(world.run { stage.observer.state == .playing })
+        world.world.origin.setOffline(true, breaksTransfers: true)
+        #expect(world.run { stage.observer.state == .stalled })
+        stage.observer.pause()
+        world.world.origin.setOffline(false)
+        world.pass(.seconds(60))
+        #expect(stage.observer.state == .paused)
+    }
+
+    @Test func `a failure has the cause that AVFoundation hides`() throws {
+        let world = try DoorWorld()
+        world.world.origin.follow { _, _ in .status(404) }
+        let stage = Stage(world, items: [world.factory.playerItem(for: world.url)])
+        stage.observer.play()
+        #expect(world.run { if case .failed = stage.observer.state { true } else { false } })
+        guard case .failed(let failure) = stage.observer.state else { return }
+        #expect(failure.error.domain == AVFoundationErrorDomain)
+        #expect(failure.cause?.code == .originStatus && failure.cause?.status == 404)
+    }
+
+    @Test func `the next item of a queue steps back for the one that plays`() throws {
+        let world = try DoorWorld(length: 20_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 500_000) }
+        world.limit { $0.upcomingRunAheadBytes = 300_000 }
+        let next = Self.serve(world, "next", length: 20_000_000)
+        let items = [world.factory.playerItem(for: world.url), world.factory.playerItem(for: next)]
+        let observer = PlaybackObserver(player: AVQueuePlayer(items: items), main: world.playback.main)
+        let player = AVQueuePlayer(items: items)
+        let watching = PlaybackObserver(player: player, main: world.playback.main)
+        world.pass(.milliseconds(1))
+        let assets = items.compactMap { $0.asset as? CachingAVURLAsset }
+        world.probe(assets[0])
+        world.probe(assets[1])
+        // The one that plays waits all the time: its origin is slower than it could take.
+        let playing = world.load(assets[0], 0, toEnd: true)
+        let waiting = world.load(assets[1], 0, toEnd: true)
+        world.pass(.seconds(10))
+        #expect(playing.bytes.count > 4_000_000)
+        #expect(waiting.bytes.count < 1_200_000)
+        player.advanceToNextItem()
+        world.pass(.seconds(10))
+        #expect(waiting.bytes.count > 4_000_000)
+        withExtendedLifetime((observer, watching)) {}
+    }
+
+    @Test func `an AirPlay receiver takes over with the original URL, at the same moment`() throws {
+        let world = try DoorWorld(length: 600_000)
+        let stage = Stage(world, items: [world.factory.playerItem(for: world.url)], seconds: 30)
+        stage.observer.play()
+        #expect(world.run { stage.observer.state == .playing })
+        stage.player.change([.isExternalPlaybackActive]) { $0.isExternalPlaybackActive = true }
+        #expect(world.run { (stage.player.currentItem?.asset as? AVURLAsset)?.url == world.url })
+        #expect((stage.player.currentItem?.asset as? CachingAVURLAsset)?.route == .original(.requested))
+    }
+
+    @Test func `a queue player from the cache is looked after`() throws {
+        let world = try DoorWorld()
+        let player = world.world.cache.queuePlayer(items: [world.factory.playerItem(for: world.url)])
+        #expect(player.items().count == 1)
+        #expect(player.playback.state == .idle)
+    }
+}

@@ -1,0 +1,130 @@
+import AVFoundation
+import SpoolAVFoundation
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// What an asset tells about itself, and downloads.
+@Suite(.timeLimit(.minutes(20))) struct ProgressTests {
+    /// Follows an asset's progress without tasks: the simulation is driven by hand.
+    private static func follow(_ asset: CachingAVURLAsset, _ world: DoorWorld) -> (Locked<[AssetProgress]>, Broadcast<AssetProgress>) {
+        let seen = Locked<[AssetProgress]>([])
+        let watch = AssetWatch(
+            cache: world.world.cache, key: asset.key ?? ResourceKey(normalized: ""), report: LoaderReport(),
+            mailbox: world.simulator.mailbox("watch"))
+        let broadcast = watch.progress
+        _ = broadcast.follow({ [watch] progress in withExtendedLifetime(watch) { seen.withLock { $0.append(progress) } } })
+        return (seen, broadcast)
+    }
+
+    @Test func `stored ranges and length are told as they grow, and nothing is told twice`() throws {
+        let world = try DoorWorld(length: 1_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        let asset = world.asset()
+        let (seen, _) = Self.follow(asset, world)
+        world.load(asset, information: true, 0, toEnd: true)
+        #expect(world.runToEnd())
+        world.pass(.seconds(3))
+        let all = seen.withLock { $0 }
+        #expect(all.count >= 5 && Set(all).count == all.count)
+        let fractions = all.map(\.fractionCached)
+        #expect(fractions == fractions.sorted() && fractions.first == 0 && fractions.last == 1)
+        #expect(all.last?.isComplete == true && all.last?.cachedFractions == [0...1])
+    }
+
+    @Test func `bytes are told by where they came from, and as a ratio`() throws {
+        let world = try DoorWorld(length: 400_000)
+        for expected in [0.0, 1.0] {
+            let asset = world.asset()
+            let watch = try #require(asset.broadcast)
+            let seen = Locked(AssetProgress())
+            let subscription = watch.follow({ progress in seen.withLock { $0 = progress } })
+            world.load(asset, information: true, 0, toEnd: true)
+            #expect(world.runToEnd())
+            world.pass(.seconds(3))
+            let progress = seen.withLock { $0 }
+            #expect(progress.bytesFromCache + progress.bytesFromOrigin == 400_000)
+            #expect(progress.hitRatio == expected)
+            // What it has got once needs no origin the second time.
+            world.load(asset, 0, 100_000)
+            #expect(world.runToEnd())
+            world.pass(.seconds(3))
+            #expect(seen.withLock { $0 }.bytesFromOrigin == progress.bytesFromOrigin)
+            #expect(seen.withLock { $0 }.bytesFromCache == progress.bytesFromCache + 100_000)
+            subscription.cancel()
+        }
+    }
+
+    @Test func `nobody looks while nobody wants to know`() throws {
+        let world = try DoorWorld(length: 400_000)
+        let asset = world.asset()
+        let watch = try #require(asset.broadcast)
+        let subscription = watch.follow({ _ in })
+        world.pass(.seconds(2))
+        subscription.cancel()
+        world.pass(.seconds(2))
+        #expect(world.simulator.waitingTimers == 0)
+    }
+
+    @Test func `an asset that is not cached tells nothing, at once`() async throws {
+        let world = try DoorWorld()
+        let asset = world.factory.asset(for: URL(fileURLWithPath: "/song.mp3"))
+        var count = 0
+        for await _ in asset.progress { count += 1 }
+        #expect(count == 0)
+    }
+
+    @Test func `a follower of a broadcast gets the newest, each change once, and its end`() async {
+        let broadcast = Broadcast(1)
+        broadcast.send(1)
+        let stream = broadcast.stream()
+        broadcast.send(2)
+        broadcast.finish()
+        var seen: [Int] = []
+        for await value in stream { seen.append(value) }
+        #expect(seen == [2])
+        for await value in broadcast.stream() { seen.append(value) }
+        #expect(seen == [2, 2])
+    }
+
+    // MARK: Downloads
+
+    @Test func `a download stores the whole, counts up to it, and takes one origin request`() throws {
+        let world = try DoorWorld(length: 2_000_000)
+        let download = try world.factory.download(world.url)
+        #expect(world.run { download.progress.isFinished && download.result != nil })
+        #expect(download.progress.totalUnitCount == 2_000_000 && download.progress.fractionCompleted == 1)
+        #expect(world.requests.count == 1)
+        let asset = world.asset()
+        let probe = world.probe(asset)
+        #expect(world.runToEnd())
+        #expect(probe.information?.isEntireLengthAvailableOnDemand == true && world.requests.count == 1)
+    }
+
+    @Test func `a download that is cancelled stops the origin and keeps what came`() throws {
+        let world = try DoorWorld(length: 20_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 1_000_000) }
+        let download = try world.factory.download(world.url)
+        #expect(world.run { download.progress.completedUnitCount > 2_000_000 })
+        download.cancel()
+        world.pass(.seconds(2))
+        let fetched = world.world.cache.statistics.fetchedBytes
+        world.pass(.seconds(30))
+        #expect(world.world.cache.statistics.fetchedBytes == fetched && fetched < 4_000_000)
+        #expect((world.world.cache.storedNow(of: try world.world.cache.key(for: DoorWorld.url))?.totalBytes ?? 0) > 2_000_000)
+    }
+
+    @Test func `a download of what must not be stored says so`() throws {
+        let world = try DoorWorld(length: 200_000)
+        world.world.origin.follow { _, _ in .fields(["Cache-Control": "no-store"], .correct) }
+        let download = try world.factory.download(world.url)
+        #expect(world.run { download.result != nil })
+        guard case .failure(let error) = download.result else { return #expect(Bool(false), "it succeeded") }
+        #expect(error.code == .notStored)
+    }
+
+    @Test func `what can't be cached can't be downloaded`() throws {
+        let world = try DoorWorld()
+        #expect(throws: CacheError.self) { try world.factory.download(URL(fileURLWithPath: "/song.mp3")) }
+    }
+}

@@ -1,0 +1,120 @@
+import AVFoundation
+import Spool
+import SpoolAVFoundation
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// A cache, an origin and AVFoundation's double on one simulated machine.
+final class DoorWorld: @unchecked Sendable {
+    // Sendable for the simulator's jobs, all of which run on the test's thread.
+    static let url = "http://origin.test/album/song.mp3"
+
+    let world: World
+    let playback: PlaybackWorld
+    private(set) var factory: CachingAssetFactory
+    private var loads: [Load] = []
+
+    init(seed: UInt64 = 1, length: Int64 = 1_000_000, contentType: String? = "audio/mpeg", plan: World.Plan = World.Plan()) throws {
+        world = try World(seed: seed, plan: plan)
+        let simulator = world.simulator
+        playback = PlaybackWorld(
+            time: simulator, random: simulator, main: simulator.mailbox("main"), mailbox: { simulator.mailbox($0) })
+        factory = CachingAssetFactory(cache: world.cache)
+        factory.makeQueue = { LoaderQueue(queue: DispatchQueue(label: "unused"), mailbox: simulator.mailbox("asset")) }
+        world.serve(VirtualResource(url: Self.url, seed: 7, length: length, contentType: contentType))
+    }
+
+    deinit { world.shutdown() }
+
+    var url: URL { URL(string: Self.url).unsafelyUnwrapped }
+    var requests: [OriginLog.Entry] { world.origin.log.entries }
+    var simulator: Simulator { world.simulator }
+
+    func limit(_ change: (inout LoadingLimits) -> Void) { change(&factory.limits) }
+
+    func challenge(_ handler: @escaping @Sendable (URLAuthenticationChallenge) -> Bool) { factory.onChallenge = handler }
+
+    func asset() -> CachingAVURLAsset { factory.asset(for: url) }
+
+    // MARK: Requests
+
+    /// One loading request of an asset and what became of it.
+    final class Load: @unchecked Sendable {
+        // Sendable for the simulator's jobs.
+        var transaction: LoadingTransaction?
+        fileprivate(set) var bytes: [UInt8] = []
+        fileprivate(set) var pieces: [Int] = []
+        fileprivate(set) var information: ContentInformation?
+        fileprivate(set) var isFinished = false
+        fileprivate(set) var redirect: URLRequest?
+        fileprivate(set) var error: NSError?
+        fileprivate(set) var isCancelled = false
+        var isOver: Bool { isFinished || redirect != nil || error != nil || isCancelled }
+    }
+
+    /// Makes the request that a player makes: information, bytes `[offset, offset + length)`, or both.
+    @discardableResult
+    func load(
+        _ asset: AVURLAsset, information: Bool = false, _ offset: Int64? = nil, _ length: Int = .max, toEnd: Bool = false,
+        allowed: [String]? = nil
+    ) -> Load {
+        let load = Load()
+        var ask = AVFoundation.LoadingAsk(
+            url: asset.url, wantsInformation: information,
+            data: offset.map { AVFoundation.LoadingAsk.Data(offset: $0, length: length, toEnd: toEnd) })
+        ask.allowedContentTypes = allowed
+        // The asset knows the length by its first answer.
+        if !information { ask.knownLength = world.versions[Self.url]?.last?.length }
+        load.transaction = asset.resourceLoader.begin(ask, for: asset, world: playback, on: simulator.mailbox("player")) { event in
+            switch event {
+            case .accepted, .refused, .unanswered: break
+            case .data(let data, _):
+                load.bytes += data
+                load.pieces.append(data.count)
+            case .finished(let information):
+                load.information = information
+                load.isFinished = true
+            case .redirected(let request): load.redirect = request
+            case .failed(let error): load.error = error
+            case .cancelled: load.isCancelled = true
+            }
+        }
+        loads.append(load)
+        return load
+    }
+
+    /// The probe with which every player begins.
+    @discardableResult
+    func probe(_ asset: AVURLAsset) -> Load { load(asset, information: true, 0, 2) }
+
+    func cancel(_ load: Load, of asset: AVURLAsset) {
+        load.isCancelled = true
+        if let transaction = load.transaction { asset.resourceLoader.cancel(transaction) }
+    }
+
+    // MARK: Running
+
+    /// Runs until it holds, within a bound of steps.
+    func run(until condition: () -> Bool) -> Bool { simulator.run(until: condition, maxSteps: 200_000) }
+
+    /// Runs until every request is over.
+    func runToEnd() -> Bool { run { self.loads.allSatisfy(\.isOver) } }
+
+    /// Lets so much virtual time pass.
+    func pass(_ time: Nanoseconds) { simulator.advance(by: time) }
+
+    /// Breaches of AVFoundation's contract so far, in words.
+    var breaches: [String] {
+        playback.journal.checkKept()
+        return playback.journal.breaches.map(\.description)
+    }
+
+    /// The offset of the first wrong byte of a load that began at `offset`.
+    func difference(_ load: Load, at offset: Int64) -> Int? {
+        let resource = world.versions[Self.url]?.last
+        return load.bytes.withUnsafeBytes { resource?.content.firstDifference(in: $0, at: offset) }
+    }
+}
