@@ -1,0 +1,72 @@
+import SpoolSystem
+
+// `environ` is a variable of C's; nobody here changes it.
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#else
+@preconcurrency import Glibc
+#endif
+
+/// A program that was started with our standard streams and environment.
+struct ChildProcess: Sendable {
+    let name: String
+    private let id: pid_t
+
+    /// How a program ended.
+    enum End: Hashable, Sendable {
+        case exited(Int32)
+        case signal(Int32)
+    }
+
+    /// Starts the program that `words` begins with, found in `PATH`.
+    ///
+    /// - Throws: with `ENOENT` when there is none of that name.
+    static func start(_ words: [String]) throws(SystemError) -> ChildProcess {
+        let name = words.first ?? ""
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
+        arguments.append(nil)
+        defer { for argument in arguments { free(argument) } }
+        var id = pid_t()
+        let code = spawn(name, arguments, &id)
+        guard code == 0 else { throw SystemError(code: code, operation: "start", subject: name) }
+        return ChildProcess(name: name, id: id)
+    }
+
+    /// We ignore SIGPIPE, and what is ignored stays so in a child: it gets the default back.
+    private static func spawn(_ name: String, _ arguments: [UnsafeMutablePointer<CChar>?], _ id: inout pid_t) -> Int32 {
+        #if canImport(Darwin)
+        var attributes: posix_spawnattr_t?
+        #else
+        var attributes = posix_spawnattr_t()
+        #endif
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        return posix_spawnp(&id, name, nil, &attributes, arguments, environ)
+    }
+
+    /// Asks the program to end.
+    func terminate() {
+        kill(id, SIGTERM)
+    }
+
+    /// Waits for its end. Once.
+    func end() async -> End {
+        await withCheckedContinuation { continuation in
+            // On a thread of its own: the pool that runs this function must not block.
+            let thread = SystemThread(name: "spool-child") { continuation.resume(returning: Self.wait(id)) }
+            withExtendedLifetime(thread) {}
+        }
+    }
+
+    private static func wait(_ id: pid_t) -> End {
+        var status: Int32 = 0
+        if case .failure = attemptSystemCall({ waitpid(id, &status, 0) }) { return .exited(0) }
+        let signal = status & 0x7F
+        return signal == 0 ? .exited(status >> 8 & 0xFF) : .signal(signal)
+    }
+}

@@ -1,0 +1,134 @@
+import Spool
+import SpoolCore
+import SpoolSystem
+
+/// Where the store is, how it is used and how much is told: the flags that the commands on a cache share.
+struct CacheSettings {
+    var configuration = Configuration()
+    let logLevel: LogLevel
+    let logFormat: StandardErrorLog.Format
+
+    static let directory = Flag(
+        "cache", takes: "DIR", environment: "SPOOL_CACHE",
+        help: "The directory of the store; $XDG_CACHE_HOME/spool or ~/.cache/spool by default.")
+    static let readAhead = Flag(
+        "read-ahead", takes: "BYTES", help: "How far fetches run ahead of the player while it reads; 4M by default, at least 64K.")
+    static let policy = Flag(
+        "policy", takes: "POLICY",
+        help:
+            "What is fetched: 'while-playing' (the default), 'read-ahead=BYTES' beyond the player also when it pauses, or the 'whole' resource."
+    )
+    static let freshness = Flag(
+        "freshness", takes: "RULE",
+        help:
+            "When stored bytes are used without asking the origin: 'prefer-stored' (the default), 'standard' as HTTP's caching rules say "
+            + "(always with --origin, unless everything is stored), or 'store-everything', which stores even what its origin forbids to store."
+    )
+    static let verbose = Flag("verbose", "v", help: "Log every request and every fetch.")
+    static let logJSON = Flag("log-json", help: "Log one JSON object a line.")
+
+    /// For commands that fetch.
+    static let fetching = [directory] + LimitFlags.all + [readAhead, policy, freshness] + KeySettings.all + [verbose, logJSON]
+
+    /// - Parameter level: what is logged without `--verbose`.
+    init(_ arguments: Arguments, level: LogLevel = .info) throws(UsageError) {
+        configuration.directory = arguments[Self.directory] ?? Self.defaultDirectory
+        logLevel = arguments.has(Self.verbose) ? .debug : level
+        logFormat = arguments.has(Self.logJSON) ? .json : .text
+        try LimitFlags.read(arguments, into: &configuration.limits)
+        if let policy = try arguments.value(Self.policy, expected: "while-playing, read-ahead=BYTES or whole", Self.fetchPolicy) {
+            configuration.fetchPolicy = policy
+        }
+        if let policy = try arguments.value(Self.freshness, expected: "prefer-stored, standard or store-everything", Self.cachePolicy) {
+            configuration.cachePolicy = policy
+        }
+        if let bytes = try arguments.value(Self.readAhead, expected: "a size of at least 64K", Self.readAheadBytes) {
+            configuration.readAheadBytes = bytes
+        }
+        configuration.keyPolicy = try KeySettings.policy(arguments)
+    }
+
+    /// Nil where neither variable says; then the directory must be given.
+    private static var defaultDirectory: String? {
+        if let base = Environment["XDG_CACHE_HOME"], base.hasPrefix("/") { return base + "/spool" }
+        guard let home = Environment["HOME"], !home.isEmpty else { return nil }
+        #if canImport(Darwin)
+        return home + "/Library/Caches/spool"
+        #else
+        return home + "/.cache/spool"
+        #endif
+    }
+
+    private static func fetchPolicy(_ text: String) -> FetchPolicy? {
+        switch text {
+        case "while-playing": return .whilePlaying
+        case "whole": return .wholeResource
+        default:
+            guard text.hasPrefix("read-ahead=") else { return nil }
+            return ByteCount.parse(String(text.dropFirst("read-ahead=".count))).map { .readAhead(bytes: $0) }
+        }
+    }
+
+    private static func cachePolicy(_ text: String) -> CachePolicy? {
+        switch text {
+        case "prefer-stored": .preferStored
+        case "standard": .standard
+        case "store-everything": .storeEverything
+        default: nil
+        }
+    }
+
+    private static func readAheadBytes(_ text: String) -> Int64? {
+        ByteCount.parse(text).flatMap { $0 >= 65_536 ? $0 : nil }
+    }
+
+    // MARK: Opening
+
+    /// The directory of the store.
+    func directory() throws(Failure) -> String {
+        if let directory = configuration.directory { return directory }
+        throw Failure("there is no HOME to keep the store in; give \(Self.directory.spelling) DIR", .usage)
+    }
+
+    /// Opens the store for reading and writing, and tells of it when only reading is possible.
+    func open(log: StandardErrorLog? = nil) throws -> MediaCache {
+        var configuration = configuration
+        configuration.directory = try directory()
+        configuration.log = log
+        return try MediaCache(configuration: configuration)
+    }
+
+    /// Opens the store to look at it; nil when there is none yet, and none is made.
+    func openToLook() throws -> MediaCache? {
+        let directory = try directory()
+        guard try POSIXFileSystem().status(directory + "/spool.sqlite") != nil else { return nil }
+        var configuration = configuration
+        configuration.directory = directory
+        configuration.isReadOnly = true
+        return try MediaCache(configuration: configuration)
+    }
+
+    /// The server that has the store, for commands that need it to act.
+    func server() throws -> RunningServer {
+        let directory = try directory()
+        if let server = RunningServer.announced(in: directory) { return server }
+        throw Failure(
+            "another process has the store at \(directory), and it is no 'spool serve' that could be asked; stop it first", .inputOutput)
+    }
+
+    func makeLog() -> StandardErrorLog { StandardErrorLog(level: logLevel, format: logFormat) }
+}
+
+extension MediaCache {
+    /// Runs `body`, then closes the cache, whatever comes of it.
+    func closing<Result>(after body: () async throws -> Result) async throws -> Result {
+        do {
+            let result = try await body()
+            await close()
+            return result
+        } catch {
+            await close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,160 @@
+/// Reads the words of one command by its syntax.
+///
+/// `--flag value`, `--flag=value`, `-f value`; flags and operands in any order; `--` ends the flags. A flag that is given twice counts
+/// as it was given last. A value may begin with a dash only where it is `-` itself or a negative number.
+struct CommandLineParser {
+    private let syntax: CommandSyntax
+    private var rest: ArraySlice<String>
+    private var found = Arguments.Values()
+
+    /// What `words`, without the name of the command, say.
+    ///
+    /// - Parameter environment: what stands in for flags that are not given.
+    static func parse(
+        _ words: ArraySlice<String>, _ syntax: CommandSyntax, environment: (String) -> String?
+    ) throws(UsageError) -> Arguments {
+        var parser = CommandLineParser(syntax: syntax, rest: words)
+        try parser.readWords()
+        parser.readEnvironment(environment)
+        let arguments = Arguments(syntax: syntax, values: parser.found)
+        if !arguments.has(.help) { try parser.checkOperands() }
+        return arguments
+    }
+
+    private init(syntax: CommandSyntax, rest: ArraySlice<String>) {
+        self.syntax = syntax
+        self.rest = rest
+    }
+
+    private mutating func readWords() throws(UsageError) {
+        while let word = rest.popFirst() {
+            if word == "--" {
+                found.operands += rest
+                rest = []
+            } else if word.hasPrefix("--") {
+                try readLong(word.dropFirst(2))
+            } else if word.hasPrefix("-") && word != "-" {
+                try readShort(word)
+            } else {
+                found.operands.append(word)
+            }
+        }
+    }
+
+    /// `name` or `name=value`.
+    private mutating func readLong(_ word: Substring) throws(UsageError) {
+        let name = word.prefix { $0 != "=" }
+        guard let flag = syntax.flags.first(where: { $0.name == name }) else {
+            throw UsageError("unknown flag --\(name)", command: syntax.name)
+        }
+        let value = name.endIndex == word.endIndex ? nil : String(word[word.index(after: name.endIndex)...])
+        if flag.placeholder == nil && value != nil {
+            throw UsageError("flag \(flag.spelling) takes no value", command: syntax.name)
+        }
+        try record(flag, inline: value)
+    }
+
+    /// `-f`, or `-fVALUE` where the flag takes a value.
+    private mutating func readShort(_ word: String) throws(UsageError) {
+        let letter = word[word.index(after: word.startIndex)]
+        let value = word.dropFirst(2)
+        guard let flag = syntax.flags.first(where: { $0.letter == letter }), flag.placeholder != nil || value.isEmpty else {
+            throw UsageError("unknown flag \(word)", command: syntax.name)
+        }
+        try record(flag, inline: value.isEmpty ? nil : String(value))
+    }
+
+    private mutating func record(_ flag: Flag, inline: String?) throws(UsageError) {
+        guard let placeholder = flag.placeholder else { return found.append("", to: flag) }
+        if let inline { return found.append(inline, to: flag) }
+        guard let next = rest.first, Self.isValue(next) else {
+            throw UsageError("flag \(flag.spelling) needs a value: \(flag.spelling) \(placeholder)", command: syntax.name)
+        }
+        rest.removeFirst()
+        found.append(next, to: flag)
+    }
+
+    private static func isValue(_ word: String) -> Bool {
+        guard word.hasPrefix("-") else { return true }
+        return word == "-" || word.dropFirst().first?.isNumber == true
+    }
+
+    /// An empty variable counts as not set.
+    private mutating func readEnvironment(_ environment: (String) -> String?) {
+        for flag in syntax.flags where !found.has(flag) {
+            guard let name = flag.environment, let value = environment(name), !value.isEmpty else { continue }
+            found.append(value, to: flag, from: name)
+        }
+    }
+
+    private func checkOperands() throws(UsageError) {
+        let allowed = syntax.operands?.count ?? 0...0
+        let usage = syntax.operands?.usage ?? ""
+        if found.operands.count < allowed.lowerBound { throw UsageError("\(usage) is missing", command: syntax.name) }
+        if found.operands.count > allowed.upperBound {
+            throw UsageError("'\(found.operands[allowed.upperBound])' is one word too many", command: syntax.name)
+        }
+    }
+}
+
+/// What a command line said.
+struct Arguments {
+    /// The values by flag, and the operands.
+    struct Values {
+        fileprivate var byFlag: [String: [String]] = [:]
+        /// Where a value came from the environment.
+        fileprivate var variables: [String: String] = [:]
+        fileprivate(set) var operands: [String] = []
+
+        fileprivate func has(_ flag: Flag) -> Bool { byFlag[flag.name] != nil }
+
+        fileprivate mutating func append(_ value: String, to flag: Flag, from variable: String? = nil) {
+            byFlag[flag.name, default: []].append(value)
+            variables[flag.name] = variable
+        }
+    }
+
+    let syntax: CommandSyntax
+    private let values: Values
+
+    fileprivate init(syntax: CommandSyntax, values: Values) {
+        self.syntax = syntax
+        self.values = values
+    }
+
+    /// The words beside the flags, in order.
+    var operands: [String] { values.operands }
+
+    func has(_ flag: Flag) -> Bool { values.has(flag) }
+
+    /// The value that was given last, else that of the environment.
+    subscript(flag: Flag) -> String? { values.byFlag[flag.name]?.last }
+
+    /// Every value of a flag that may be repeated.
+    func all(_ flag: Flag) -> [String] { values.byFlag[flag.name] ?? [] }
+
+    /// The value as `convert` reads it, or nil when there is none.
+    ///
+    /// - Throws: when `convert` can't read it; the message names the flag or the variable and says what is `expected`.
+    func value<Value>(_ flag: Flag, expected: String, _ convert: (String) -> Value?) throws(UsageError) -> Value? {
+        guard let text = self[flag] else { return nil }
+        guard let value = convert(text) else { throw complaint(flag, "can't be '\(text)'; it is \(expected)") }
+        return value
+    }
+
+    /// A complaint about the value of a flag, wherever that came from.
+    func complaint(_ flag: Flag, _ what: String) -> UsageError {
+        let subject = values.variables[flag.name].map { "the variable \($0)" } ?? "flag \(flag.spelling)"
+        return UsageError("\(subject) \(what)", command: syntax.name)
+    }
+}
+
+/// A command line that makes no sense: one line that names what is wrong and where to read on.
+struct UsageError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ what: String, command: String? = nil) {
+        let name = command.map { "spool \($0)" } ?? "spool"
+        description = "\(name): \(what); see '\(name) --help'"
+    }
+}

@@ -1,0 +1,57 @@
+import SpoolCore
+
+/// Which URLs mean the same resource: the flags that shape keys, for every command that takes a URL.
+///
+/// The same flags have to be given to each command on a store: a key that was made by a rule is only found by that rule.
+enum KeySettings {
+    static let dropQuery = Flag(
+        "drop-query", takes: "HOST=NAME,…",
+        help:
+            "Query items that do not tell resources of HOST apart, such as signatures: 'cdn.example.com=Expires,Signature'."
+            + " '*' is every host or every item, '*.example.com' the hosts below that; may be repeated.")
+    static let sameHosts = Flag(
+        "same-hosts", takes: "HOST,…",
+        help: "Hosts that have the same content, such as those of a CDN: 'cdn.example.com,*.cdn.example.com'; may be repeated.")
+
+    static let all = [dropQuery, sameHosts]
+
+    static func policy(_ arguments: Arguments) throws(UsageError) -> KeyPolicy {
+        var policy = KeyPolicy()
+        for text in arguments.all(dropQuery) {
+            guard let longer = adding(query: text, to: policy) else {
+                throw arguments.complaint(dropQuery, "can't be '\(text)'; it is HOST=NAME,NAME or HOST=*")
+            }
+            policy = longer
+        }
+        for text in arguments.all(sameHosts) {
+            guard let hosts = list(text), hosts.count > 1, isName(hosts[0]), hosts.dropFirst().allSatisfy(isHost) else {
+                throw arguments.complaint(sameHosts, "can't be '\(text)'; it is HOST,HOST… without ports, a plain name first")
+            }
+            policy = policy.sameHosts(hosts)
+        }
+        return policy
+    }
+
+    private static func adding(query text: String, to policy: KeyPolicy) -> KeyPolicy? {
+        guard let equals = text.firstIndex(of: "="), let names = list(String(text[text.index(after: equals)...])) else { return nil }
+        let host = String(text[..<equals])
+        guard host == "*" || isHost(host) else { return nil }
+        let hosts = host == "*" ? nil : [host]
+        if names == ["*"] { return policy.dropAllQueryItems(forHosts: hosts) }
+        return policy.dropQueryItems(named: names, forHosts: hosts)
+    }
+
+    /// Words between commas; nil when one is empty.
+    private static func list(_ text: String) -> [String]? {
+        let words = text.split(separator: "," as Character, omittingEmptySubsequences: false).map { String($0) }
+        return words.contains("") ? nil : words
+    }
+
+    private static func isHost(_ text: String) -> Bool { isName(text.hasPrefix("*.") ? String(text.dropFirst(2)) : text) }
+
+    /// A name or an address as it stands in a URL, without port.
+    private static func isName(_ text: String) -> Bool {
+        guard !text.contains("*"), let key = try? ResourceKey(url: "http://\(text)/") else { return false }
+        return key.string == "http://\(text.lowercased())/"
+    }
+}

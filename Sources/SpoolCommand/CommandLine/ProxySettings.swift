@@ -1,0 +1,90 @@
+import Spool
+import SpoolOrigin
+import SpoolProxy
+import SpoolSystem
+
+/// How the HTTP door listens and whom it serves: the flags of `serve` and `demo`.
+struct ProxySettings {
+    private(set) var options = ProxyOptions()
+
+    static let listen = Flag(
+        "listen", takes: "HOST:PORT", environment: "SPOOL_LISTEN",
+        help:
+            "Where to listen; 127.0.0.1:8080 by default, port 0 takes one that is free. An address that other machines reach demands --token."
+    )
+    static let token = Flag(
+        "token", takes: "TOKEN", environment: "SPOOL_TOKEN",
+        help: "The first path segment that every request must have: letters, digits, '-', '.', '_' and '~'.")
+    static let origin = Flag(
+        "origin", takes: "URL", help: "Answer as if the proxy were this site, for example https://example.com.")
+    static let allowHost = Flag(
+        "allow-host", takes: "NAME", help: "A name besides localhost that clients may call the proxy by; may be repeated.")
+    static let allowOrigin = Flag(
+        "allow-origin", takes: "URL", help: "An origin that may be asked, for example https://example.com; may be repeated. All by default."
+    )
+
+    static let allowSite = Flag(
+        "allow-site", takes: "URL",
+        help: "A web site whose pages may play through this proxy, for example https://player.example; may be repeated. 'null' is files.")
+    static let allowForeignSites = Flag("allow-foreign-sites", help: "Serve browsers on behalf of every web site.")
+    static let allowPrivate = Flag(
+        "allow-private", takes: "NAME",
+        help: "A public name that may lead to a private address, '*.example.com' for all below that, '*' for all; may be repeated."
+            + " Addresses themselves and local names are always asked.")
+
+    static let all = [listen, token, origin, allowHost, allowOrigin, allowSite, allowForeignSites, allowPrivate]
+
+    /// Which names may lead into private networks: others choose the URLs here.
+    let privateNames: PrivateNames
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        let address = try arguments.value(Self.listen, expected: "HOST:PORT, for example 127.0.0.1:8080") { ListenAddress($0) }
+        let place = address ?? ListenAddress(host: "127.0.0.1", port: 8080)
+        options.host = place.host
+        options.port = place.port
+        options.token = try arguments.value(Self.token, expected: "letters, digits, '-', '.', '_' and '~'") { Self.isToken($0) ? $0 : nil }
+        options.fixedOrigin = try arguments.value(Self.origin, expected: "a URL like https://example.com", Self.origin)
+        options.allowedHosts = arguments.all(Self.allowHost)
+        if arguments.has(Self.allowOrigin) { options.allowedOrigins = arguments.all(Self.allowOrigin) }
+        options.allowedSites = arguments.all(Self.allowSite)
+        options.allowsForeignSites = arguments.has(Self.allowForeignSites)
+        let names = arguments.all(Self.allowPrivate)
+        privateNames = names.contains("*") ? .allowed : .refused(except: names)
+        if !place.isLoopback && options.token == nil {
+            throw arguments.complaint(Self.listen, "names an address that other machines reach, which needs --token TOKEN")
+        }
+    }
+
+    /// A door for one player of our own: a free port, and a path that nobody guesses.
+    static func own(token: String) -> ProxyOptions {
+        var options = ProxyOptions()
+        options.token = token
+        return options
+    }
+
+    /// 128 random bits in hexadecimal.
+    static func randomToken() -> String {
+        let random = SystemRandom()
+        return (0..<2).map { _ in
+            let digits = String(random.next(), radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+
+    /// What stands for itself in a path (RFC 3986 §2.3), but not the name of our own pages.
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+                default: false
+                }
+            } && !["_spool", ".", ".."].contains(text)
+    }
+
+    private static func origin(_ text: String) -> String? {
+        text.hasPrefix("http://") || text.hasPrefix("https://") ? text : nil
+    }
+}

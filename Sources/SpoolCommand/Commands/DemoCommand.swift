@@ -1,0 +1,91 @@
+import Spool
+import SpoolCore
+import SpoolProxy
+import SpoolSystem
+
+/// `spool demo`: the proxy with something to play behind it and a page to watch it on.
+struct DemoCommand: Command {
+    static let directory = Flag(
+        "cache", takes: "DIR", help: "The directory of the store; by default a temporary one that goes when the demo ends.")
+    static let rate = Flag(
+        "rate", takes: "BYTES", help: "Bytes a second that the origin sends on each connection; 1.5M by default, 0 is no limit.")
+    static let seconds = Flag("seconds", takes: "N", isHidden: true, help: "The length of each piece.")
+    static let originPort = Flag("origin-port", takes: "PORT", isHidden: true, help: "The origin's port; 0 takes one that is free.")
+    static let originOnly = Flag("origin-only", isHidden: true, help: "Only the origin, without a proxy.")
+
+    static let syntax = CommandSyntax(
+        "demo", "Try it: generated music from a slow origin, the proxy, and a page that shows what is stored",
+        discussion: [
+            "Open the page that is printed and play something: the bar fills with what is stored. Seek, play it again, watch what the origin"
+                + " is asked. Any other URL can be played through the same proxy."
+        ],
+        flags: [ProxySettings.listen, ProxySettings.token, directory, rate, CacheSettings.readAhead, CacheSettings.policy]
+            + [CacheSettings.verbose, CacheSettings.logJSON, seconds, originPort, originOnly])
+
+    private var settings: CacheSettings
+    private let proxySettings: ProxySettings
+    private let givenDirectory: String?
+    private let bytesPerSecond: Int64?
+    private let seconds: Int?
+    private let originPort: UInt16
+    private let isOriginOnly: Bool
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        settings = try CacheSettings(arguments, level: .warning)
+        proxySettings = try ProxySettings(arguments)
+        settings.configuration.privateNames = proxySettings.privateNames
+        givenDirectory = arguments[Self.directory]
+        let rate = try arguments.value(Self.rate, expected: "a size, for example 1.5M", ByteCount.parse) ?? 3 << 19
+        bytesPerSecond = rate == 0 ? nil : rate
+        // A WAV file counts its bytes in 32 bits: more than six hours do not fit.
+        seconds = try arguments.value(Self.seconds, expected: "a number from 1 to 20000") {
+            Int($0).flatMap { 1...20_000 ~= $0 ? $0 : nil }
+        }
+        originPort = try arguments.value(Self.originPort, expected: "a port number") { UInt16($0) } ?? 0
+        isOriginOnly = arguments.has(Self.originOnly)
+    }
+
+    func run() async throws -> ExitCode {
+        let origin = try DemoOrigin(files: DemoFile.all(seconds: seconds), bytesPerSecond: bytesPerSecond)
+        defer { origin.stop() }
+        try origin.start(port: originPort)
+        if isOriginOnly { return try await serveOrigin(origin) }
+        guard givenDirectory == nil else { return try await serve(origin, settings) }
+        let directory = try TemporaryDirectory(prefix: "spool-demo")
+        defer { directory.remove() }
+        var settings = settings
+        settings.configuration.directory = directory.path
+        return try await serve(origin, settings)
+    }
+
+    private func serveOrigin(_ origin: DemoOrigin) async throws -> ExitCode {
+        let interruption = try await Interruption.install()
+        try OutputStream.output.write("origin on \(origin.baseURL)\n")
+        await interruption.wait()
+        return .success
+    }
+
+    private func serve(_ origin: DemoOrigin, _ settings: CacheSettings) async throws -> ExitCode {
+        var options = proxySettings.options
+        options.demoTracks = origin.files.map { DemoTrack(title: $0.title, url: origin.url(of: $0)) }
+        let service = try await ProxyService.start(settings, options)
+        do {
+            try OutputStream.output.write(invitation(service, origin))
+            await service.interruption.wait()
+        } catch {
+            await service.stop()
+            throw error
+        }
+        await service.stop()
+        return .success
+    }
+
+    private func invitation(_ service: ProxyService, _ origin: DemoOrigin) -> String {
+        let pace = bytesPerSecond.map { "\(ByteCount.text($0))/s" } ?? "full speed"
+        var lines = ["listening on \(service.baseURL)", "", "Open  \(service.baseURL)_spool/", ""]
+        lines.append("or play from the slow origin (\(pace)) with any player:")
+        lines += origin.files.compactMap { service.proxy.url(for: origin.url(of: $0)) }.map { "      mpv \($0)" }
+        lines += ["", "Other URLs: \(service.baseURL)https/example.com/film.mp4 is https://example.com/film.mp4. Ctrl-C stops.", ""]
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,174 @@
+import Spool
+import SpoolCore
+import SpoolSystem
+
+/// `spool get`: one resource, or a range of it, through the cache into a file or to standard output.
+struct GetCommand: Command {
+    static let outputFlag = Flag(
+        "output", "o", takes: "FILE",
+        help: "Where to write; '-' is standard output. By default standard output, and on a terminal a file named by the URL.")
+    static let range = Flag(
+        "range", "r", takes: "A-B", help: "Only the bytes from A to B, both included; 'A-' is from A to the end, '-N' the last N bytes.")
+
+    static let syntax = CommandSyntax(
+        "get", "Fetch a resource through the cache",
+        discussion: [
+            "What is stored is not fetched again, and what is fetched is stored: an interrupted 'get' goes on where it was when it is repeated."
+                + " A file is written as FILE.part and renamed when it is complete."
+        ],
+        operands: .init(usage: "URL", count: 1...1),
+        flags: [outputFlag, range, CacheSettings.directory, CacheSettings.readAhead] + KeySettings.all
+            + [CacheSettings.verbose, CacheSettings.logJSON])
+
+    private let settings: CacheSettings
+    private let url: String
+    private let output: String
+    private let range: RequestedRange?
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        settings = try CacheSettings(arguments, level: .warning)
+        url = arguments.operands[0]
+        range = try arguments.value(Self.range, expected: "A-B, A- or -N") { RequestedRange($0) }
+        if let output = arguments[Self.outputFlag] {
+            self.output = output
+        } else if !OutputStream.output.isTerminal {
+            output = "-"
+        } else if let name = Self.fileName(of: url) {
+            output = name
+        } else {
+            throw UsageError("the URL names no file; give --output FILE", command: Self.syntax.name)
+        }
+    }
+
+    /// The last part of the URL's path, as it is; nil when that is empty.
+    private static func fileName(of url: String) -> String? {
+        let path = url.prefix { $0 != "?" && $0 != "#" }
+        guard let scheme = path.firstRange(of: "://") else { return nil }
+        let parts = path[scheme.upperBound...].split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count > 1, let name = parts.last, !name.isEmpty, name != ".", name != ".." else { return nil }
+        return String(name)
+    }
+
+    func run() async throws -> ExitCode {
+        let interruption = try await Interruption.install()
+        let log = settings.makeLog()
+        defer { log.close() }
+        let cache = try settings.open(log: log)
+        // Where a server has the store, it fetches and keeps: what it has is read from the disk all the same.
+        let server = cache.store.isWritable ? nil : RunningServer.announced(in: try settings.directory())
+        if !cache.store.isWritable, server?.proxied(url) == nil {
+            log.log(.warning, "another process has the store: what is fetched is not kept")
+        }
+        do {
+            try await cache.closing { try await copy(from: cache, through: server, interruption) }
+            return .success
+        } catch {
+            guard let signal = interruption.signal else { throw error }
+            throw Failure("interrupted; what was fetched is kept, and the same command goes on from there", .signal(signal))
+        }
+    }
+
+    private func copy(from cache: MediaCache, through server: RunningServer?, _ interruption: Interruption) async throws {
+        let key = try cache.key(for: url)
+        let stored = try await cache.status(of: key)
+        let reader = try cache.reader(for: server?.proxied(url) ?? url, key: key)
+        interruption.onFirst { reader.cancel() }
+        let name = output == "-" ? "standard output" : output
+        var copy = Copy(reader: reader, before: stored, progress: ProgressLine(name: name, stream: .error, time: SystemTime()))
+        do {
+            try await copy.run(range, into: output)
+        } catch {
+            copy.progress.clear()
+            throw error
+        }
+        copy.progress.finish()
+    }
+}
+
+/// The range of a resource that was asked for, in the form of RFC 9110 §14.1.2 without the unit.
+enum RequestedRange {
+    /// From an offset, to another one that is included, or to the end.
+    case from(Int64, through: Int64?)
+    /// So many bytes at the end.
+    case last(Int64)
+
+    init?(_ text: String) {
+        guard let dash = text.firstIndex(of: "-") else { return nil }
+        let (first, last) = (text[..<dash], text[text.index(after: dash)...])
+        let numbers = (first.isEmpty ? nil : ByteCount.parse(String(first)), last.isEmpty ? nil : ByteCount.parse(String(last)))
+        switch numbers {
+        case (let lower?, nil) where last.isEmpty: self = .from(lower, through: nil)
+        case (let lower?, let upper?) where lower <= upper && upper < .max: self = .from(lower, through: upper)
+        case (nil, let count?) where first.isEmpty && count > 0: self = .last(count)
+        default: return nil
+        }
+    }
+}
+
+/// One copy from a reader to a file.
+private struct Copy {
+    let reader: ByteReader
+    /// What was stored when the copy began, to tell how much of it came from the store.
+    let before: ResourceStatus?
+    var progress: ProgressLine
+    private var position: Int64 = 0
+    private var stored = ByteRangeSet()
+
+    init(reader: ByteReader, before: ResourceStatus?, progress: ProgressLine) {
+        self.reader = reader
+        self.before = before
+        self.progress = progress
+    }
+
+    /// Copies the range to the file of that name. A short end is an error: whoever reads the file must be able to trust it.
+    mutating func run(_ range: RequestedRange?, into name: String) async throws {
+        let (lower, upper) = try await bounds(range)
+        var chunks = reader.chunks(in: lower..<(upper ?? .max)).makeAsyncIterator()
+        // The first request asks for bytes at once, so that a cold start takes one; what the resource is comes with them.
+        var next = try await chunks.next()
+        let representation = try await reader.contentInformation()
+        try begin(at: lower, upTo: upper, of: representation, isEmpty: range != nil && next == nil)
+        // The origin was asked before a file is made: a URL that can't be had leaves nothing behind.
+        let file = try OutputFile(name)
+        while let chunk = next {
+            try file.write(chunk)
+            count(Int64(chunk.count))
+            next = try await chunks.next()
+        }
+        try end(file)
+    }
+
+    private func bounds(_ range: RequestedRange?) async throws -> (Int64, Int64?) {
+        switch range {
+        case nil: return (0, nil)
+        case .from(let lower, let through): return (lower, through.map { $0 + 1 })
+        case .last(let count):
+            guard let length = try await reader.contentInformation().length else {
+                throw Failure("the origin does not tell the length, so the last \(count) bytes can't be asked for")
+            }
+            return (max(0, length - count), nil)
+        }
+    }
+
+    private mutating func begin(at lower: Int64, upTo upper: Int64?, of representation: Representation, isEmpty: Bool) throws(Failure) {
+        if isEmpty { throw Failure("there is nothing in that range: the resource has \(representation.length ?? 0) bytes") }
+        let end = [upper, representation.length].compactMap { $0 }.min()
+        progress.total = end.map { max(0, $0 - lower) }
+        position = lower
+        // Bytes of another version are of no use to this one.
+        if let before, before.representation.validator == representation.validator { stored = before.stored }
+    }
+
+    private mutating func count(_ bytes: Int64) {
+        let range = ByteRange(position, position + bytes)
+        progress.add(bytes, fromStore: range.map { stored.intersection($0).totalBytes } ?? 0)
+        position += bytes
+    }
+
+    private func end(_ file: OutputFile) throws {
+        if let total = progress.total, progress.received < total {
+            throw Failure("only \(progress.received) of \(total) bytes came; the same command goes on from there")
+        }
+        try file.finish()
+    }
+}

@@ -1,0 +1,126 @@
+import Spool
+import SpoolCore
+
+/// `spool ls`: what the store holds.
+struct ListCommand: Command {
+    static let long = Flag("long", "l", help: "Also show type, number of stored ranges and time of the last use.")
+    static let json = Flag("json", help: "Print a JSON array with one object for each resource.")
+
+    static let syntax = CommandSyntax(
+        "ls", "List what the store holds",
+        discussion: ["One line for each resource: how much of it is stored, its length, its URL."],
+        flags: [CacheSettings.directory, long, json])
+
+    private let settings: CacheSettings
+    private let isLong: Bool
+    private let isJSON: Bool
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        settings = try CacheSettings(arguments)
+        isLong = arguments.has(Self.long)
+        isJSON = arguments.has(Self.json)
+    }
+
+    func run() async throws -> ExitCode {
+        if let cache = try settings.openToLook() {
+            try await cache.closing { try await print(cache) }
+        } else if isJSON {
+            try OutputStream.output.write("[]\n")
+        }
+        return .success
+    }
+
+    /// A page at a time, so that memory does not grow with the store.
+    private func print(_ cache: MediaCache) async throws {
+        var last: ResourceKey?
+        var isFirst = true
+        if isJSON { try OutputStream.output.write("[") }
+        while true {
+            let page = try await cache.resources(after: last)
+            guard let end = page.last else { break }
+            try OutputStream.output.write(isJSON ? objects(page, isFirst: isFirst) : lines(page))
+            last = end.key
+            isFirst = false
+        }
+        if isJSON { try OutputStream.output.write(isFirst ? "]\n" : "\n]\n") }
+    }
+
+    private func objects(_ page: [ResourceStatus], isFirst: Bool) -> String {
+        let text = page.map { "\n" + $0.json }.joined(separator: ",")
+        return isFirst ? text : "," + text
+    }
+
+    private func lines(_ page: [ResourceStatus]) -> String {
+        page.map { isLong ? longLine($0) : shortLine($0) }.joined()
+    }
+
+    private func shortLine(_ status: ResourceStatus) -> String {
+        "\(Self.right(status.percentText, 6))  \(Self.right(status.lengthText, 9))  \(status.key)\n"
+    }
+
+    private func longLine(_ status: ResourceStatus) -> String {
+        let type = status.representation.contentType ?? "-"
+        let used = status.lastAccess.map { String($0.iso8601.prefix(16)) + "Z" } ?? "-"
+        let ranges = "\(status.stored.rangeCount)"
+        let facts = [Self.right(status.percentText, 6), Self.right(status.lengthText, 9), Self.right(ranges, 5), Self.left(type, 16), used]
+        return facts.joined(separator: "  ") + "  \(status.key)\n"
+    }
+
+    private static func right(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+
+    private static func left(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+}
+
+extension ResourceStatus {
+    /// How much of the resource is stored, `?` while its length is not known.
+    var percentText: String {
+        representation.length.map { "\(ByteCount.percent(stored.totalBytes, of: $0)) %" } ?? "? %"
+    }
+
+    var lengthText: String {
+        representation.length.map(ByteCount.text) ?? "?"
+    }
+
+    /// The status as one JSON object; times in seconds since 1970, ranges as pairs of first byte and byte after the last.
+    var json: String {
+        var json = JSONWriter()
+        json.object { json in
+            json.field("key", key.string)
+            json.field("url", url)
+            if let length = representation.length { json.field("length", length) } else { json.null("length") }
+            if let type = representation.contentType { json.field("type", type) } else { json.null("type") }
+            if let validator = representation.validator.text { json.field("validator", validator) } else { json.null("validator") }
+            json.field("validatorIsStrong", representation.validator.isStrong)
+            json.field("fetchedAt", representation.responseTime.seconds)
+            if let lastAccess { json.field("lastAccess", lastAccess.seconds) } else { json.null("lastAccess") }
+            json.field("complete", isComplete)
+            json.field("storedBytes", stored.totalBytes)
+            json.field(
+                "stored",
+                array: { json in
+                    for range in stored.ranges {
+                        json.array {
+                            $0.value(range.lowerBound)
+                            $0.value(range.upperBound)
+                        }
+                    }
+                })
+        }
+        return json.text
+    }
+}
+
+extension Validator {
+    /// As HTTP writes it; nil when there is none.
+    var text: String? {
+        switch self {
+        case .strong(let entityTag), .weak(let entityTag): entityTag
+        case .lastModified(let time, _): HTTPDate.format(time)
+        case .none: nil
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Spool
+import SpoolCore
+
+/// `spool rm`: takes resources out of the store.
+struct RemoveCommand: Command {
+    static let all = Flag("all", help: "Remove everything.")
+
+    static let syntax = CommandSyntax(
+        "rm", "Remove resources from the store",
+        discussion: ["Asks nothing and says what it removed. Exits 1 when one of them was not there."],
+        operands: .init(usage: "URL… | --all", count: 0...CommandSyntax.maxOperands),
+        flags: [CacheSettings.directory] + KeySettings.all + [all])
+
+    private let settings: CacheSettings
+    private let names: [String]
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        settings = try CacheSettings(arguments)
+        names = arguments.operands
+        if names.isEmpty != arguments.has(Self.all) {
+            let what = names.isEmpty ? "URL… or flag --all is missing" : "flag --all and a URL exclude each other"
+            throw UsageError(what, command: Self.syntax.name)
+        }
+    }
+
+    func run() async throws -> ExitCode {
+        // Nothing is made only to remove from it.
+        guard let looked = try settings.openToLook() else { return try await missing() }
+        await looked.close()
+        let cache = try settings.open()
+        return try await cache.closing {
+            guard cache.store.isWritable else { return try remove(through: settings.server()) }
+            return names.isEmpty ? try await removeAll(cache) : try await removeNamed(cache)
+        }
+    }
+
+    /// A server has the store: it removes, so that its readers hear of it.
+    private func remove(through server: RunningServer) throws -> ExitCode {
+        if names.isEmpty {
+            try tell(server.removeAll())
+            return .success
+        }
+        var code = ExitCode.success
+        for name in names {
+            let key = settings.key(name)
+            let outcome = try server.remove(key)
+            if outcome.removed > 0 {
+                try OutputStream.output.write("removed \(key) (\(ByteCount.text(outcome.bytes)))\n")
+            } else {
+                OutputStream.error.say("spool: nothing is stored of \(name)")
+                code = .failure
+            }
+        }
+        return code
+    }
+
+    private func tell(_ outcome: RunningServer.Outcome) throws {
+        let size = outcome.removed == 0 ? "" : " (\(ByteCount.text(outcome.bytes)))"
+        try OutputStream.output.write("removed \(outcome.removed) resource\(outcome.removed == 1 ? "" : "s")\(size)\n")
+    }
+
+    private func missing() async throws -> ExitCode {
+        if names.isEmpty {
+            try OutputStream.output.write("removed 0 resources\n")
+            return .success
+        }
+        for name in names { OutputStream.error.say("spool: nothing is stored of \(name)") }
+        return .failure
+    }
+
+    private func removeNamed(_ cache: MediaCache) async throws -> ExitCode {
+        var code = ExitCode.success
+        for name in names {
+            let key = settings.key(name)
+            let status = try await cache.status(of: key)
+            if try await cache.remove(key) {
+                let bytes = status.map { " (\(ByteCount.text($0.stored.totalBytes)))" } ?? ""
+                try OutputStream.output.write("removed \(key)\(bytes)\n")
+            } else {
+                OutputStream.error.say("spool: nothing is stored of \(name)")
+                code = .failure
+            }
+        }
+        return code
+    }
+
+    private func removeAll(_ cache: MediaCache) async throws -> ExitCode {
+        let count = try await cache.count()
+        let bytes = try await cache.totalSizeBytes()
+        try await cache.removeAll()
+        try tell(RunningServer.Outcome(removed: Int64(count), bytes: bytes))
+        return .success
+    }
+}

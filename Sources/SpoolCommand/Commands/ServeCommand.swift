@@ -1,0 +1,133 @@
+import Spool
+import SpoolCore
+import SpoolProxy
+import SpoolSystem
+
+/// `spool serve`: the caching proxy, until a signal comes.
+struct ServeCommand: Command {
+    static let syntax = CommandSyntax(
+        "serve", "Serve media to players through the cache",
+        discussion: [
+            "A player asks http://HOST:PORT/https/example.com/film.mp4 for https://example.com/film.mp4, or /?url= with the URL"
+                + " percent-encoded; with --token, the token comes first in the path. What is stored is at /_spool/.",
+            "When it accepts connections it prints one line, 'listening on http://HOST:PORT/'. Ctrl-C stops it, and what was fetched stays.",
+        ],
+        flags: ProxySettings.all + CacheSettings.fetching)
+
+    private let cacheSettings: CacheSettings
+    private let proxySettings: ProxySettings
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        let proxySettings = try ProxySettings(arguments)
+        var cacheSettings = try CacheSettings(arguments)
+        cacheSettings.configuration.privateNames = proxySettings.privateNames
+        self.proxySettings = proxySettings
+        self.cacheSettings = cacheSettings
+    }
+
+    func run() async throws -> ExitCode {
+        var options = proxySettings.options
+        let token = ProxySettings.randomToken()
+        options.commandToken = token
+        let service = try await ProxyService.start(cacheSettings, options)
+        do {
+            try announce(service, token)
+            try OutputStream.output.write("listening on \(service.baseURL)\n")
+            await service.interruption.wait()
+        } catch {
+            await service.stop()
+            throw error
+        }
+        do throws(SystemError) { try retract(service) } catch { service.log.log(.warning, "\(error)") }
+        await service.stop()
+        return .success
+    }
+
+    /// Tells commands on the same store whom to ask, when this process is the one that writes it.
+    private func announce(_ service: ProxyService, _ token: String) throws {
+        guard service.cache.store.isWritable else { return }
+        try RunningServer(address: service.baseURL, token: token, isGeneral: proxySettings.options.fixedOrigin == nil).announce(
+            in: try cacheSettings.directory())
+    }
+
+    private func retract(_ service: ProxyService) throws(SystemError) {
+        guard service.cache.store.isWritable, let directory = cacheSettings.configuration.directory else { return }
+        try RunningServer.retract(in: directory)
+    }
+}
+
+/// A cache with its HTTP door, signals and log: what `serve`, `demo` and `play` have in common.
+struct ProxyService {
+    let cache: MediaCache
+    let proxy: ProxyServer
+    let interruption: Interruption
+    let log: StandardErrorLog
+    /// Where the door is, with a slash at its end.
+    let baseURL: String
+
+    /// Opens the store and listens; returns once connections are accepted.
+    static func start(_ settings: CacheSettings, _ options: ProxyOptions) async throws -> ProxyService {
+        // Signals first: one that comes while the store opens must close it.
+        let interruption = try await Interruption.install()
+        let log = settings.makeLog()
+        let options = options.connections(within: DescriptorLimit.raise(), log)
+        let cache = try settings.open(log: log)
+        do {
+            let proxy = try ProxyServer(cache: cache, options: options.logging(to: log))
+            try proxy.start()
+            settings.tell(log, cache)
+            return ProxyService(cache: cache, proxy: proxy, interruption: interruption, log: log, baseURL: proxy.baseURL ?? "")
+        } catch {
+            await cache.close()
+            log.close()
+            throw error
+        }
+    }
+
+    /// Closes the door, then the store; the log goes last.
+    func stop() async {
+        if interruption.signal != nil { log.log(.debug, "stopping; a second signal stops at once") }
+        proxy.stop()
+        await cache.close()
+        log.log(.debug, "stopped")
+        log.close()
+    }
+}
+
+extension CacheSettings {
+    /// What a person should know before bytes flow.
+    fileprivate func tell(_ log: StandardErrorLog, _ cache: MediaCache) {
+        log.log(.info, "the store is at \(cache.configuration.directory ?? "its default place")")
+        if !cache.store.isWritable {
+            log.log(.warning, "another process has the store: what it holds is served, and what is fetched is not kept")
+        }
+    }
+}
+
+extension ProxyOptions {
+    /// Descriptors that are not for clients: data files, origins, and whatever libraries open.
+    private static let otherDescriptors = 1024
+    /// The most connections of clients, however many descriptors there may be: an idle one costs 3 KiB here and some in the kernel.
+    private static let mostConnections = 16_384
+
+    /// The options with as many connections as there are descriptors for.
+    fileprivate func connections(within descriptors: Int, _ log: StandardErrorLog) -> ProxyOptions {
+        var options = self
+        let room = descriptors > 2 * Self.otherDescriptors ? descriptors - Self.otherDescriptors : descriptors / 2
+        options.connections = max(16, min(room, Self.mostConnections))
+        log.log(.debug, "\(descriptors) open files are allowed: at most \(options.connections) connections")
+        return options
+    }
+
+    /// The options with an access log, where details are wanted: a line for each request costs as much as the request.
+    fileprivate func logging(to log: StandardErrorLog) -> ProxyOptions {
+        guard log.level <= .debug else { return self }
+        var options = self
+        options.onResponse = { record in
+            let problem = record.problem.map { "  \($0)" } ?? ""
+            let facts = "\(record.status)  \(ByteCount.text(record.bytesSent))  \(Int64(record.milliseconds)) ms"
+            log.log(.debug, "\(record.method) \(record.target)  \(facts)\(problem)")
+        }
+        return options
+    }
+}

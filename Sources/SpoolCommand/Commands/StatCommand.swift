@@ -1,0 +1,86 @@
+import Spool
+import SpoolCore
+import SpoolSystem
+
+/// `spool stat`: what is known and stored of one resource.
+struct StatCommand: Command {
+    static let json = Flag("json", help: "Print one JSON object.")
+
+    static let syntax = CommandSyntax(
+        "stat", "Show what is stored of one resource",
+        discussion: ["Length, type, validator, age, the stored ranges as numbers, and a bar of them. Exits 1 when nothing is known of it."],
+        operands: .init(usage: "URL|KEY", count: 1...1),
+        flags: [CacheSettings.directory] + KeySettings.all + [json])
+
+    private let settings: CacheSettings
+    private let name: String
+    private let isJSON: Bool
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        settings = try CacheSettings(arguments)
+        name = arguments.operands[0]
+        isJSON = arguments.has(Self.json)
+    }
+
+    func run() async throws -> ExitCode {
+        let cache = try settings.openToLook()
+        let status = try await cache?.closing { try await cache?.status(of: settings.key(name)) } ?? nil
+        guard let status else { throw Failure("nothing is stored of \(name)") }
+        try OutputStream.output.write(isJSON ? status.json + "\n" : description(status))
+        return .success
+    }
+
+    /// Beyond so many ranges only the bar shows them; `--json` has them all.
+    private static let maxRanges = 100
+
+    private func description(_ status: ResourceStatus) -> String {
+        var text = facts(status).map { name, value in
+            name + String(repeating: " ", count: 11 - name.count) + value + "\n"
+        }.joined()
+        for range in status.stored.ranges.prefix(Self.maxRanges) {
+            text += String(repeating: " ", count: 11) + "\(range.lowerBound)-\(range.upperBound - 1)\n"
+        }
+        let more = status.stored.rangeCount - Self.maxRanges
+        if more > 0 { text += String(repeating: " ", count: 11) + "and \(more) more\n" }
+        if let length = status.representation.length {
+            text += SpanBar(stored: status.stored, length: length).text(width: OutputStream.output.columns) + "\n"
+        }
+        return text
+    }
+
+    private func facts(_ status: ResourceStatus) -> [(String, String)] {
+        let representation = status.representation
+        let length = representation.length
+        let strength = representation.validator.isStrong ? "strong" : "weak"
+        let now = SystemTime().wallNow
+        var facts = [
+            ("key", "\(status.key)"),
+            ("length", length.map { "\(ByteCount.text($0)) (\(ByteCount.exact($0)) bytes)" } ?? "not known yet"),
+            ("type", representation.contentType ?? "not told by the origin"),
+            ("validator", representation.validator.text.map { "\($0) (\(strength))" } ?? "none"),
+            ("age", "\(Self.span(representation.currentAge(now: now))), of \(representation.responseTime.iso8601)"),
+        ]
+        if let lastAccess = status.lastAccess { facts.append(("last used", lastAccess.iso8601)) }
+        let share = length.map { " of \(ByteCount.text($0)) (\(ByteCount.percent(status.stored.totalBytes, of: $0)) %)" } ?? ""
+        let count = status.stored.rangeCount
+        facts.append(("stored", "\(ByteCount.text(status.stored.totalBytes))\(share) in \(count) range\(count == 1 ? "" : "s")"))
+        return facts
+    }
+
+    /// Seconds in the two largest units that fit.
+    private static func span(_ seconds: Int64) -> String {
+        switch seconds {
+        case ..<60: "\(seconds) s"
+        case ..<3600: "\(seconds / 60) min \(seconds % 60) s"
+        case ..<86_400: "\(seconds / 3600) h \(seconds % 3600 / 60) min"
+        default: "\(seconds / 86_400) d \(seconds % 86_400 / 3600) h"
+        }
+    }
+}
+
+extension CacheSettings {
+    /// The key that a person means by a URL, or by a key itself.
+    func key(_ name: String) -> ResourceKey {
+        do throws(ParseError) { return try configuration.keyPolicy.key(for: name) } catch { return ResourceKey(normalized: name) }
+    }
+}

@@ -1,0 +1,192 @@
+import Spool
+import SpoolCore
+import SpoolSystem
+
+/// `spool verify`: reads what is stored and compares it with its checks.
+struct VerifyCommand: Command {
+    static let repair = Flag("repair", help: "Take damaged bytes out of the store, so that they are fetched again.")
+    static let json = Flag("json", help: "Print a JSON array with one object for each resource.")
+
+    static let syntax = CommandSyntax(
+        "verify", "Look for damage in what is stored",
+        discussion: [
+            "Reads every stored byte of the resources, of all without URL. Damage is a byte that the disk changed after it was written; it"
+                + " is found before it is served, too. Exits 1 when damaged bytes are left in the store or a resource is not there."
+        ],
+        operands: .init(usage: "[URL…]", count: 0...CommandSyntax.maxOperands),
+        flags: [CacheSettings.directory] + KeySettings.all + [repair, json])
+
+    private let settings: CacheSettings
+    private let names: [String]
+    private let isRepairing: Bool
+    private let isJSON: Bool
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        settings = try CacheSettings(arguments)
+        names = arguments.operands
+        isRepairing = arguments.has(Self.repair)
+        isJSON = arguments.has(Self.json)
+    }
+
+    func run() async throws -> ExitCode {
+        // Nothing is made only to be verified.
+        guard let looked = try settings.openToLook() else { return try noStore() }
+        guard isRepairing else { return try await looked.closing { try await verify(looked) } }
+        await looked.close()
+        let cache = try settings.open()
+        return try await cache.closing {
+            guard cache.store.isWritable else {
+                throw Failure(
+                    "another process has the store at \(try settings.directory()): stop it to repair, or look without \(Self.repair.spelling)",
+                    .inputOutput)
+            }
+            return try await verify(cache)
+        }
+    }
+
+    private func noStore() throws -> ExitCode {
+        if isJSON { try OutputStream.output.write("[]\n") }
+        for name in names { OutputStream.error.say("spool: nothing is stored of \(name)") }
+        return names.isEmpty ? .success : .failure
+    }
+
+    // MARK: Verifying
+
+    private func verify(_ cache: MediaCache) async throws -> ExitCode {
+        let report = Report(isJSON: isJSON, isRepairing: isRepairing)
+        try report.begin()
+        if names.isEmpty {
+            try await verifyAll(cache, report)
+        } else {
+            try await verifyNamed(cache, report)
+        }
+        try report.end()
+        return report.isGood ? .success : .failure
+    }
+
+    /// A page at a time, so that memory does not grow with the store.
+    private func verifyAll(_ cache: MediaCache, _ report: Report) async throws {
+        var last: ResourceKey?
+        while true {
+            let page = try await cache.resources(after: last)
+            guard let end = page.last else { return }
+            for status in page { try await verify(status, in: cache, report) }
+            last = end.key
+        }
+    }
+
+    private func verifyNamed(_ cache: MediaCache, _ report: Report) async throws {
+        for name in names {
+            guard let status = try await cache.status(of: settings.key(name)) else {
+                OutputStream.error.say("spool: nothing is stored of \(name)")
+                report.isGood = false
+                continue
+            }
+            try await verify(status, in: cache, report)
+        }
+    }
+
+    private func verify(_ status: ResourceStatus, in cache: MediaCache, _ report: Report) async throws {
+        let line = SharedProgress(name: "\(status.key)", total: status.stored.totalBytes)
+        defer { line.clear() }
+        // One that went since it was listed has no damage.
+        guard let found = try await cache.verify(status.key, isRepairing: isRepairing, progress: line.add) else { return }
+        line.clear()
+        try report.add(found)
+    }
+}
+
+/// The progress line, which a thread of the cache draws.
+private final class SharedProgress: Sendable {
+    private let line: Locked<ProgressLine>
+
+    init(name: String, total: Int64) {
+        var line = ProgressLine(name: name, stream: .error, time: SystemTime())
+        line.total = total
+        line.showsStore = false
+        self.line = Locked(line)
+    }
+
+    var add: @Sendable (Int64) -> Void {
+        { [line] bytes in
+            // Drawn outside the lock: a terminal may be slow.
+            let drawn = line.withLock { $0.lineAfter(bytes, fromStore: bytes) }
+            if let drawn { ProgressLine.draw(drawn, on: .error) }
+        }
+    }
+
+    func clear() { line.withLock { $0 }.clear() }
+}
+
+/// What is said of the resources, and of all together. A class: the compiler's optimiser fails on one that is handed on across `await`.
+private final class Report {
+    let isJSON: Bool
+    let isRepairing: Bool
+    /// Nothing damaged is left, nothing was missing.
+    var isGood = true
+    private var resources = 0
+    private var soundBytes: Int64 = 0
+    private var uncheckedBytes: Int64 = 0
+    private var damagedBytes: Int64 = 0
+
+    init(isJSON: Bool, isRepairing: Bool) {
+        self.isJSON = isJSON
+        self.isRepairing = isRepairing
+    }
+
+    func begin() throws {
+        if isJSON { try OutputStream.output.write("[") }
+    }
+
+    func add(_ found: Verification) throws {
+        if isJSON { try OutputStream.output.write((resources == 0 ? "\n" : ",\n") + found.json) }
+        resources += 1
+        soundBytes += found.soundBytes
+        uncheckedBytes += found.uncheckedBytes
+        damagedBytes += found.damaged.totalBytes
+        if !found.isSound && !found.isRepaired { isGood = false }
+        guard !isJSON else { return }
+        for range in found.damaged.ranges {
+            let fate = found.isRepaired ? "damaged, taken out" : "damaged"
+            try OutputStream.output.write("\(fate): bytes \(range.lowerBound)-\(range.upperBound - 1) of \(found.key)\n")
+        }
+    }
+
+    func end() throws {
+        if isJSON { return try OutputStream.output.write(resources == 0 ? "]\n" : "\n]\n") }
+        var facts = ["\(resources) resource\(resources == 1 ? "" : "s")", "\(ByteCount.text(soundBytes)) sound"]
+        if uncheckedBytes > 0 { facts.append("\(ByteCount.text(uncheckedBytes)) without checks") }
+        facts.append(damagedBytes == 0 ? "no damage" : "\(ByteCount.text(damagedBytes)) damaged")
+        try OutputStream.output.write(facts.joined(separator: ", ") + "\n")
+        if damagedBytes > 0, !isRepairing {
+            OutputStream.error.say(
+                "spool: 'spool verify --repair' takes damaged bytes out of the store; they are fetched again when wanted")
+        }
+    }
+}
+
+extension Verification {
+    /// As one JSON object; ranges as pairs of first byte and byte after the last.
+    fileprivate var json: String {
+        var json = JSONWriter()
+        json.object { json in
+            json.field("key", key.string)
+            json.field("url", url)
+            json.field("soundBytes", soundBytes)
+            json.field("uncheckedBytes", uncheckedBytes)
+            json.field("damagedBytes", damaged.totalBytes)
+            json.field(
+                "damaged",
+                array: { json in
+                    for range in damaged.ranges {
+                        json.array {
+                            $0.value(range.lowerBound)
+                            $0.value(range.upperBound)
+                        }
+                    }
+                })
+            json.field("repaired", isRepaired)
+        }
+        return json.text
+    }
+}

@@ -1,0 +1,72 @@
+import SpoolCore
+import SpoolSystem
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// The command line: finds the command, hands it its arguments, and turns whatever comes of it into an exit code.
+@main
+struct Program {
+    /// Every command, in the order of the help.
+    static let commands: [any Command.Type] = [
+        ServeCommand.self, GetCommand.self, ListCommand.self, StatCommand.self, RemoveCommand.self, VerifyCommand.self, PlayCommand.self,
+        DemoCommand.self,
+        VersionCommand.self, HelpCommand.self,
+    ]
+
+    static func main() async {
+        // A reader that leaves is an error of the write call, not the end of the program.
+        signal(SIGPIPE, SIG_IGN)
+        let (code, message) = await run(CommandLine.arguments.dropFirst())
+        if let message { OutputStream.error.say(message) }
+        exit(code.rawValue)
+    }
+
+    private static func run(_ words: ArraySlice<String>) async -> (code: ExitCode, message: String?) {
+        do {
+            guard let word = words.first else {
+                try OutputStream.error.write(helpText)
+                return (.usage, nil)
+            }
+            return (try await run(word, words.dropFirst()), nil)
+        } catch {
+            return ExitCode.of(error)
+        }
+    }
+
+    private static func run(_ word: String, _ words: ArraySlice<String>) async throws -> ExitCode {
+        switch word {
+        case "--help", "-h":
+            try OutputStream.output.write(helpText)
+            return .success
+        case "--version":
+            return try await run("version", [])
+        default:
+            let command = try command(named: word)
+            let arguments = try CommandLineParser.parse(words, command.syntax) { Environment[$0] }
+            if arguments.has(.help) {
+                try OutputStream.output.write(HelpText.command(command.syntax))
+                return .success
+            }
+            return try await command.init(arguments).run()
+        }
+    }
+
+    static func command(named name: String) throws(UsageError) -> any Command.Type {
+        if let command = commands.first(where: { $0.syntax.name == name }) { return command }
+        throw UsageError(name.hasPrefix("-") ? "unknown flag \(name)" : "unknown command '\(name)'")
+    }
+
+    static var helpText: String { HelpText.program(commands.map { $0.syntax }) }
+}
+
+/// One thing that the program does.
+protocol Command: Sendable {
+    static var syntax: CommandSyntax { get }
+    /// Checks the arguments; nothing is opened yet.
+    init(_ arguments: Arguments) throws(UsageError)
+    func run() async throws -> ExitCode
+}

@@ -1,0 +1,138 @@
+import SpoolCore
+import SpoolSystem
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// The server that has the store of a command: where it is, and what opens its door for commands.
+///
+/// `spool serve` writes it to `serve.json` beside the index, readable by its owner only, and takes it away when it ends. What a killed
+/// server left says nothing: the store's lock is free then, and commands open the store themselves.
+struct RunningServer {
+    /// Where the door is, with a slash at its end.
+    let address: String
+    let token: String
+    /// Whether any URL can be asked there; else it stands for one site.
+    let isGeneral: Bool
+
+    private static func path(in directory: String) -> String { directory + "/serve.json" }
+    /// The longest file that is read.
+    private static let limitBytes = 4096
+
+    // MARK: The file
+
+    /// Tells commands of this server.
+    func announce(in directory: String) throws(SystemError) {
+        let system = POSIXFileSystem()
+        // Written aside and renamed: who reads it finds all of it or nothing.
+        let draft = Self.path(in: directory) + ".new"
+        let file = try system.open(draft, .create)
+        try file.truncate(to: 0)
+        let text = Array(
+            "{\"address\":\"\(address)\",\"token\":\"\(token)\",\"serves\":\"\(isGeneral ? "any" : "one")\",\"process\":\(ProcessIdentity.processID)}\n"
+                .utf8)
+        var failure: SystemError?
+        text.withUnsafeBytes { bytes in
+            do throws(SystemError) { try file.write(bytes, at: 0) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        try system.rename(draft, to: Self.path(in: directory))
+    }
+
+    /// Takes the word of this server back.
+    static func retract(in directory: String) throws(SystemError) {
+        do throws(SystemError) { try POSIXFileSystem().unlink(path(in: directory)) } catch {
+            if error.code != ENOENT { throw error }
+        }
+    }
+
+    /// The server that says it has the store, or nil.
+    static func announced(in directory: String) -> RunningServer? {
+        guard let file = try? POSIXFileSystem().open(path(in: directory), .read) else { return nil }
+        var text = [UInt8](repeating: 0, count: limitBytes)
+        guard let count = try? text.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }) else { return nil }
+        let json = String(decoding: text.prefix(count), as: UTF8.self)
+        guard let address = json.member("address"), let token = json.member("token") else { return nil }
+        return RunningServer(address: address, token: token, isGeneral: json.member("serves") == "any")
+    }
+
+    /// The URL by which the server fetches a resource, and keeps it; nil where it serves one site only.
+    func proxied(_ url: String) -> String? { isGeneral ? "\(address)?url=\(url.percentEncodedForQuery)" : nil }
+
+    // MARK: Asking
+
+    /// What a command came to: how many resources, and how many bytes.
+    struct Outcome {
+        var removed: Int64
+        var bytes: Int64
+    }
+
+    /// Takes a resource out of the store.
+    func remove(_ key: ResourceKey) throws -> Outcome { try outcome(of: "remove?key=\(key.string.percentEncodedForQuery)") }
+
+    /// Takes everything out of the store.
+    func removeAll() throws -> Outcome { try outcome(of: "remove-all") }
+
+    private func outcome(of command: String) throws -> Outcome {
+        let answer = try post(command)
+        guard let removed = answer.number("removed"), let bytes = answer.number("bytes") else {
+            throw Failure(
+                "the server at \(address) answers what this program does not understand; use the same version of both", .inputOutput)
+        }
+        return Outcome(removed: removed, bytes: bytes)
+    }
+
+    /// Sends one command; the body of its answer. Throws what the server says when it refuses.
+    private func post(_ command: String) throws -> String {
+        guard let url = try? URIReference(address), let origin = url.origin, let port = UInt16(exactly: origin.port) else {
+            throw Failure("serve.json names no address: \(address)", .inputOutput)
+        }
+        let head = [
+            "POST \(url.path)_spool/api/\(command) HTTP/1.1", "Host: \(origin.authority)", "Authorization: Bearer \(token)",
+            "Content-Length: 0", "Connection: close",
+        ]
+        let answer: String
+        do throws(SystemError) {
+            answer = try LocalExchange.perform(head.joined(separator: "\r\n") + "\r\n\r\n", host: origin.host, port: port)
+        } catch {
+            throw Failure("the server at \(address) has the store and does not answer: \(error)", .inputOutput)
+        }
+        let status = answer.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
+        let body = answer.firstRange(of: "\r\n\r\n").map { String(answer[$0.upperBound...]) } ?? ""
+        guard status == 200 else {
+            throw Failure("the server at \(address) refuses: \(body.split(separator: "\n").first ?? "\(status)")", .inputOutput)
+        }
+        return body
+    }
+}
+
+extension String {
+    /// The value of a text member of a flat JSON object that this program wrote: without escapes.
+    fileprivate func member(_ name: String) -> String? {
+        guard let start = firstRange(of: "\"\(name)\":\"") else { return nil }
+        return String(self[start.upperBound...].prefix { $0 != "\"" })
+    }
+
+    /// The value of a number in a flat JSON object.
+    fileprivate func number(_ name: String) -> Int64? {
+        guard let start = firstRange(of: "\"\(name)\":") else { return nil }
+        return Int64(self[start.upperBound...].prefix { $0.isNumber || $0 == "-" })
+    }
+
+    fileprivate var percentEncodedForQuery: String {
+        let digits = Array("0123456789ABCDEF")
+        var text = ""
+        for byte in utf8 {
+            let scalar = Unicode.Scalar(byte)
+            if byte < 0x80, Character(scalar).isLetter || Character(scalar).isNumber || "-._~".unicodeScalars.contains(scalar) {
+                text.unicodeScalars.append(scalar)
+            } else {
+                text += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
+        }
+        return text
+    }
+}

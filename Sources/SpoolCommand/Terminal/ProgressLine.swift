@@ -1,0 +1,125 @@
+import SpoolCore
+import SpoolSystem
+
+/// The line that a terminal shows while bytes come: how much, how fast, how long still, and how much of it the store had.
+struct ProgressLine {
+    private let stream: OutputStream
+    private let name: String
+    private let time: any TimeSource
+    private let began: MonotonicInstant
+    private var rate: TransferRate
+    private var shown: MonotonicInstant?
+    /// The bytes that will come; nil while nobody knows.
+    var total: Int64?
+    /// Whether it says how much of the bytes was stored.
+    var showsStore = true
+    private(set) var received: Int64 = 0
+    /// Of the received bytes, those that were stored before.
+    private(set) var fromStore: Int64 = 0
+
+    /// How often the line is drawn: ten times a second, as fast as an eye reads.
+    private static let interval: Nanoseconds = .milliseconds(100)
+
+    init(name: String, stream: OutputStream, time: any TimeSource) {
+        self.name = name
+        self.stream = stream
+        self.time = time
+        began = time.now
+        rate = TransferRate(now: began)
+    }
+
+    /// Bytes came; draws the line when it is time and somebody looks.
+    mutating func add(_ bytes: Int64, fromStore stored: Int64) {
+        if let line = lineAfter(bytes, fromStore: stored) { draw(line) }
+    }
+
+    /// Bytes came; the line to draw, when it is time and somebody looks.
+    mutating func lineAfter(_ bytes: Int64, fromStore stored: Int64) -> String? {
+        received += bytes
+        fromStore += stored
+        guard stream.isTerminal else { return nil }
+        let now = time.now
+        rate.update(received, now: now)
+        if let shown, now - shown < Self.interval { return nil }
+        shown = now
+        return line(bytesPerSecond: rate.bytesPerSecond)
+    }
+
+    /// Leaves a last line that says what came of it.
+    func finish() {
+        guard stream.isTerminal else { return }
+        draw(line(bytesPerSecond: TransferRate.average(received, over: time.now - began)))
+        stream.say("")
+    }
+
+    /// Takes the line away, for a message in its place.
+    func clear() {
+        if stream.isTerminal && shown != nil { draw("") }
+    }
+
+    private func draw(_ line: String) { Self.draw(line, on: stream) }
+
+    /// Puts the line in the place of the one before.
+    static func draw(_ line: String, on stream: OutputStream) {
+        do throws(SystemError) { try stream.write("\r\(line)\u{1B}[K") } catch { return }
+    }
+
+    private func line(bytesPerSecond: Int64) -> String {
+        let columns = stream.columns - 1
+        var facts = [progress, ByteCount.text(bytesPerSecond) + "/s"]
+        if let left = secondsLeft(bytesPerSecond) { facts.append(Self.clock(left) + " left") }
+        if showsStore, received > 0 { facts.append("store \(ByteCount.percent(fromStore, of: received)) %") }
+        let text = facts.joined(separator: "  ")
+        let room = columns - text.count - 2
+        guard let total, total > 0, room > 30 else { return String("\(name)  \(text)".suffix(columns)) }
+        let label = String(name.prefix(room / 2))
+        return "\(label) \(bar(received, of: total, width: room - label.count))  \(text)"
+    }
+
+    private var progress: String {
+        guard let total else { return ByteCount.text(received) }
+        return "\(ByteCount.percent(received, of: total)) % of \(ByteCount.text(total))"
+    }
+
+    private func bar(_ part: Int64, of whole: Int64, width: Int) -> String {
+        let filled = ByteRange(0, part).map { ByteRangeSet([$0]) } ?? ByteRangeSet()
+        return SpanBar(stored: filled, length: whole).text(width: width)
+    }
+
+    private func secondsLeft(_ bytesPerSecond: Int64) -> Int64? {
+        guard let total, received < total, bytesPerSecond > 0 else { return nil }
+        return (total - received) / bytesPerSecond
+    }
+
+    private static func clock(_ seconds: Int64) -> String {
+        let (minutes, rest) = (seconds / 60, seconds % 60)
+        return "\(minutes):\(rest < 10 ? "0" : "")\(rest)"
+    }
+}
+
+/// How fast bytes come, smoothed over about two seconds.
+struct TransferRate {
+    private(set) var bytesPerSecond: Int64 = 0
+    private var bytes: Int64 = 0
+    private var last: MonotonicInstant
+
+    /// A new figure is taken no sooner than after this time: shorter ones are noise.
+    private static let window: Nanoseconds = .milliseconds(250)
+
+    init(now: MonotonicInstant) {
+        last = now
+    }
+
+    mutating func update(_ total: Int64, now: MonotonicInstant) {
+        let elapsed = now - last
+        guard elapsed >= Self.window else { return }
+        let current = Self.average(total - bytes, over: elapsed)
+        bytesPerSecond = bytesPerSecond == 0 ? current : (bytesPerSecond * 7 + current) / 8
+        bytes = total
+        last = now
+    }
+
+    static func average(_ bytes: Int64, over elapsed: Nanoseconds) -> Int64 {
+        Int64(Double(bytes) * 1e9 / Double(max(1, elapsed)))
+    }
+}

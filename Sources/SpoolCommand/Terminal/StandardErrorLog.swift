@@ -1,0 +1,103 @@
+import Spool
+import SpoolCore
+import SpoolSystem
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// Writes log lines to standard error, as text or as one JSON object a line.
+///
+/// Lines are handed to a thread of their own: a terminal that stands still holds nobody up. When more than `maxWaiting` lines wait,
+/// further ones are counted instead, and the count is told when there is room again.
+final class StandardErrorLog: LogSink {
+    /// How a line looks.
+    enum Format: Sendable {
+        case text, json
+    }
+
+    let level: LogLevel
+    private let format: Format
+    private let time: any TimeSource
+    private let lane = DiskLane(name: "spool-log")
+    private let queue = Locked(Queue())
+
+    private struct Queue {
+        var waiting = 0
+        var dropped = 0
+    }
+
+    /// About a second of a very talkative program, 150 bytes each.
+    static let maxWaiting = 4096
+
+    init(level: LogLevel, format: Format, time: any TimeSource = SystemTime()) {
+        self.level = level
+        self.format = format
+        self.time = time
+    }
+
+    func log(_ level: LogLevel, _ message: String) {
+        guard level >= self.level else { return }
+        let dropped = queue.withLock { queue -> Int? in
+            if queue.waiting >= Self.maxWaiting {
+                queue.dropped += 1
+                return nil
+            }
+            queue.waiting += 1
+            defer { queue.dropped = 0 }
+            return queue.dropped
+        }
+        guard let dropped else { return }
+        let now = time.wallNow
+        lane.post { [self] in
+            if dropped > 0 { OutputStream.error.say(line(.warning, "\(dropped) log lines were left out: nobody read fast enough", now)) }
+            OutputStream.error.say(line(level, message, now))
+            queue.withLock { $0.waiting -= 1 }
+        }
+    }
+
+    /// Writes what waits and ends the thread.
+    func close() {
+        lane.shutdown()
+    }
+
+    /// Parts of a message come from clients and origins: what would move a terminal's cursor is left out.
+    private static func printable(_ message: String) -> String {
+        String(String.UnicodeScalarView(message.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
+    }
+
+    private func line(_ level: LogLevel, _ message: String, _ now: Timestamp) -> String {
+        switch format {
+        case .text:
+            return "\(now.iso8601)  \(level)" + String(repeating: " ", count: max(1, 9 - "\(level)".count)) + Self.printable(message)
+        case .json:
+            var json = JSONWriter()
+            json.object {
+                $0.field("time", now.iso8601)
+                $0.field("level", "\(level)")
+                $0.field("message", message)
+            }
+            return json.text
+        }
+    }
+}
+
+extension Timestamp {
+    /// The moment in UTC to the millisecond, for example `2026-01-31T12:00:00.250Z` (RFC 3339).
+    var iso8601: String {
+        var seconds = time_t(self.seconds)
+        var parts = tm()
+        guard gmtime_r(&seconds, &parts) != nil else { return "\(self.seconds)" }
+        let milliseconds = Int32((nanoseconds - self.seconds * 1_000_000_000) / 1_000_000)
+        let date = "\(parts.tm_year + 1900)-\(Self.padded(parts.tm_mon + 1, 2))-\(Self.padded(parts.tm_mday, 2))"
+        let time = "\(Self.padded(parts.tm_hour, 2)):\(Self.padded(parts.tm_min, 2)):\(Self.padded(parts.tm_sec, 2))"
+        return "\(date)T\(time).\(Self.padded(milliseconds, 3))Z"
+    }
+
+    private static func padded(_ number: Int32, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}

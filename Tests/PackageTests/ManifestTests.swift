@@ -1,0 +1,140 @@
+import Foundation
+import Testing
+
+/// What the manifest promises to those who depend on it, on Linux and on Apple's systems.
+struct ManifestTests {
+    /// The host's own branch and the other one, whatever the host is.
+    enum Platform: String, CaseIterable {
+        case linux = "true"
+        case apple = "false"
+    }
+
+    @Test(arguments: Platform.allCases)
+    func `an app may depend on the package: it carries no unsafe flags and no warning settings`(platform: Platform) throws {
+        let manifest = try Manifest.dump(platform)
+        #expect(manifest.settingKinds.isDisjoint(with: ["unsafeFlags", "treatAllWarnings", "treatWarning"]))
+        #expect(manifest.settingKinds.contains("swiftLanguageMode"))
+    }
+
+    @Test(arguments: Platform.allCases)
+    func `the package depends on no other package`(platform: Platform) throws {
+        #expect(try Manifest.dump(platform).packageDependencyCount == 0)
+    }
+
+    @Test(arguments: Platform.allCases)
+    func `the products are those of the design`(platform: Platform) throws {
+        let products = try Manifest.dump(platform).products
+        let everywhere = ["Rangeable", "Spool", "SpoolProxy", "SpoolTesting", "spool"]
+        // Where AVFoundation is a double nobody may depend on what stands on it.
+        #expect(products == (platform == .apple ? everywhere + ["SpoolAVFoundation"] : everywhere))
+    }
+
+    @Test func `on Apple's systems there are neither C library targets nor the AVFoundation double`() throws {
+        let manifest = try Manifest.dump(.apple)
+        #expect(manifest.targets(ofType: "system").isEmpty)
+        #expect(!manifest.targetNames.contains("AVFoundation"))
+        for target in manifest.targetNames {
+            #expect(manifest.closure(of: target).isDisjoint(with: ["CSQLite", "CCurl", "COpenSSL", "AVFoundation"]), "\(target)")
+        }
+    }
+
+    @Test func `on Apple's systems URLSession is the transport that an app gets`() throws {
+        #expect(try Manifest.dump(.apple).closure(of: "Spool").contains("SpoolURLSession"))
+    }
+
+    @Test func `on Linux no product draws in URLSession`() throws {
+        let manifest = try Manifest.dump(.linux)
+        for target in manifest.productTargets {
+            #expect(!manifest.closure(of: target).contains("SpoolURLSession"), "\(target)")
+        }
+    }
+
+    @Test func `on Linux the C libraries come with the names of their packages`() throws {
+        let manifest = try Manifest.dump(.linux)
+        #expect(manifest.targets(ofType: "system") == ["CCurl", "COpenSSL", "CSQLite"])
+    }
+
+    @Test(arguments: Platform.allCases)
+    func `every dependency of a module points down`(platform: Platform) throws {
+        let manifest = try Manifest.dump(platform)
+        for target in ModuleMap.arrows.keys.sorted() {
+            let upward = manifest.dependencies(of: target).subtracting(ModuleMap.reachable(from: target))
+            #expect(upward.isEmpty, "\(target) may not depend on \(upward.sorted())")
+        }
+    }
+}
+
+/// A manifest as `swift package dump-package` tells it.
+private struct Manifest {
+    private let root: [String: Any]
+
+    /// Dumps a copy of the manifest in which `os(Linux)` is decided for `platform`.
+    ///
+    /// The copy lies in a directory of its own: the test run holds the lock of the package's.
+    static func dump(_ platform: ManifestTests.Platform) throws -> Manifest {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-manifest-" + UUID().uuidString)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: directory) } }
+
+        let original = try String(contentsOf: PackageDirectory.url.appendingPathComponent("Package.swift"), encoding: .utf8)
+        try original.replacingOccurrences(of: "os(Linux)", with: platform.rawValue)
+            .write(to: directory.appendingPathComponent("Package.swift"), atomically: true, encoding: .utf8)
+
+        let output = try run(
+            "swift", "package", "--package-path", directory.path, "--scratch-path", directory.path + "/scratch",
+            "--cache-path", directory.path + "/cache", "--disable-sandbox", "dump-package")
+        let object = try JSONSerialization.jsonObject(with: output)
+        return Manifest(root: try #require(object as? [String: Any]))
+    }
+
+    /// Runs a program found by name to its end; its standard output.
+    private static func run(_ arguments: String...) throws -> Data {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = arguments
+        process.standardOutput = output
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return data
+    }
+
+    private var targets: [[String: Any]] { root["targets"] as? [[String: Any]] ?? [] }
+    private var productEntries: [[String: Any]] { root["products"] as? [[String: Any]] ?? [] }
+
+    var products: [String] { productEntries.compactMap { $0["name"] as? String } }
+    var productTargets: [String] { productEntries.flatMap { $0["targets"] as? [String] ?? [] } }
+    var packageDependencyCount: Int { (root["dependencies"] as? [Any])?.count ?? 0 }
+    var targetNames: [String] { targets.compactMap { $0["name"] as? String } }
+
+    func targets(ofType type: String) -> [String] {
+        targets.filter { $0["type"] as? String == type }.compactMap { $0["name"] as? String }.sorted()
+    }
+
+    /// The kinds of build settings that any target uses.
+    var settingKinds: Set<String> {
+        Set(
+            targets.flatMap { $0["settings"] as? [[String: Any]] ?? [] }
+                .compactMap { $0["kind"] as? [String: Any] }
+                .flatMap(\.keys))
+    }
+
+    /// The targets that `target` names as its dependencies.
+    func dependencies(of target: String) -> Set<String> {
+        let entry = targets.first { $0["name"] as? String == target }
+        let dependencies = entry?["dependencies"] as? [[String: [Any]]] ?? []
+        return Set(dependencies.flatMap(\.values).compactMap { $0.first as? String })
+    }
+
+    /// All that `target` draws in, itself included.
+    func closure(of target: String) -> Set<String> {
+        var found: Set<String> = []
+        var open = [target]
+        while let next = open.popLast() {
+            if found.insert(next).inserted { open += dependencies(of: next).sorted() }
+        }
+        return found
+    }
+}

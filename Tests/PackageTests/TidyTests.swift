@@ -1,0 +1,148 @@
+import Testing
+
+/// The code base holds to its own rules (STYLE: a check that a machine can make is not left to a reviewer).
+struct TidyTests {
+    @Test func `arrows of the module map point down only`() {
+        let offenders = PackageDirectory.sources.flatMap { file in
+            file.codeLines.compactMap(Self.importedModule)
+                .filter { !ModuleMap.mayImport($0, in: file.module) }
+                .map { "\(file.path) imports \($0)" }
+        }
+        #expect(offenders == [])
+    }
+
+    @Test func `every module of the sources is on the map`() {
+        let unknown = Set(PackageDirectory.sources.map(\.module)).subtracting(ModuleMap.arrows.keys)
+        #expect(unknown.sorted() == [])
+    }
+
+    @Test func `the modules below the façade import no Foundation`() {
+        let offenders = PackageDirectory.sources.filter { ModuleMap.withoutFoundation.contains($0.module) }
+            .flatMap { $0.codePlaces { line in Self.importedModule(line)?.hasPrefix("Foundation") == true } }
+        #expect(offenders == [])
+    }
+
+    @Test func `no shipped module imports a test framework`() {
+        let offenders = PackageDirectory.sources.flatMap { file in
+            file.codePlaces { ["Testing", "XCTest"].contains(Self.importedModule($0)) }
+        }
+        #expect(offenders == [])
+    }
+
+    /// Each with its reason: a simulation can't drive what it doesn't own, and some names need newer systems than the floor.
+    @Test(arguments: [
+        ("Task {", "work crosses threads only by a mailbox"),
+        ("Task.", "work crosses threads only by a mailbox"),
+        (" async ", "async is the façade's"),
+        ("await ", "async is the façade's"),
+        ("actor ", "one lock or one owning thread"),
+        ("Date()", "clocks are injected"),
+        ("ContinuousClock", "clocks are injected"),
+        (".random(", "randomness is injected"),
+        (".shuffled()", "randomness is injected"),
+        ("usleep(", "timers are injected"),
+        ("nanosleep(", "timers are injected"),
+        ("Thread.sleep", "timers are injected"),
+        ("Mutex<", "needs a newer system than the floor: Locked"),
+        ("Atomic<", "needs a newer system than the floor: Locked"),
+        ("InlineArray", "needs a newer system than the floor"),
+    ])
+    func `the engine keeps to calls and callbacks`(word: String, reason: String) {
+        let offenders = PackageDirectory.sources.filter { ModuleMap.engine.contains($0.module) }
+            .flatMap { $0.codePlaces { Self.contains($0, word: word) } }
+        #expect(offenders == [], "\(word): \(reason)")
+    }
+
+    /// `guard let … = try? … else` decides what the failure means; a bare `try?` makes it vanish.
+    @Test func `no shipped code drops an error unseen`() {
+        let offenders = PackageDirectory.sources.flatMap {
+            $0.codePlaces { line in
+                Self.contains(line, word: "try?") && !["guard", "if"].contains { Self.contains(line, word: $0 + " ") }
+            }
+        }
+        #expect(offenders == [])
+    }
+
+    @Test func `only the AVFoundation door asks whether AVFoundation is there`() {
+        let offenders = PackageDirectory.sources.filter { $0.module != "SpoolAVFoundation" }
+            .flatMap { $0.codePlaces { $0.contains("canImport(AVFoundation)") } }
+        #expect(offenders == [])
+    }
+
+    /// A promise that the compiler can't check says what keeps it, within the three lines around it.
+    @Test(arguments: ["@unchecked Sendable", "nonisolated(unsafe)"])
+    func `an unchecked promise has its reason beside it`(promise: String) {
+        let offenders = PackageDirectory.sources.flatMap { file in
+            file.codeLines.indices.filter { index in
+                guard file.codeLines[index].contains(promise) else { return false }
+                let around = file.lines[max(0, index - 3)...min(file.lines.count - 1, index + 3)]
+                return !around.contains { $0.contains("//") }
+            }
+            .map { "\(file.path):\($0 + 1)" }
+        }
+        #expect(offenders == [])
+    }
+
+    @Test func `tests see what an app or another module sees`() {
+        let offenders = PackageDirectory.allSwift.flatMap { $0.codePlaces { $0.contains("@test" + "able") } }
+        #expect(offenders == [])
+    }
+
+    @Test func `nothing is left for later, and no text names one machine`() {
+        let forbidden = ["TO" + "DO", "FIX" + "ME", "/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/", "/Us" + "ers/"]
+        let offenders = PackageDirectory.allText.flatMap { file in
+            file.linePlaces(where: { line in forbidden.contains { line.contains($0) } })
+        }
+        #expect(offenders == [])
+    }
+
+    @Test func `a file holds one idea: none is over 700 lines`() {
+        let offenders = PackageDirectory.allSwift.filter { $0.lines.count > 700 }.map { "\($0.path): \($0.lines.count)" }
+        #expect(offenders == [])
+    }
+
+    @Test func `each source file says within its first screen what it is for`() {
+        let screenLines = 40
+        let offenders = PackageDirectory.sources
+            .filter { file in file.codeLines.contains(where: Self.declaresSomething) }
+            .filter { file in !file.lines.prefix(screenLines).contains(where: Self.isProse) }
+        #expect(offenders.map(\.path) == [])
+    }
+
+    // MARK: Reading Swift by line
+
+    /// The module of an import line, whatever its access level and attributes.
+    private static func importedModule(_ line: String) -> String? {
+        let words = line.split(separator: " ")
+        guard let index = words.firstIndex(of: "import"), index + 1 < words.count else { return nil }
+        guard words[..<index].allSatisfy({ $0.hasPrefix("@") || ["package", "public", "internal", "private", "fileprivate"].contains($0) })
+        else { return nil }
+        // `import struct Foundation.Data` names a declaration.
+        let kinds: Set<Substring> = ["struct", "class", "enum", "protocol", "func", "typealias", "let", "var"]
+        let name = kinds.contains(words[index + 1]) && index + 2 < words.count ? words[index + 2] : words[index + 1]
+        return name.split(separator: ".").first.map(String.init)
+    }
+
+    /// Whether the line has `word`, not as the end of a longer name.
+    private static func contains(_ line: String, word: String) -> Bool {
+        var rest = line[...]
+        while let range = rest.firstRange(of: word) {
+            let before = range.lowerBound == line.startIndex ? " " : line[line.index(before: range.lowerBound)]
+            let startsAName = word.first?.isLetter == true && (before.isLetter || before.isNumber || before == "_")
+            if !startsAName { return true }
+            rest = rest[range.upperBound...]
+        }
+        return false
+    }
+
+    /// A doc comment, or a comment at the margin: what an extension's file begins with.
+    private static func isProse(_ line: Substring) -> Bool {
+        line.contains("///") || (line.hasPrefix("// ") && !line.hasPrefix("// MARK"))
+    }
+
+    private static func declaresSomething(_ line: String) -> Bool {
+        line.split(separator: " ").contains {
+            ["struct", "class", "enum", "protocol", "func", "extension", "let", "var", "actor", "typealias"].contains($0)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+/// The built program as a process: what a person runs is what is tested.
+final class SpoolProcess {
+    private let process = Process()
+    private let output = Pipe()
+    private let errors: URL
+
+    /// What a run left behind.
+    struct Outcome {
+        var code: Int32
+        var output: Data
+        var errors: String
+
+        var text: String { String(decoding: output, as: UTF8.self) }
+        var json: Any? { try? JSONSerialization.jsonObject(with: output) }
+    }
+
+    /// The program beside the test bundle.
+    static let executable: URL? = {
+        var directory = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        // On Apple's systems the bundle's executable lies three directories deeper.
+        for _ in 0..<5 {
+            let candidate = directory.appendingPathComponent("spool")
+            var isDirectory: ObjCBool = false
+            let exists = FileManager.default.fileExists(atPath: candidate.path, isDirectory: &isDirectory)
+            if exists && !isDirectory.boolValue { return candidate }
+            directory.deleteLastPathComponent()
+        }
+        return nil
+    }()
+
+    /// Starts the program.
+    ///
+    /// - Parameter environment: added to a bare one, so that what the tester has set does not matter.
+    init(_ arguments: [String], environment: [String: String] = [:], in directory: ScratchDirectory) throws {
+        errors = directory.url.appendingPathComponent("stderr-" + UUID().uuidString)
+        try Data().write(to: errors)
+        let executable: URL = try #require(Self.executable, "the program is built beside the tests: 'swift build --product spool'")
+        process.executableURL = executable
+        process.arguments = arguments
+        process.environment = ["HOME": directory.url.path, "LANG": "C.UTF-8"].merging(environment) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = try FileHandle(forWritingTo: errors)
+        try process.run()
+    }
+
+    /// Runs the program to its end.
+    static func run(_ arguments: [String], environment: [String: String] = [:], in directory: ScratchDirectory) throws -> Outcome {
+        try SpoolProcess(arguments, environment: environment, in: directory).end()
+    }
+
+    /// The next line of its standard output; nil when that ends before.
+    func readLine() -> String? {
+        var bytes = Data()
+        while let byte = try? output.fileHandleForReading.read(upToCount: 1), let byte = byte.first {
+            if byte == UInt8(ascii: "\n") { return String(decoding: bytes, as: UTF8.self) }
+            bytes.append(byte)
+        }
+        return nil
+    }
+
+    /// Stops reading its standard output.
+    func closeOutput() throws {
+        try output.fileHandleForReading.close()
+    }
+
+    func send(_ signal: Int32) {
+        kill(process.processIdentifier, signal)
+    }
+
+    /// Waits for the end.
+    func end() throws -> Outcome {
+        let data = (try? output.fileHandleForReading.readToEnd()) ?? Data()
+        process.waitUntilExit()
+        return Outcome(code: process.terminationStatus, output: data, errors: try String(contentsOf: errors, encoding: .utf8))
+    }
+}
+
+/// A directory for one test, which goes with it.
+final class ScratchDirectory {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appendingPathComponent("spool-command-" + UUID().uuidString)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        do { try FileManager.default.removeItem(at: url) } catch { Issue.record(error) }
+    }
+
+    /// The path of something in it.
+    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+    var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: url.path).filter { !$0.hasPrefix("stderr-") }.sorted() }
+    }
+}

@@ -1,0 +1,233 @@
+import Foundation
+import SpoolCore
+import SpoolTesting
+import Testing
+
+/// `get`, `ls`, `stat` and `rm` on a store of their own, against an origin on a socket.
+@Suite(.timeLimit(.minutes(20)))
+struct StoreCommandTests {
+    /// More than one commit, and an end inside a block.
+    private static let length: Int64 = 5_000_001
+
+    /// One origin, one file, one store.
+    private final class Scene {
+        let directory: ScratchDirectory
+        let origin: RawOrigin
+        let content = OriginContent(seed: 7)
+        let url: String
+
+        init(length: Int64 = StoreCommandTests.length) throws {
+            directory = try ScratchDirectory()
+            origin = try RawOrigin()
+            url = origin.url("/music/song.mp3")
+            origin.serve(VirtualResource(url: url, seed: 7, length: length, contentType: "audio/mpeg"))
+        }
+
+        deinit {
+            origin.stop()
+        }
+
+        func run(_ words: String...) throws -> SpoolProcess.Outcome {
+            try SpoolProcess.run(words, environment: ["SPOOL_CACHE": directory.path("store")], in: directory)
+        }
+
+        func bytes(_ range: Range<Int64>) -> Data {
+            Data(content.bytes(at: range.lowerBound, count: range.count))
+        }
+
+        /// Changes one byte of the only data file, as a failing disk does.
+        func changeStoredByte(at offset: UInt64) throws {
+            let root = URL(fileURLWithPath: directory.path("store/data"))
+            let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+            let file = try FileHandle(forUpdating: try #require(files.first { $0.pathExtension == "mp3" }))
+            try file.seek(toOffset: offset)
+            let byte = try #require(try file.read(upToCount: 1)?.first)
+            try file.seek(toOffset: offset)
+            try file.write(contentsOf: Data([~byte]))
+            try file.close()
+        }
+
+        /// What the origin was asked, without those for other files.
+        var requestCount: Int { origin.log.entries.count }
+    }
+
+    @Test func `get writes the bytes to standard output, and again when the origin is gone`() throws {
+        let scene = try Scene()
+        let first = try scene.run("get", scene.url, "-o", "-")
+        #expect(first.code == 0)
+        #expect(first.output == scene.bytes(0..<Self.length))
+        #expect(first.errors.isEmpty)
+        #expect(scene.requestCount == 1)
+
+        scene.origin.stop()
+        let second = try scene.run("get", scene.url)
+        #expect(second.code == 0)
+        #expect(second.output == scene.bytes(0..<Self.length))
+    }
+
+    @Test func `get takes two signed URLs of one resource for one, and stat finds it by either`() throws {
+        let scene = try Scene()
+        for signature in ["?sig=1", "?sig=2"] {
+            scene.origin.serve(VirtualResource(url: scene.url + signature, seed: 7, length: Self.length, contentType: "audio/mpeg"))
+        }
+        let rules = ["--drop-query", "*=sig,expires", "--same-hosts", "127.0.0.1,localhost"]
+        func run(_ words: [String]) throws -> SpoolProcess.Outcome {
+            try SpoolProcess.run(words + rules, environment: ["SPOOL_CACHE": scene.directory.path("store")], in: scene.directory)
+        }
+        #expect(try run(["get", scene.url + "?sig=1", "-o", "-"]).output == scene.bytes(0..<Self.length))
+        scene.origin.stop()
+        #expect(try run(["get", scene.url.replacing("127.0.0.1", with: "localhost") + "?sig=2"]).output == scene.bytes(0..<Self.length))
+        #expect(try run(["stat", scene.url + "?sig=3"]).text.contains("key        \(scene.url)\n"))
+        #expect(try run(["rm", scene.url + "?sig=4"]).code == 0)
+    }
+
+    @Test func `get writes a file that appears when it is complete`() throws {
+        let scene = try Scene()
+        let outcome = try scene.run("get", scene.url, "--output", scene.directory.path("song.mp3"))
+        #expect(outcome.code == 0)
+        #expect(outcome.output.isEmpty)
+        #expect(try Data(contentsOf: scene.directory.url.appendingPathComponent("song.mp3")) == scene.bytes(0..<Self.length))
+        #expect(try scene.directory.names == ["song.mp3", "store"])
+    }
+
+    @Test(arguments: [("0-0", 0, 1), ("100-199", 100, 200), ("4999990-", 4_999_990, 5_000_001), ("-5", 4_999_996, 5_000_001)])
+    func `get takes a range`(range: String, lower: Int64, upper: Int64) throws {
+        let scene = try Scene()
+        let outcome = try scene.run("get", scene.url, "--range", range)
+        #expect(outcome.code == 0)
+        #expect(outcome.output == scene.bytes(lower..<upper))
+    }
+
+    @Test func `a range behind the end is told`() throws {
+        let scene = try Scene()
+        let outcome = try scene.run("get", scene.url, "--range", "5000001-")
+        #expect(outcome.code == 1)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errors.contains("5000001"))
+    }
+
+    @Test func `an empty resource is an empty file`() throws {
+        let scene = try Scene(length: 0)
+        let outcome = try scene.run("get", scene.url, "-o", scene.directory.path("empty"))
+        #expect(outcome.code == 0)
+        #expect(try Data(contentsOf: scene.directory.url.appendingPathComponent("empty")).isEmpty)
+    }
+
+    @Test func `an origin that can't be reached has an exit code of its own, and leaves no file`() throws {
+        let scene = try Scene()
+        let url = "http://127.0.0.1:\(try RawOrigin.unusedPort())/a"
+        let outcome = try scene.run("get", url, "-o", scene.directory.path("a"))
+        #expect(outcome.code == 69)
+        #expect(outcome.errors.contains("can't be reached"))
+        #expect(outcome.errors.filter { $0 == "\n" }.count == 1)
+        #expect(try scene.directory.names == ["store"])
+    }
+
+    @Test func `an origin that refuses is a failure that names the status`() throws {
+        let scene = try Scene()
+        let outcome = try scene.run("get", scene.origin.url("/missing"), "-o", "-")
+        #expect(outcome.code == 1)
+        #expect(outcome.errors.contains("404"))
+    }
+
+    @Test func `a directory that can't be written to is an input or output error`() throws {
+        let scene = try Scene()
+        let outcome = try scene.run("get", scene.url, "-o", scene.directory.path("missing/song.mp3"))
+        #expect(outcome.code == 74)
+        #expect(outcome.errors.contains("missing/song.mp3.part"))
+    }
+
+    @Test func `a reader that leaves early ends get quietly`() throws {
+        let scene = try Scene(length: 64 << 20)
+        let process = try SpoolProcess(
+            ["get", scene.url, "-o", "-"], environment: ["SPOOL_CACHE": scene.directory.path("store")], in: scene.directory)
+        // The origin's bytes may hold a line's end anywhere; one is enough to know that they come.
+        #expect(process.readLine() != nil)
+        try process.closeOutput()
+        let outcome = try process.end()
+        #expect(outcome.code == 0)
+        #expect(outcome.errors.isEmpty)
+    }
+
+    @Test func `ls, stat and rm tell what is stored`() throws {
+        let scene = try Scene()
+        _ = try scene.run("get", scene.url, "--range", "0-99")
+        _ = try scene.run("get", scene.url, "-o", scene.directory.path("song.mp3"))
+
+        let list = try scene.run("ls")
+        #expect(list.text.contains("100 %") && list.text.contains(scene.url))
+        #expect(try scene.run("ls", "--long").text.contains("audio/mpeg"))
+        let all = try #require(try scene.run("ls", "--json").json as? [[String: Any]])
+        #expect(all.count == 1 && all.first?["url"] as? String == scene.url)
+
+        let status = try scene.run("stat", scene.url)
+        #expect(status.code == 0)
+        for fact in [scene.url, "5 000 001 bytes", "audio/mpeg", "\"v7\" (strong)", "0-5000000", "████"] {
+            #expect(status.text.contains(fact), "\(fact)")
+        }
+        let object = try #require(try scene.run("stat", "--json", scene.url).json as? [String: Any])
+        #expect(object["length"] as? Int == 5_000_001)
+        #expect(object["stored"] as? [[Int]] == [[0, 5_000_001]])
+        #expect(object["complete"] as? Bool == true)
+
+        let removal = try scene.run("rm", scene.url)
+        #expect(removal.code == 0)
+        #expect(removal.text.hasPrefix("removed \(scene.url)"))
+        #expect(try scene.run("ls").text.isEmpty)
+        #expect(try scene.run("stat", scene.url).code == 1)
+        let again = try scene.run("rm", scene.url)
+        #expect(again.code == 1)
+        #expect(again.errors.contains(scene.url))
+    }
+
+    @Test func `rm --all empties the store and counts`() throws {
+        let scene = try Scene()
+        _ = try scene.run("get", scene.url, "--range", "0-99")
+        let removal = try scene.run("rm", "--all")
+        #expect(removal.code == 0)
+        #expect(removal.text.hasPrefix("removed 1 resource ("))
+        #expect(try scene.run("ls", "--json").json as? [[String: Any]] != nil)
+        #expect(try scene.run("ls").text.isEmpty)
+    }
+
+    @Test func `looking at a store that is not there makes none`() throws {
+        let scene = try Scene()
+        #expect(try scene.run("ls").code == 0)
+        #expect(try scene.run("stat", scene.url).code == 1)
+        #expect(try scene.run("rm", "--all").code == 0)
+        #expect(try scene.directory.names.isEmpty)
+    }
+
+    @Test func `verify finds a byte that the disk changed, and takes it out with --repair`() throws {
+        let scene = try Scene()
+        #expect(try scene.run("get", scene.url, "-o", "-").code == 0)
+        let sound = try scene.run("verify")
+        #expect(sound.code == 0)
+        #expect(sound.text == "1 resource, 4.8 MiB sound, no damage\n")
+
+        try scene.changeStoredByte(at: 100_000)
+        let found = try scene.run("verify", scene.url)
+        #expect(found.code == 1)
+        #expect(found.text.contains("damaged: bytes 65536-131071 of \(scene.url)\n"))
+        #expect(found.errors.contains("--repair"))
+        let json = try scene.run("verify", "--json")
+        #expect(json.code == 1)
+        #expect(json.text.contains("\"damagedBytes\":65536,\"damaged\":[[65536,131072]],\"repaired\":false"))
+
+        let repaired = try scene.run("verify", "--repair")
+        #expect(repaired.code == 0)
+        #expect(repaired.text.contains("damaged, taken out: bytes 65536-131071 of"))
+        #expect(try scene.run("verify").code == 0)
+        #expect(try scene.run("get", scene.url, "-o", "-").output == scene.bytes(0..<Self.length))
+        #expect(try scene.run("verify").text == "1 resource, 4.8 MiB sound, no damage\n")
+    }
+
+    @Test func `verify says what is not there`() throws {
+        let scene = try Scene()
+        let none = try scene.run("verify", scene.url)
+        #expect(none.code == 1)
+        #expect(none.errors.contains("nothing is stored of \(scene.url)"))
+        #expect(try scene.run("verify").code == 0)
+        #expect(try scene.run("verify", "--json").text == "[]\n")
+    }
+}

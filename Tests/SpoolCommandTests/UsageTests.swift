@@ -1,0 +1,112 @@
+import Foundation
+import Testing
+
+/// What the command line says of itself, and how it answers one that makes no sense.
+@Suite(.timeLimit(.minutes(20)))
+struct UsageTests {
+    private let directory = Result { try ScratchDirectory() }
+
+    @Test(arguments: ["serve", "get", "ls", "stat", "rm", "play", "demo", "version", "help"])
+    func `every command explains itself`(command: String) throws {
+        let directory = try directory.get()
+        let outcome = try SpoolProcess.run([command, "--help"], in: directory)
+        #expect(outcome.code == 0)
+        #expect(outcome.text.contains("Usage: spool \(command)"))
+        #expect(outcome.text.contains("--help"))
+        #expect(outcome.errors.isEmpty)
+        #expect(try SpoolProcess.run(["help", command], in: directory).text == outcome.text)
+        #expect(try SpoolProcess.run(["--help"], in: directory).text.contains("  \(command) "))
+    }
+
+    @Test func `the help fits 80 columns`() throws {
+        let text = try SpoolProcess.run(["serve", "--help"], in: directory.get()).text
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+    }
+
+    @Test func `without a command the help goes to standard error`() throws {
+        let outcome = try SpoolProcess.run([], in: directory.get())
+        #expect(outcome.code == 64)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errors.contains("Commands:"))
+    }
+
+    @Test func `the version is one line`() throws {
+        let outcome = try SpoolProcess.run(["version"], in: directory.get())
+        #expect(outcome.code == 0)
+        #expect(outcome.text.hasPrefix("spool "))
+        #expect(outcome.text.filter { $0 == "\n" }.count == 1)
+    }
+
+    struct Mistake: CustomStringConvertible, Sendable {
+        var words: [String]
+        /// What the message must name.
+        var names: String
+        var variables: [String: String] = [:]
+
+        var description: String { words.joined(separator: " ") }
+        /// The command whose help is pointed to.
+        var command: String { words.first.map { "spool \($0)" } ?? "spool" }
+    }
+
+    static let mistakes = [
+        Mistake(words: ["serve", "--nonsense"], names: "--nonsense"),
+        Mistake(words: ["serve", "-x"], names: "-x"),
+        Mistake(words: ["serve", "--listen"], names: "--listen"),
+        Mistake(words: ["serve", "--drop-query", "example.com"], names: "--drop-query"),
+        Mistake(words: ["get", "http://a/", "--drop-query", "example.com:80=a"], names: "--drop-query"),
+        Mistake(words: ["stat", "http://a/", "--drop-query", "example.com=a,,b"], names: "--drop-query"),
+        Mistake(words: ["serve", "--same-hosts", "example.com"], names: "--same-hosts"),
+        Mistake(words: ["serve", "--same-hosts", "*.example.com,example.com"], names: "--same-hosts"),
+        Mistake(words: ["serve", "--cache", "--verbose"], names: "--cache"),
+        Mistake(words: ["serve", "--verbose=yes"], names: "--verbose"),
+        Mistake(words: ["serve", "--listen", "here"], names: "--listen"),
+        Mistake(words: ["serve", "--listen", "127.0.0.1:70000"], names: "--listen"),
+        Mistake(words: ["serve", "--listen", "::1:80"], names: "--listen"),
+        Mistake(words: ["serve", "--listen", "0.0.0.0:0"], names: "--token"),
+        Mistake(words: ["serve", "--token", "a/b"], names: "--token"),
+        Mistake(words: ["serve", "--policy", "all"], names: "--policy"),
+        Mistake(words: ["serve", "--read-ahead", "1K"], names: "--read-ahead"),
+        Mistake(words: ["serve", "--quota", "much"], names: "--quota"),
+        Mistake(words: ["serve", "--quota", "99999999999G"], names: "--quota"),
+        Mistake(words: ["serve", "--quota", "0"], names: "--quota"),
+        Mistake(words: ["serve", "--max-age", "30"], names: "--max-age"),
+        Mistake(words: ["serve", "--max-age", "0d"], names: "--max-age"),
+        Mistake(words: ["serve", "--max-count", "0"], names: "--max-count"),
+        Mistake(words: ["serve", "--min-free", "0"], names: "--min-free"),
+        Mistake(words: ["serve", "--evict", "keep-heads=0"], names: "--evict"),
+        Mistake(words: ["serve", "--origin", "example.com"], names: "--origin"),
+        Mistake(words: ["serve", "word"], names: "'word'"),
+        Mistake(words: ["get"], names: "URL"),
+        Mistake(words: ["get", "http://127.0.0.1/a", "--range", "9-5"], names: "--range"),
+        Mistake(words: ["get", "http://127.0.0.1/a", "--range", "-0"], names: "--range"),
+        Mistake(words: ["stat"], names: "URL"),
+        Mistake(words: ["rm"], names: "--all"),
+        Mistake(words: ["rm", "--all", "http://127.0.0.1/a"], names: "--all"),
+        Mistake(words: ["play", "http://127.0.0.1/a", "--player", "browser"], names: "--player"),
+        Mistake(words: ["serve"], names: "SPOOL_LISTEN", variables: ["SPOOL_LISTEN": "nowhere"]),
+        Mistake(words: ["serve"], names: "SPOOL_QUOTA", variables: ["SPOOL_QUOTA": "0"]),
+        Mistake(words: ["serve"], names: "SPOOL_TOKEN", variables: ["SPOOL_TOKEN": "a b"]),
+    ]
+
+    @Test(arguments: mistakes)
+    func `a mistake is one line that names it and points to the help`(mistake: Mistake) throws {
+        let outcome = try SpoolProcess.run(mistake.words, environment: mistake.variables, in: directory.get())
+        #expect(outcome.code == 64)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errors.filter { $0 == "\n" }.count == 1)
+        #expect(outcome.errors.contains(mistake.names))
+        #expect(outcome.errors.contains("'\(mistake.command) --help'"))
+    }
+
+    @Test func `an unknown command is told`() throws {
+        let outcome = try SpoolProcess.run(["nonsense"], in: directory.get())
+        #expect(outcome.code == 64)
+        #expect(outcome.errors.contains("'nonsense'") && outcome.errors.contains("'spool --help'"))
+    }
+
+    @Test func `what can't be a URL is wrong usage`() throws {
+        let outcome = try SpoolProcess.run(["get", "ftp://127.0.0.1/a", "-o", "-"], in: directory.get())
+        #expect(outcome.code == 64)
+        #expect(outcome.errors.contains("ftp://127.0.0.1/a"))
+    }
+}
