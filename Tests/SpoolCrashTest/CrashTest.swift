@@ -1,0 +1,90 @@
+import Foundation
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+
+/// Kills a process that plays, again and again, and looks each time at what it left: every byte that the index claims equals the source,
+/// nothing that was committed is lost, the quota holds.
+///
+///     SpoolCrashTest --rounds 300 --seed 1
+@main
+enum CrashTest {
+    static func main() async {
+        do {
+            let options = try CrashOptions(Array(CommandLine.arguments.dropFirst()))
+            if let life = options.life {
+                try await Player(life).play()
+            } else {
+                try PowerLosses.run(count: options.powerLosses, seed: options.seed)
+                try PowerLosses.runWorlds(count: options.worlds, seed: options.seed)
+                try IndexFlips.run(count: options.flips, seed: options.seed)
+                try FaultTable.run(places: options.faults, seed: options.seed)
+                print("\(options.powerLosses) power losses, \(options.worlds) worlds, \(options.flips) flips, faults: all is right")
+                try Killer(options).run()
+            }
+        } catch {
+            FileHandle.standardError.write(Data("crash-test: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+}
+
+/// What the command line says.
+struct CrashOptions {
+    /// One life of the process that is killed; what its parent tells it.
+    struct Life {
+        var directory: String
+        var seed: UInt64
+        var quotaBytes: Int64?
+    }
+
+    struct Complaint: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    var rounds = 300
+    /// Power losses of stores, of worlds; flipped bytes of the index; places at which each system call fails.
+    var powerLosses = 2000
+    var worlds = 100
+    var flips = 1500
+    var faults = 12
+    var seed = SystemRandom().next() >> 24
+    var life: Life?
+
+    init(_ arguments: [String]) throws {
+        var values: [String: String] = [:]
+        var rest = arguments[...]
+        while let name = rest.popFirst() {
+            guard name.hasPrefix("--"), let value = rest.popFirst() else { throw Complaint(description: "unknown argument \(name)") }
+            values[name] = value
+        }
+        func number(_ name: String) throws -> Int64? {
+            guard let text = values.removeValue(forKey: name) else { return nil }
+            guard let number = Int64(text), number >= 0 else { throw Complaint(description: "\(name) \(text) is not a number") }
+            return number
+        }
+        rounds = try number("--rounds").map(Int.init) ?? rounds
+        powerLosses = try number("--power-losses").map(Int.init) ?? powerLosses
+        worlds = try number("--worlds").map(Int.init) ?? worlds
+        flips = try number("--flips").map(Int.init) ?? flips
+        faults = try number("--faults").map(Int.init) ?? faults
+        seed = try number("--seed").map(UInt64.init) ?? seed
+        let quota = try number("--quota")
+        if let directory = values.removeValue(forKey: "--child") {
+            life = Life(directory: directory, seed: seed, quotaBytes: quota.flatMap { $0 == 0 ? nil : $0 })
+        }
+        if let unknown = values.keys.min() { throw Complaint(description: "unknown argument \(unknown)") }
+    }
+}
+
+/// What there is to play: the same for every process, so that each knows what is right.
+enum Programme {
+    static let resources = (0..<6).map { number in
+        VirtualResource(
+            url: "http://origin.test/\(number).mp4", seed: UInt64(number) + 1,
+            length: [90_000, 400_000, 1 << 20, 2_500_000, 65_536, 3 << 20][number])
+    }
+
+    static func resource(_ url: String) -> VirtualResource? { resources.first { $0.url == url } }
+}

@@ -1,0 +1,237 @@
+#if os(Linux)
+import AVFoundation
+import Spool
+import SpoolAVFoundation
+import SpoolCore
+import SpoolSystem
+import SpoolTesting
+
+/// A cache, an origin, the AVFoundation door and a simulated player on one simulated machine, and what an app does with them.
+///
+/// Everything follows from the seed. What must not be ends up in ``violations``.
+final class PlaybackScenario: @unchecked Sendable {
+    // Sendable for the simulator's jobs, all of which run on the test's thread.
+
+    /// The most steps of one stretch of a run; a longer one is a livelock.
+    static let maxSteps = 400_000
+    /// What readers have fetched ahead of them in these worlds, and what a transport may have under way besides.
+    static let windowBytes: Int64 = (256 << 10) + (64 << 10)
+
+    /// What an asset plays.
+    struct Tune {
+        let resource: VirtualResource
+        let media: SimulatedMedia
+
+        var url: URL { URL(string: resource.url).unsafelyUnwrapped }
+    }
+
+    let world: World
+    let playback: PlaybackWorld
+    var factory: CachingAssetFactory
+    let habits: PlayerHabits
+    /// nil once everything was dropped.
+    private(set) var player: AVQueuePlayer?
+    private(set) var simulated: SimulatedPlayer?
+    private var tunes: [String: Tune] = [:]
+    private var assets: [WeakAsset] = []
+    private(set) var violations: [String] = []
+    /// Whether the network was away for a while.
+    var lostNetwork = false
+
+    init(seed: UInt64, habits: PlayerHabits = .modest, plan: World.Plan = World.Plan()) throws {
+        world = try World(seed: seed, plan: plan)
+        self.habits = habits
+        let simulator = world.simulator
+        playback = PlaybackWorld(
+            time: simulator, random: simulator, main: simulator.mailbox("main"), mailbox: { simulator.mailbox($0) })
+        factory = CachingAssetFactory(cache: world.cache)
+        factory.makeQueue = { LoaderQueue(queue: DispatchQueue(label: "unused"), mailbox: simulator.mailbox("asset")) }
+        openPlayer()
+    }
+
+    deinit { world.shutdown() }
+
+    var simulator: Simulator { world.simulator }
+    var requests: [OriginLog.Entry] { world.origin.log.entries }
+    /// Everything that a player of this scenario read.
+    private(set) var feeders: [MediaFeeder] = []
+
+    func violated(_ words: String) {
+        if violations.count < 10 { violations.append(words) }
+    }
+
+    // MARK: What there is to play
+
+    /// Serves a resource and remembers what a player finds in it.
+    @discardableResult
+    func serve(_ resource: VirtualResource, _ media: SimulatedMedia) -> Tune {
+        var media = media
+        media.label = resource.url
+        let tune = Tune(resource: resource, media: media)
+        world.serve(resource)
+        tunes[resource.url] = tune
+        return tune
+    }
+
+    /// A tune of a certain kind and length whose bytes a seed gives.
+    func serve(_ kind: SimulatedMedia.Kind = .mp3, length: Int64, name: String = "song.mp3", seconds: Double = 20) -> Tune {
+        let resource = VirtualResource(url: "http://origin.test/\(name)", seed: 7, length: length, contentType: nil)
+        let content = resource.content
+        return serve(
+            resource,
+            SimulatedMedia(
+                kind: kind, seconds: seconds, headBytes: min(length, 30_000), tailBytes: kind == .indexAtEnd ? min(length, 20_000) : 0,
+                firstDifference: { content.firstDifference(in: $0, at: $1) }))
+    }
+
+    func makeAsset(_ tune: Tune) -> CachingAVURLAsset {
+        let asset = factory.asset(for: tune.url)
+        assets.append(WeakAsset(asset: asset))
+        return asset
+    }
+
+    func makeItem(_ tune: Tune) -> AVPlayerItem { AVPlayerItem(asset: makeAsset(tune)) }
+
+    // MARK: The app
+
+    private func openPlayer() {
+        let player = AVQueuePlayer(items: [])
+        self.player = player
+        simulated = SimulatedPlayer(driving: player, habits: habits, world: playback) { [weak self] item in
+            (item.mediaAsset as? CachingAVURLAsset).flatMap { self?.tunes[$0.originalURL.absoluteString]?.media }
+        }
+    }
+
+    func append(_ tune: Tune) { player?.append(makeItem(tune)) }
+
+    /// The app does something after `delay`, on its main queue.
+    func app(after delay: Nanoseconds = 0, _ body: @escaping @Sendable (PlaybackScenario) -> Void) {
+        _ = simulator.after(delay, on: playback.main) { [weak self] in self.map(body) }
+    }
+
+    func seek(to seconds: Double) { player?.beginSeek(to: CMTime(seconds: seconds, preferredTimescale: 1000)) }
+
+    /// The app lets go of the player and of everything that it played.
+    func dropPlayer() {
+        if let simulated { feeders += simulated.history }
+        player?.replace(with: nil)
+        while player?.state.withLock({ !$0.items.isEmpty }) == true { player?.advance() }
+        simulated = nil
+        player = nil
+    }
+
+    // MARK: Running
+
+    /// Runs until it holds; nil is until nothing is left to do.
+    @discardableResult
+    func run(_ what: String, until isMet: (() -> Bool)? = nil) -> Bool {
+        for _ in 0..<Self.maxSteps {
+            if isMet?() ?? false { return true }
+            guard violations.isEmpty else { return false }
+            guard simulator.step() else {
+                if isMet != nil { violated("the world stands still before \(what)") }
+                return isMet == nil
+            }
+            for violation in world.cache.violations { violated(violation) }
+        }
+        violated("no end of \(what) after \(Self.maxSteps) steps")
+        return false
+    }
+
+    func pass(_ time: Nanoseconds) {
+        if !simulator.advance(by: time, maxSteps: Self.maxSteps) { violated("too much happens in \(time) ns") }
+    }
+
+    /// Plays what is in the queue to its end. False when an item failed on the way.
+    @discardableResult
+    func playToEnd() -> Bool {
+        app { $0.player?.setRate(1) }
+        run("playing") { self.player?.state.withLock { $0.items.isEmpty } ?? true || self.failedFeeder != nil }
+        return failedFeeder == nil
+    }
+
+    /// The feeder of a current item that failed; nil as soon as the item is no longer the player's.
+    var failedFeeder: MediaFeeder? {
+        guard let current = simulated?.current, case .failed = current.phase else { return nil }
+        return player?.state.withLock { $0.items.first === current.item } == true ? current : nil
+    }
+
+    // MARK: What must hold
+
+    /// Lets go of everything and looks at what is left of it.
+    func checkEnd() {
+        dropPlayer()
+        // A job that is under way may hold an object until it ran, and a fetch lingers for a second.
+        pass(.seconds(3))
+        run("winding up")
+        playback.journal.checkKept()
+        for breach in playback.journal.breaches { violated("\(breach)") }
+        for (index, asset) in assets.enumerated() where asset.asset != nil { violated("asset \(index) lives on") }
+        for feeder in feeders where feeder.openAskCount > 0 { violated("requests stay open:\n\(feeder.transcript.text)") }
+        for url in tunes.keys.sorted() { checkIdle(url) }
+    }
+
+    /// Nobody reads and nothing is fetched.
+    private func checkIdle(_ url: String) {
+        let status = Locked<ResourceStatus?>(nil)
+        world.cache.status(of: ResourceKey(normalized: url)) { result in
+            if case .success(let found) = result { status.withLock { $0 = found } }
+        }
+        simulator.runUntilIdle(maxSteps: Self.maxSteps)
+        guard let status = status.withLock({ $0 }) else { return }
+        if status.readers > 0 { violated("\(status.readers) readers of \(url) are left") }
+        if status.fetches > 0 { violated("\(status.fetches) fetches of \(url) are left") }
+    }
+
+    /// Every fetched byte was delivered, but for what was under way when a request was taken back.
+    func checkFetched() {
+        var delivered: Int64 = 0, cancels: Int64 = 0, total: Int64 = 0
+        for url in tunes.keys.sorted() {
+            let played = feeders.filter { $0.media.label == url }
+            delivered += played.reduce(into: ByteRangeSet()) { $0.formUnion($1.delivered) }.totalBytes
+            cancels += Int64(played.reduce(0) { $0 + $1.cancelCount + $1.droppedCount })
+            total += tunes[url]?.resource.length ?? 0
+        }
+        let fetched = world.cache.statistics.fetchedBytes
+        if fetched < delivered { violated("fetched \(fetched), delivered \(delivered)") }
+        if fetched > total { violated("fetched \(fetched) of \(total) bytes") }
+        if fetched > delivered + (cancels + 1) * Self.windowBytes {
+            violated("fetched \(fetched), delivered \(delivered), with \(cancels) cancels")
+        }
+    }
+
+    /// Plays every tune from end to end, so that it is stored, then again: the origin hears nothing of that.
+    func checkSecondRun() {
+        for url in tunes.keys.sorted() { playAlone(url) }
+        pass(.seconds(3))
+        let before = requests.count
+        for url in tunes.keys.sorted() { playAlone(url) }
+        if requests.count > before {
+            violated("the second run asked the origin: \(requests[before...].map { "\($0.request.url) \($0.range ?? "whole")" })")
+        }
+    }
+
+    private func playAlone(_ url: String) {
+        guard violations.isEmpty, let tune = tunes[url], tune.resource.length > 0 else { return }
+        openPlayer()
+        append(tune)
+        if !playToEnd() { violated("\(url) does not play alone: \(failedFeeder?.lastError.map { "\($0)" } ?? "")") }
+        dropPlayer()
+    }
+}
+
+/// An asset that nobody here keeps.
+private struct WeakAsset {
+    weak var asset: CachingAVURLAsset?
+}
+
+extension PlayerHabits {
+    /// Habits in proportion to media of a megabyte.
+    static var modest: PlayerHabits {
+        var habits = PlayerHabits()
+        habits.highWaterBytes = 200_000
+        habits.lowWaterBytes = 100_000
+        return habits
+    }
+}
+#endif
