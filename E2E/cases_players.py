@@ -1,0 +1,106 @@
+"""Players: what they decode through the proxy equals what they decode without it."""
+
+from clients import chromium_play, compare_report, decoded, ffmpeg_frames, mpv_output
+from harness import CaseList, Failure, Skip, expect, expect_equal, expect_fetched_once
+from media import RECIPES
+from origin import allowed_bytes, sent_bytes
+
+CASES = CaseList()
+case = CASES
+NAMES = [name for name, _ in RECIPES]
+
+
+def expect_once(t, proxy, mark, file):
+    """No byte of the file crossed the network twice."""
+    if not t.is_direct:
+        expect_fetched_once(t, proxy, file, t.origin.requests(mark))
+
+
+def expect_nothing_asked(t, mark):
+    """What was played once is stored."""
+    if not t.is_direct:
+        expect_equal([str(request) for request in t.origin.requests(mark)], [], "origin requests of the second play")
+
+
+def players_of(name):
+    @case(f"ffmpeg decodes {name} as it does without the proxy, cold and warm", "ffmpeg")
+    def _(t):
+        proxy, file = t.proxy(), t.media[name]
+        wanted = decoded(t, ffmpeg_frames, file)
+        expect(len(wanted.splitlines()) > 200, "direct play decodes next to nothing")
+        mark = t.origin.mark()
+        expect(ffmpeg_frames(t, proxy.url(name)) == wanted, "the frames differ")
+        expect_once(t, proxy, mark, file)
+        mark = t.origin.mark()
+        expect(ffmpeg_frames(t, proxy.url(name)) == wanted, "the frames of the second play differ")
+        expect_nothing_asked(t, mark)
+
+    @case(f"ffmpeg seeks in {name} as it does without the proxy, then plays it whole", "ffmpeg")
+    def _(t):
+        proxy, file = t.proxy(), t.media[name]
+        mark = t.origin.mark()
+        for start in ("15", "4"):
+            wanted = decoded(t, ffmpeg_frames, file, start, "2")
+            expect(ffmpeg_frames(t, proxy.url(name), start, "2") == wanted, f"the frames at {start} s differ")
+        wanted = decoded(t, ffmpeg_frames, file)
+        expect(ffmpeg_frames(t, proxy.url(name)) == wanted, "the frames of the whole differ")
+        expect_once(t, proxy, mark, file)
+
+    @case(f"mpv plays {name} as it does without the proxy", "mpv")
+    def _(t):
+        proxy, file = t.proxy(), t.media[name]
+        wanted = decoded(t, mpv_output, file, file.kind)
+        mark = t.origin.mark()
+        expect_equal(mpv_output(t, proxy.url(name), file.kind), wanted, "number and hash of what was played")
+        expect_once(t, proxy, mark, file)
+
+    @case(f"mpv seeks in {name} as it does without the proxy", "mpv")
+    def _(t):
+        proxy, file = t.proxy(), t.media[name]
+        options = ("--start=14", "--length=2")
+        wanted = decoded(t, mpv_output, file, file.kind, *options)
+        expect_equal(mpv_output(t, proxy.url(name), file.kind, *options), wanted, "number and hash of what was played")
+
+
+for _name in NAMES:
+    players_of(_name)
+
+
+def direct_report(t):
+    """What the browser makes of all files without the proxy; once a run."""
+    if "chromium" not in t.runner.shared:
+        t.runner.shared["chromium"] = chromium_play(t, t.origin.url("player.html"), t.media.playable())
+    return t.runner.shared["chromium"]
+
+
+def cold_report(t):
+    """The same through the proxy on an empty cache; once a run."""
+    if "chromium-cold" not in t.runner.shared:
+        mark = t.origin.mark()
+        proxy = t.proxy()
+        report = chromium_play(t, proxy.url("player.html"), t.media.playable())
+        # The page and what a browser asks by itself (an icon) are a few kilobytes.
+        allowed = sum(file.size for file in t.media.playable()) + (64 << 10)
+        expect(proxy.fetched_bytes() <= allowed, f"{proxy.fetched_bytes()} bytes were fetched of {allowed}")
+        t.runner.shared["chromium-cold"] = (report, t.origin.requests(mark))
+    return t.runner.shared["chromium-cold"]
+
+
+def browser_plays(name):
+    @case(f"Chromium plays {name}, seeks and reaches its end, with the frames of direct play", "chromium")
+    def _(t):
+        file = t.media[name]
+        wanted = direct_report(t)[name]
+        if "error" in wanted:
+            raise Skip(f"does not play directly: {wanted['error']}")
+        report, asked = ({name: wanted}, []) if t.is_direct else cold_report(t)
+        compare_report(report[name], wanted, file, expect, expect_equal)
+        mine = [request for request in asked if request.uri == "/" + name]
+        if mine:
+            t.note(f"{len(mine)} requests, {sent_bytes(mine) / file.size:.3f} of the size")
+            if sent_bytes(mine) > allowed_bytes(file.size, mine):
+                raise Failure(f"the origin sent {sent_bytes(mine)} of {file.size} bytes")
+
+
+for _name in NAMES:
+    browser_plays(_name)

@@ -1,0 +1,193 @@
+"""Drivers of the real clients. Each returns what it made of the bytes, for comparison with direct play."""
+
+import hashlib
+import http.client
+import http.server
+import json
+import os
+import queue
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+from urllib.parse import quote
+
+from media import SECONDS
+
+
+def ffmpeg_frames(context, url, start=None, length=None):
+    """A checksum of every decoded picture and sound frame, as ffmpeg's framemd5 prints it."""
+    arguments = ["-v", "error", "-nostdin"]
+    arguments += ["-ss", start] if start else []
+    arguments += ["-i", url]
+    arguments += ["-t", length] if length else []
+    return context.run(context.program("ffmpeg"), *arguments, "-map", "0", "-f", "framemd5", "-").stdout
+
+
+def mpv_output(context, url, kind, *options):
+    """A hash of what mpv shows (every frame as an image) or plays (all samples)."""
+    directory = Path(tempfile.mkdtemp(prefix="mpv-", dir=context.directory))
+    common = ["--no-config", "--no-terminal", "--msg-level=all=error", "--ytdl=no", "--untimed", "--hwdec=no", *options]
+    if kind == "video":
+        common += ["--vo=image", "--vo-image-format=jpg", f"--vo-image-outdir={directory}", "--framedrop=no", "--no-audio"]
+    else:
+        common += ["--vo=null", "--no-video", "--ao=pcm", f"--ao-pcm-file={directory}/sound.wav"]
+    context.run(context.program("mpv"), *common, url)
+    digest = hashlib.sha256()
+    names = sorted(os.listdir(directory))
+    for name in names:
+        digest.update((directory / name).read_bytes())
+    shutil.rmtree(directory)
+    return len(names), digest.hexdigest()
+
+
+def decoded(context, client, file, *options):
+    """What `client` makes of a file that it plays without the proxy; worked out once a run."""
+    key = (client.__name__, file.name, options)
+    shared = context.runner.shared
+    if key not in shared:
+        url = context.origin.url(file.name)
+        shared[key] = client(context, url, *options)
+    return shared[key]
+
+
+# A browser
+
+
+class Reports:
+    """A tiny server that a page posts its results to."""
+
+    def __init__(self):
+        self.results = queue.Queue()
+        results = self.results
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):  # pylint: disable=invalid-name
+                results.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def chromium_play(context, page_url, files, seconds=150):
+    """Lets a headless Chromium with a fresh profile play `files`; its report by file name."""
+    reports = Reports()
+    profile = context.directory / "profile"
+    order = json.dumps({"report": reports.url, "files": [{"name": file.name, "kind": file.kind} for file in files]})
+    process = subprocess.Popen(
+        [
+            context.program("chromium"), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--mute-audio",
+            "--autoplay-policy=no-user-gesture-required", "--disable-features=LocalNetworkAccessChecks,Translate,MediaRouter",
+            f"--user-data-dir={profile}", f"{page_url}#{quote(order)}",
+        ],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(context.directory / "chromium.log", "wb"), start_new_session=True)
+    try:
+        return {result["name"]: result for result in reports.results.get(timeout=seconds)}
+    except queue.Empty:
+        raise RuntimeError(f"no report from the browser within {seconds} s") from None
+    finally:
+        reports.close()
+        # The browser is a group of processes, ours alone.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def compare_report(found, wanted, file, expect, expect_equal):
+    """Holds one file's report from the browser against the one from direct play."""
+    expect("error" not in found, found.get("error", ""))
+    expect(abs(found["duration"] - SECONDS) < 1, f"a duration of {found['duration']} s")
+    expect(found["ended"], "the end was not reached")
+    expect_equal(found["sha256"], file.sha256(), "hash of the bytes")
+    expect_equal([seek.get("frame") for seek in found["seeks"]], [seek.get("frame") for seek in wanted["seeks"]], "frames after seeks")
+
+
+# Hand-made requests
+
+
+class Answer:
+    """A response that was read to its end, or as far as it came."""
+
+    def __init__(self, response, body, is_short):
+        self.status = response.status
+        self.headers = response.headers
+        self.body = body
+        self.is_short = is_short
+
+    def __getitem__(self, name):
+        return self.headers.get(name)
+
+
+def request(proxy, path, method="GET", headers=None, connection=None, seconds=30):
+    """One request to the proxy; `path` is the origin's, or begins with a slash to be sent as it is."""
+    own = connection or http.client.HTTPConnection(proxy.authority, timeout=seconds)
+    try:
+        own.request(method, path if path.startswith("/") else proxy.path(path), headers=headers or {})
+        response = own.getresponse()
+        try:
+            return Answer(response, response.read(), False)
+        except http.client.IncompleteRead as short:
+            return Answer(response, short.partial, True)
+    finally:
+        if connection is None:
+            own.close()
+
+
+def exchange(proxy, data, seconds=10):
+    """Sends raw bytes on a connection of their own; all that comes back until the other side closes or falls silent."""
+    host, port = proxy.authority.split(":")
+    with socket.create_connection((host, int(port)), timeout=seconds) as connection:
+        received = b""
+        try:
+            connection.sendall(data)
+            while chunk := connection.recv(65536):
+                received += chunk
+        except (TimeoutError, ConnectionResetError, BrokenPipeError):
+            pass
+        return received
+
+
+class Download:
+    """A response that is read step by step."""
+
+    def __init__(self, proxy, path, headers=None):
+        self.connection = http.client.HTTPConnection(proxy.authority, timeout=30)
+        self.connection.request("GET", proxy.path(path), headers=headers or {})
+        self.response = self.connection.getresponse()
+        self.body = bytearray()
+
+    def read(self, count):
+        """Reads until `count` more bytes came, fewer at the end."""
+        wanted = len(self.body) + count
+        while len(self.body) < wanted:
+            chunk = self.response.read1(min(65536, wanted - len(self.body)))
+            if not chunk:
+                break
+            self.body += chunk
+        return self.body
+
+    def read_all(self):
+        while chunk := self.response.read1(65536):
+            self.body += chunk
+        return self.body
+
+    def drop(self):
+        """Leaves in the middle, as players do."""
+        if self.connection.sock:
+            self.connection.sock.close()
+        self.response.close()
+        self.connection.close()

@@ -1,0 +1,188 @@
+"""The origin: an nginx of our own on a free port, with a log of what it was asked and what it sent."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+# The kernel's send buffer for each connection. A small one, because the log of a cancelled transfer counts what lies in it.
+SEND_BUFFER_BYTES = 128 << 10
+# Of a transfer that was cut the log counts bytes that lay in the socket buffers of both sides.
+CANCEL_SLACK_BYTES = 1 << 20
+# The pace of URLs below /paced/; the first second's bytes come at once.
+PACE_BYTES = 1 << 20
+# The pace of URLs below /brisk/: that of a fast line, not of the loopback interface.
+BRISK_BYTES = 16 << 20
+
+CONFIGURATION = """
+daemon off;
+master_process off;
+worker_processes 1;
+pid {directory}/pid;
+error_log {directory}/error.log warn;
+events {{ worker_connections 512; }}
+http {{
+    log_format wire escape=json '{{"method":"$request_method","uri":"$request_uri","status":$status,"range":"$http_range",'
+        '"if_range":"$http_if_range","if_none_match":"$http_if_none_match","accept_encoding":"$http_accept_encoding",'
+        '"cookie":"$http_cookie","sent":$body_bytes_sent,"complete":"$request_completion"}}';
+    access_log {directory}/access.log wire;
+    client_body_temp_path {directory}/body;
+    proxy_temp_path {directory}/proxy;
+    fastcgi_temp_path {directory}/fastcgi;
+    uwsgi_temp_path {directory}/uwsgi;
+    scgi_temp_path {directory}/scgi;
+    types {{
+        text/html html; video/mp4 mp4; video/x-matroska mkv; video/webm webm; audio/mpeg mp3; audio/flac flac;
+        application/octet-stream bin;
+    }}
+    sendfile on;
+    keepalive_timeout 75s;
+    server {{
+        listen 127.0.0.1:{port} sndbuf={send_buffer};
+        root {root};
+        # Long enough for a run: what is asked again here was fetched again, not revalidated.
+        add_header Cache-Control "max-age=86400";
+        add_header Set-Cookie "visitor=1";
+        location / {{ }}
+        location /paced/ {{ alias {root}/; limit_rate {pace}; }}
+        location /brisk/ {{ alias {root}/; limit_rate {brisk}; }}
+        location = /_status {{ stub_status; access_log off; }}
+    }}
+}}
+"""
+
+
+@dataclass
+class Request:
+    """One line of the origin's log."""
+
+    method: str
+    uri: str
+    status: int
+    range: str
+    if_range: str
+    if_none_match: str
+    accept_encoding: str
+    cookie: str
+    sent: int
+    complete: str
+
+    @property
+    def was_cancelled(self):
+        return self.complete != "OK"
+
+    @property
+    def first_byte(self):
+        """The offset that the request began at."""
+        match = re.fullmatch(r"bytes=(\d+)-\d*", self.range)
+        return int(match[1]) if match else 0
+
+    def __str__(self):
+        return f"{self.method} {self.uri} {self.range or 'no range'} -> {self.status}, {self.sent} bytes{', cancelled' if self.was_cancelled else ''}"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Origin:
+    """nginx over the media directory; can be stopped and started again on the same port."""
+
+    def __init__(self, nginx, root, directory):
+        self.nginx = nginx
+        self.directory = Path(directory)
+        self.directory.mkdir(parents=True)
+        self.port = free_port()
+        self.process = None
+        self.configuration = self.directory / "nginx.conf"
+        self.configuration.write_text(
+            CONFIGURATION.format(directory=self.directory, port=self.port, root=root, send_buffer=SEND_BUFFER_BYTES, pace=PACE_BYTES, brisk=BRISK_BYTES),
+            encoding="utf-8")
+        self.log = self.directory / "access.log"
+        self.log.touch()
+
+    @property
+    def authority(self):
+        return f"127.0.0.1:{self.port}"
+
+    def url(self, path):
+        return f"http://{self.authority}/{path}"
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [self.nginx, "-p", str(self.directory), "-c", str(self.configuration), "-e", str(self.directory / "error.log")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(self.directory / "stderr", "wb"), start_new_session=True)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                self._status()
+                return
+            except OSError:
+                time.sleep(0.02)
+        raise RuntimeError("nginx did not start: " + (self.directory / "stderr").read_text(errors="replace"))
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.process = None
+
+    def ensure_running(self):
+        if self.process is None or self.process.poll() is not None:
+            self.start()
+
+    # What was asked
+
+    def mark(self):
+        """A place in the log: the requests that end from now on come after it."""
+        self.wait_until_quiet()
+        return os.path.getsize(self.log)
+
+    def requests(self, mark, is_quiet=True):
+        """The requests that ended since `mark`; first waits until none is under way."""
+        if is_quiet and self.process:
+            self.wait_until_quiet()
+        with open(self.log, encoding="utf-8") as file:
+            file.seek(mark)
+            return [Request(**json.loads(line)) for line in file]
+
+    def wait_until_quiet(self, seconds=10):
+        """Waits until no response is being sent: a request is logged at its end only."""
+        deadline = time.monotonic() + seconds
+        while self._status()["Writing"] > 1:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"a response of the origin was still open after {seconds} s")
+            time.sleep(0.02)
+
+    def _status(self):
+        with urllib.request.urlopen(self.url("_status"), timeout=5) as answer:
+            return {name: int(value) for name, value in re.findall(r"(\w+): (\d+)", answer.read().decode())}
+
+    def tail(self):
+        with open(self.log, encoding="utf-8") as file:
+            return [f"origin: {Request(**json.loads(line))}" for line in file.readlines()[-8:]]
+
+
+def sent_bytes(requests):
+    return sum(request.sent for request in requests)
+
+
+def allowed_bytes(size, requests):
+    """What an origin may have sent of a file of `size` bytes: 2 % more, and what lay in socket buffers.
+
+    A request that is cut where another begins may have been sent whole before: the log calls it complete, as the kernel took it all.
+    So every request but one counts as if it had been cut.
+    """
+    return size * 1.02 + CANCEL_SLACK_BYTES * max(len(requests) - 1, sum(request.was_cancelled for request in requests))

@@ -1,0 +1,122 @@
+"""The program under test as a process, and its absence."""
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+from urllib.parse import quote
+
+# A crash tells the thread that crashed and no more: the last lines of the log are what a failure prints.
+BACKTRACE = "color=no,images=none,registers=none,threads=crashed,limit=12"
+START_SECONDS = 10
+STOP_SECONDS = 10
+
+
+class Direct:
+    """No proxy: the client talks to the origin."""
+
+    def __init__(self, origin):
+        self.origin = origin
+        self.authority = origin.authority
+
+    def url(self, path):
+        return self.origin.url(path)
+
+    def path(self, path):
+        return "/" + path
+
+
+class Spool:
+    """`spool serve` on a cache directory."""
+
+    def __init__(self, binary, cache, origin, options=()):
+        self.binary = binary
+        self.cache = Path(cache)
+        self.origin = origin
+        self.options = options
+        self.token = options[options.index("--token") + 1] if "--token" in options else None
+        self.is_fixed = "--origin" in options
+        self.process = None
+        self.port = None
+        self.errors = self.cache.parent / "stderr"
+
+    def start(self):
+        self.cache.mkdir(parents=True, exist_ok=True)
+        self.process = subprocess.Popen(
+            [str(self.binary), "serve", "--listen", "127.0.0.1:0", "--cache", str(self.cache), *self.options],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=open(self.errors, "ab"), start_new_session=True,
+            env={**os.environ, "SWIFT_BACKTRACE": BACKTRACE})
+        self.port = self._read_port()
+
+    def _read_port(self):
+        """Waits for the line that says where the proxy listens."""
+        said = b""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            ready, _, _ = select.select([self.process.stdout], [], [], 0.1)
+            if ready:
+                more = os.read(self.process.stdout.fileno(), 4096)
+                said += more
+                if match := re.search(rb"listening on http://127\.0\.0\.1:(\d+)/", said):
+                    return int(match[1])
+                if not more:
+                    break
+        raise RuntimeError(f"spool serve did not say where it listens; it said {said!r}")
+
+    @property
+    def authority(self):
+        return f"127.0.0.1:{self.port}"
+
+    def path(self, path):
+        """The path of the proxied form of an origin's path."""
+        prefix = f"/{self.token}" if self.token else ""
+        return f"/{path}" if self.is_fixed else f"{prefix}/http/{self.origin.authority}/{path}"
+
+    def url(self, path):
+        return f"http://{self.authority}{self.path(path)}"
+
+    def query_url(self, path):
+        """The form that carries the origin's URL as a query item."""
+        return f"http://{self.authority}/?url={quote(self.origin.url(path), safe='')}"
+
+    def stop(self):
+        """Interrupts the program as Ctrl-C does; its exit code."""
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(STOP_SECONDS)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def restart(self):
+        """A new process on the same cache, elsewhere."""
+        self.start()
+
+    def fetched_bytes(self):
+        """Body bytes that origins handed over since the process started: the exact figure, without socket buffers."""
+        with urllib.request.urlopen(f"http://{self.authority}/{self.token + '/' if self.token else ''}_spool/api/resources", timeout=10) as answer:
+            return json.load(answer)["statistics"]["fetchedBytes"]
+
+    def resident_bytes(self):
+        """The most memory that the process ever had resident."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) << 10
+
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def close(self):
+        if self.is_running():
+            self.kill()
+        if self.process:
+            self.process.stdout.close()
+
+    def tail(self):
+        said = self.errors.read_text(errors="replace").splitlines()[-30:] if self.errors.exists() else []
+        state = "running" if self.is_running() else f"ended with {self.process.returncode if self.process else None}"
+        return [f"spool: {line}" for line in said] + [f"spool: {state}"]
