@@ -1,0 +1,102 @@
+/// Many connections of different patience at once, for as long as it takes to see what they cost.
+///
+/// Every byte that they take is compared with the source.
+final class Crowd {
+    /// How a member reads.
+    enum Pace {
+        /// Takes what is there, and asks again when an answer is complete.
+        case fast
+        /// Takes at most 16 KiB twenty times a second.
+        case slow
+        /// Takes so many bytes and then nothing more; the connection stays open.
+        case stopping(afterBytes: Int64)
+    }
+
+    /// What the members got.
+    struct Result {
+        var bytes: Int64 = 0
+        /// Members that got a byte of a body at least.
+        var served = 0
+        var completed = 0
+    }
+
+    private struct Member {
+        let connection: LoadConnection
+        let pace: Pace
+        /// The request with this number; nil when the member has enough.
+        let request: (Int) -> LoadRequest?
+        var asked = 0
+    }
+
+    private var members: [Member] = []
+    private let readiness: Readiness
+    private let buffer: UnsafeMutableRawBufferPointer
+    private var completed = 0
+
+    private static let slowBytes = 16 * 1024
+    private static let tickNanoseconds: UInt64 = 50_000_000
+
+    init() throws {
+        readiness = try Readiness()
+        buffer = .allocate(byteCount: LoadGenerator.bufferBytes, alignment: 4096)
+    }
+
+    deinit {
+        buffer.deallocate()
+    }
+
+    /// Opens a connection; `request` names what it asks for first, second, and so on.
+    func add(_ pace: Pace, port: UInt16, request: @escaping (Int) -> LoadRequest?) throws {
+        var kernelBytes: Int32?
+        if case .fast = pace {
+            kernelBytes = nil
+        } else {
+            kernelBytes = Int32(Self.slowBytes)
+        }
+        let connection = try LoadConnection(port: port, receiveBufferBytes: kernelBytes)
+        if case .fast = pace { try readiness.add(connection.descriptor, token: members.count) }
+        members.append(Member(connection: connection, pace: pace, request: request))
+    }
+
+    /// Lets everyone read for so long.
+    func run(seconds: Double, source: SourceFile) throws -> Result {
+        for index in members.indices { try ask(index) }
+        let start = nanoseconds()
+        var nextTick = start
+        while nanoseconds() - start < UInt64(seconds * 1e9) {
+            _ = try readiness.wait(milliseconds: 10) { token in
+                try read(token, into: buffer, source)
+            }
+            if nanoseconds() >= nextTick {
+                nextTick += Self.tickNanoseconds
+                try tick(source)
+            }
+        }
+        let served = members.count { $0.connection.receivedBytes > 0 }
+        return Result(bytes: members.reduce(0) { $0 + $1.connection.receivedBytes }, served: served, completed: completed)
+    }
+
+    private func tick(_ source: SourceFile) throws {
+        let small = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Self.slowBytes])
+        for index in members.indices {
+            switch members[index].pace {
+            case .fast: break
+            case .slow: try read(index, into: small, source)
+            case .stopping(let limit):
+                if members[index].connection.receivedBytes < limit { try read(index, into: small, source) }
+            }
+        }
+    }
+
+    private func read(_ index: Int, into buffer: UnsafeMutableRawBufferPointer, _ source: SourceFile) throws {
+        guard try members[index].connection.receive(into: buffer, source: source) != nil else { return }
+        completed += 1
+        try ask(index)
+    }
+
+    private func ask(_ index: Int) throws {
+        guard let request = members[index].request(members[index].asked) else { return }
+        members[index].asked += 1
+        try members[index].connection.begin(request)
+    }
+}

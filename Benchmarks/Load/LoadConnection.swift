@@ -1,0 +1,117 @@
+import Glibc
+
+/// One GET of a load.
+struct LoadRequest {
+    /// The path and query as the program under test wants them.
+    var target: String
+    /// The bytes to ask for; nil asks for the whole resource.
+    var range: Range<Int64>?
+    /// Where the body lies in the source.
+    var expected: Range<Int64>
+    /// Whether the body is compared with the source, not only counted.
+    var isChecked: Bool
+}
+
+/// When the parts of one response were there, in nanoseconds since its request was sent.
+struct ResponseTimes {
+    var firstByte: UInt64
+    var complete: UInt64
+}
+
+/// One keep-alive connection of the load generator, with at most one request on its way.
+final class LoadConnection {
+    let descriptor: Int32
+    private let authority: String
+    private var head: [UInt8] = []
+    private var request: LoadRequest?
+    private var sentAt: UInt64 = 0
+    private var firstByteAt: UInt64?
+    private var isInBody = false
+    private var next: Int64 = 0
+    /// Body bytes of all responses so far.
+    private(set) var receivedBytes: Int64 = 0
+
+    init(port: UInt16, receiveBufferBytes: Int32? = nil) throws {
+        descriptor = try connectLoopback(port: port, receiveBufferBytes: receiveBufferBytes)
+        authority = "127.0.0.1:\(port)"
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Sends the next request.
+    func begin(_ request: LoadRequest) throws {
+        precondition(self.request == nil, "a connection has one request at a time")
+        var text = "GET \(request.target) HTTP/1.1\r\nHost: \(authority)\r\n"
+        if let range = request.range {
+            text += "Range: bytes=\(range.lowerBound)-\(range.upperBound - 1)\r\n"
+        }
+        text += "\r\n"
+        self.request = request
+        next = request.expected.lowerBound
+        isInBody = false
+        firstByteAt = nil
+        head.removeAll(keepingCapacity: true)
+        sentAt = nanoseconds()
+        try sendRequest(text, on: descriptor)
+    }
+
+    /// Reads what is there, at most one buffer; answers the times when the response is complete.
+    func receive(into buffer: UnsafeMutableRawBufferPointer, source: SourceFile) throws -> ResponseTimes? {
+        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+        guard count >= 0 else {
+            if errno == EAGAIN || errno == EINTR { return nil }
+            throw BenchmarkError.system("recv")
+        }
+        guard let request else { throw BenchmarkError("bytes or an end of stream without a request") }
+        guard count > 0 else { throw BenchmarkError("\(request.target): connection closed at byte \(next) of \(request.expected)") }
+        var bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+        if !isInBody {
+            guard let body = try bodyStart(bytes, request) else { return nil }
+            bytes = UnsafeRawBufferPointer(rebasing: bytes[body...])
+        }
+        return try takeBody(bytes, request, source)
+    }
+
+    /// The offset in `bytes` at which the body starts; nil when the head goes on.
+    private func bodyStart(_ bytes: UnsafeRawBufferPointer, _ request: LoadRequest) throws -> Int? {
+        let before = head.count
+        let found: LoadResponseHead?
+        if before == 0 {
+            found = try LoadResponseHead(bytes)
+        } else {
+            head.append(contentsOf: bytes)
+            found = try head.withUnsafeBytes { try LoadResponseHead($0) }
+        }
+        guard let found else {
+            if before == 0 { head.append(contentsOf: bytes) }
+            return nil
+        }
+        let status = request.range == nil ? 200 : 206
+        guard found.status == status, found.contentLength == Int64(request.expected.count) else {
+            throw BenchmarkError(
+                "\(request.target): \(found.status) with \(found.contentLength) bytes, not \(status) with \(request.expected.count)")
+        }
+        isInBody = true
+        return found.byteCount - before
+    }
+
+    private func takeBody(_ bytes: UnsafeRawBufferPointer, _ request: LoadRequest, _ source: SourceFile) throws -> ResponseTimes? {
+        guard let start = bytes.baseAddress, bytes.count > 0 else { return nil }
+        let now = nanoseconds()
+        let first = firstByteAt ?? now
+        firstByteAt = first
+        guard next + Int64(bytes.count) <= request.expected.upperBound else {
+            throw BenchmarkError("\(request.target): more bytes than announced")
+        }
+        if request.isChecked && !source.matches(start, count: bytes.count, at: next) {
+            throw BenchmarkError("\(request.target): wrong bytes at or after \(next)")
+        }
+        next += Int64(bytes.count)
+        receivedBytes += Int64(bytes.count)
+        guard next == request.expected.upperBound else { return nil }
+        self.request = nil
+        return ResponseTimes(firstByte: first - sentAt, complete: now - sentAt)
+    }
+}

@@ -1,0 +1,73 @@
+import CSpoolSystem
+import Glibc
+
+/// Connects to a port of the loopback address.
+///
+/// The descriptor is non-blocking and without Nagle's delay; `receiveBufferBytes` limits what the kernel takes for us unread.
+func connectLoopback(port: UInt16, receiveBufferBytes: Int32? = nil) throws -> Int32 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw BenchmarkError.system("socket") }
+    var one: Int32 = 1
+    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
+    if var bytes = receiveBufferBytes {
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, 4)
+    }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+    let connected = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+    }
+    guard connected == 0, fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
+        let code = errno
+        close(descriptor)
+        throw BenchmarkError.system("connect to port \(port)", code)
+    }
+    return descriptor
+}
+
+/// Sends a whole request; it is small and the socket is idle, so that what does not fit is an error.
+func sendRequest(_ request: String, on descriptor: Int32) throws {
+    var request = request
+    let count = request.utf8.count
+    let sent = request.withUTF8 { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    guard sent == count else { throw BenchmarkError.system("send a request") }
+}
+
+/// Descriptors that are waited for together, each under a number.
+final class Readiness {
+    private let poll: Int32
+    private let events: UnsafeMutablePointer<spool_event>
+    private static let capacity: Int32 = 256
+
+    init() throws {
+        poll = spool_poll_open()
+        guard poll >= 0 else { throw BenchmarkError.system("epoll", -poll) }
+        events = .allocate(capacity: Int(Self.capacity))
+    }
+
+    deinit {
+        close(poll)
+        events.deallocate()
+    }
+
+    /// Watches a descriptor for bytes to read; closing the descriptor ends it.
+    func add(_ descriptor: Int32, token: Int) throws {
+        let code = spool_poll_add(poll, descriptor, UInt32(SPOOL_READ), UInt64(token))
+        guard code >= 0 else { throw BenchmarkError.system("epoll", -code) }
+    }
+
+    /// Calls `body` with the number of each descriptor that is ready; answers how many there were.
+    func wait(milliseconds: Int32, _ body: (Int) throws -> Void) throws -> Int {
+        let count = spool_poll_wait(poll, events, Self.capacity, milliseconds)
+        guard count >= 0 else {
+            if count == -EINTR { return 0 }
+            throw BenchmarkError.system("epoll", -count)
+        }
+        for index in 0..<Int(count) {
+            try body(Int(events[index].token))
+        }
+        return Int(count)
+    }
+}

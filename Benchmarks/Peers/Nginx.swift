@@ -1,0 +1,46 @@
+import Glibc
+
+/// An nginx with a configuration of its own, in a directory of its own.
+final class Nginx: Server {
+    let name: String
+    let program: Program
+    let port: UInt16
+    let directory: String
+
+    /// Addresses that an origin answers on, so that limits per host can be told from limits of the program.
+    static let hosts = (1...8).map { "127.0.0.\($0)" }
+    private static let startSeconds = 10
+
+    init(_ name: String, _ role: NginxRole, directory: String) throws {
+        self.name = name
+        self.directory = directory
+        port = try freePort()
+        try makeDirectory(directory)
+        var hosts = ["127.0.0.1"]
+        if case .files = role { hosts = Self.hosts }
+        let path = directory + "/nginx.conf"
+        let (port, listening) = (self.port, hosts)
+        try writeFile(role.configuration(directory: directory, ports: listening.map { "\($0):\(port)" }), to: path)
+        program = try Program(
+            name, [try Self.executable(), "-p", directory, "-c", path, "-e", directory + "/error.log"], logPath: directory + "/output")
+        let program = self.program
+        _ = try program.waitUntilReady(seconds: Self.startSeconds) { () -> Bool? in
+            guard let descriptor = try? connectLoopback(port: port) else { return nil }
+            close(descriptor)
+            // The master listens before its worker is there, and the worker is what is measured.
+            return ProcessUsage(of: program).processCount > 1 ? true : nil
+        }
+    }
+
+    func target(_ path: String, host: String) -> String {
+        "/" + path
+    }
+
+    /// Where nginx is; Debian keeps it out of a plain user's PATH.
+    static func executable() throws -> String {
+        for directory in ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"] where access(directory + "/nginx", X_OK) == 0 {
+            return directory + "/nginx"
+        }
+        throw BenchmarkError("nginx is missing: scripts/setup test installs it")
+    }
+}

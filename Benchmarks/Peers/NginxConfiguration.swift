@@ -1,0 +1,95 @@
+import Glibc
+
+/// What an nginx of the harness does.
+enum NginxRole {
+    /// Serves files with `sendfile`.
+    case files(root: String)
+    /// Caches whole resources of an origin.
+    case wholeCache(origin: UInt16)
+    /// Caches an origin in slices of 1 MiB, fetched by one request at a time each.
+    case sliceCache(origin: UInt16)
+}
+
+extension NginxRole {
+    /// The whole configuration file.
+    ///
+    /// - One worker, as the programs beside it have one loop.
+    /// - `tcp_nopush off`: switched on, as Debian has it, nginx stalls ranges near the loopback segment size for 40 ms;
+    ///   a comparison with that would say nothing about caching.
+    /// - No access log, open files kept: what a person who tunes nginx for this would do.
+    func configuration(directory: String, ports: [String]) -> String {
+        """
+        \(getuid() == 0 ? "user root;" : "")
+        worker_processes 1;
+        daemon off;
+        pid \(directory)/pid;
+        error_log \(directory)/error.log;
+        events { worker_connections 4096; }
+        http {
+            access_log off;
+            sendfile on;
+            tcp_nopush off;
+            tcp_nodelay on;
+            keepalive_timeout 600s;
+            keepalive_requests 100000000;
+            open_file_cache max=1000 inactive=600s;
+            open_file_cache_valid 600s;
+            types { }
+            default_type application/octet-stream;
+            client_body_temp_path \(directory)/body;
+            proxy_temp_path \(directory)/proxy;
+            fastcgi_temp_path \(directory)/fastcgi;
+            uwsgi_temp_path \(directory)/uwsgi;
+            scgi_temp_path \(directory)/scgi;
+        \(upstream(directory))
+            server {
+        \(ports.map { "        listen \($0);" }.joined(separator: "\n"))
+        \(location)
+            }
+        }
+
+        """
+    }
+
+    private func upstream(_ directory: String) -> String {
+        switch self {
+        case .files: return ""
+        case .wholeCache(let origin), .sliceCache(let origin):
+            return """
+                    proxy_cache_path \(directory)/cache levels=1:2 keys_zone=media:16m max_size=100g inactive=24h use_temp_path=off;
+                    upstream origin {
+                        server 127.0.0.1:\(origin);
+                        keepalive 64;
+                        keepalive_requests 100000000;
+                    }
+                """
+        }
+    }
+
+    private var location: String {
+        switch self {
+        case .files(let root):
+            return "        root \(root);"
+        case .wholeCache:
+            return cacheLocation(key: "$request_uri", more: "proxy_cache_valid 200 24h;")
+        case .sliceCache:
+            return cacheLocation(
+                key: "$request_uri$slice_range",
+                more: "slice 1m; proxy_set_header Range $slice_range; proxy_cache_valid 200 206 24h;")
+        }
+    }
+
+    private func cacheLocation(key: String, more: String) -> String {
+        """
+                location / {
+                    proxy_pass http://origin;
+                    proxy_http_version 1.1;
+                    proxy_set_header Connection "";
+                    proxy_cache media;
+                    proxy_cache_key \(key);
+                    proxy_cache_lock on;
+                    \(more)
+                }
+        """
+    }
+}

@@ -1,0 +1,48 @@
+import Glibc
+
+/// A program that answers GETs of an origin's resources: the one under test, or a peer.
+protocol Server: AnyObject {
+    /// How the table names it.
+    var name: String { get }
+    var program: Program { get }
+    var port: UInt16 { get }
+    /// Where everything of this server lies.
+    var directory: String { get }
+    /// The request target of a path at the origin; `host` is one of the origin's addresses.
+    func target(_ path: String, host: String) -> String
+}
+
+extension Server {
+    /// The request target of a path at the origin's first address.
+    func target(_ path: String) -> String {
+        target(path, host: "127.0.0.1")
+    }
+
+    /// CPU and memory of the program and what it started.
+    var usage: ProcessUsage { ProcessUsage(of: program) }
+
+    func stop() {
+        program.stop()
+    }
+
+    /// Ends the program and deletes what it stored.
+    func discard() {
+        stop()
+        removeTree(directory)
+    }
+}
+
+/// A port that is free at this moment on every loopback address.
+func freePort() throws -> UInt16 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw BenchmarkError.system("socket") }
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let code = withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) == 0 ? getsockname(descriptor, $0, &size) : -1 }
+    }
+    guard code == 0 else { throw BenchmarkError.system("find a free port") }
+    return UInt16(bigEndian: address.sin_port)
+}

@@ -1,0 +1,15 @@
+import Glibc
+
+/// Why a benchmark could not be measured; the message says what to do where that is known.
+struct BenchmarkError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+
+    /// A failed system call.
+    static func system(_ operation: String, _ code: Int32 = errno) -> BenchmarkError {
+        BenchmarkError("\(operation): \(String(cString: strerror(code)))")
+    }
+}

@@ -1,0 +1,60 @@
+/// Time from a request to the first byte of a stored body.
+struct FirstByteHitRow: Row {
+    let name = "first-byte-hit"
+
+    private static let rounds = 10
+    private static let requests = 200
+    private static let rangeBytes: Int64 = 64 * 1024
+
+    func run(on bench: Workbench) throws -> [Measure] {
+        let servers = try [bench.storedSpool(), bench.files()].compactMap { $0 }
+        let source = try bench.media()
+        var time = Measure("time", "µs")
+        try bench.alternate(servers, rounds: Self.rounds) { server, round in
+            let load = try LoadGenerator(port: server.port, connections: 1)
+            var random = SplitMix(seed: UInt64(round))
+            let result = try load.run(count: Self.requests, source: source) { index in
+                let lower = Int64.random(in: 0..<source.size - Self.rangeBytes, using: &random)
+                let range = lower..<lower + Self.rangeBytes
+                return LoadRequest(target: server.target(source.name), range: range, expected: range, isChecked: index % 16 == 0)
+            }
+            guard round > 0 else { return }
+            for times in result.times { time.add(Double(times.firstByte) / 1000, of: server.name) }
+        }
+        return [time]
+    }
+}
+
+/// Time from a request to the first byte of a body that is not stored, while the connection to the origin is open.
+///
+/// A segment of 1 MiB under a new name each time; the whole segment is read before the next one is asked for.
+struct FirstByteMissRow: Row {
+    let name = "first-byte-miss"
+
+    private static let rounds = 3
+    private static let requests = 60
+
+    func run(on bench: Workbench) throws -> [Measure] {
+        let origin = try bench.origin().port
+        let servers = try [
+            bench.emptySpool(), bench.emptyNginx("nginx-cache", .wholeCache(origin: origin)),
+            bench.emptyNginx("nginx-slice", .sliceCache(origin: origin)),
+        ].compactMap { $0 }
+        defer { for server in servers { server.stop() } }
+        let source = try bench.segment()
+        var first = Measure("time", "µs"), whole = Measure("whole", "µs")
+        try bench.alternate(servers, rounds: Self.rounds) { server, round in
+            let load = try LoadGenerator(port: server.port, connections: 1)
+            let result = try load.run(count: Self.requests, source: source) { index in
+                LoadRequest(
+                    target: server.target(source.name + "?n=\(round)-\(index)"), range: nil, expected: 0..<source.size, isChecked: true)
+            }
+            guard round > 0 else { return }
+            for times in result.times {
+                first.add(Double(times.firstByte) / 1000, of: server.name)
+                whole.add(Double(times.complete) / 1000, of: server.name)
+            }
+        }
+        return [first, whole]
+    }
+}

@@ -1,0 +1,40 @@
+import Glibc
+
+/// What the machine takes for writing 1 GiB to a new file, by the size of a write: no program is compared.
+///
+/// It explains the rows of misses. Where a guest gives free memory back to its host (free page reporting), large writes take
+/// blocks of pages that the host has to find again, a fault each, and small writes take pages that never left:
+/// the same bytes then cost up to ten times as much, and none of it is the cache's doing.
+struct FreshPagesRow: Row {
+    let name = "fresh-pages"
+    let ours = "kernel"
+
+    private static let rounds = 3
+    private static let sizes = [32 * 1024, 1024 * 1024]
+
+    func run(on bench: Workbench) throws -> [Measure] {
+        var measures = Self.sizes.map { Measure("write-\($0 >> 10)k", "s CPU/GiB") }
+        for _ in 0..<(bench.options.rounds ?? Self.rounds) {
+            for (index, size) in Self.sizes.enumerated() {
+                measures[index].add(try Self.write(by: size, to: bench.newDirectory()), of: ours)
+            }
+        }
+        return measures
+    }
+
+    private static func write(by size: Int, to path: String) throws -> Double {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw BenchmarkError.system("open \(path)") }
+        defer {
+            close(descriptor)
+            unlink(path)
+        }
+        guard ftruncate(descriptor, off_t(Workbench.gibibyte)) == 0 else { throw BenchmarkError.system("ftruncate") }
+        let bytes = [UInt8](repeating: 1, count: size)
+        let start = ownCPUNanoseconds()
+        for offset in stride(from: 0, to: Int(Workbench.gibibyte), by: size) {
+            guard pwrite(descriptor, bytes, size, off_t(offset)) == size else { throw BenchmarkError.system("pwrite") }
+        }
+        return Double(ownCPUNanoseconds() - start) / 1e9
+    }
+}

@@ -1,0 +1,64 @@
+/// A resource of 1 GiB through an empty cache, on one connection.
+///
+/// On loopback the receiving side of TCP runs in the sender's context, so that CPU moves between the processes;
+/// what can be compared is the sum over origin, cache and generator.
+struct MissRow: Row {
+    let name = "miss-1g"
+
+    private static let rounds = 5
+    /// After the last byte a cache still has work (ours commits every second); it belongs to the transfer.
+    private static let settleMilliseconds: UInt32 = 1500
+
+    private struct Cost {
+        var cache = 0.0, origin = 0.0, generator = 0.0, wall = 0.0, residentMiB = 0.0
+        /// Of the cache's CPU, what its index took.
+        var index: Double?
+    }
+
+    func run(on bench: Workbench) throws -> [Measure] {
+        let origin = try bench.origin(), source = try bench.media()
+        var all = Measure("cpu", "s/GiB"), cache = Measure("cpu-cache", "s/GiB"), from = Measure("cpu-origin", "s/GiB")
+        var generator = Measure("generator", "s CPU/GiB"), wall = Measure("wall", "s/GiB"), resident = Measure("resident", "MiB")
+        // What the index lane took: entering what was stored, and syncing the index's log at durable points.
+        var commits = Measure("commits", "% of cpu")
+        var starts: [() throws -> (any Server)?] = [
+            { try bench.emptySpool() },
+            { try bench.emptyNginx("nginx-cache", .wholeCache(origin: origin.port)) },
+            { try bench.emptyNginx("nginx-slice", .sliceCache(origin: origin.port)) },
+        ]
+        for round in 0...(bench.options.rounds ?? Self.rounds) {
+            for start in starts {
+                guard let server = try start() else { continue }
+                let cost = try transfer(server, origin, source, isChecked: round == 0)
+                guard round > 0 else { continue }
+                all.add(cost.cache + cost.origin + cost.generator, of: server.name)
+                cache.add(cost.cache, of: server.name)
+                from.add(cost.origin, of: server.name)
+                generator.add(cost.generator, of: server.name)
+                wall.add(cost.wall, of: server.name)
+                resident.add(cost.residentMiB, of: server.name)
+                if let index = cost.index { commits.add(index / cost.cache * 100, of: server.name) }
+            }
+            starts.reverse()
+        }
+        return [all, cache, from, generator, wall, resident, commits]
+    }
+
+    private func transfer(_ server: any Server, _ origin: any Server, _ source: SourceFile, isChecked: Bool) throws -> Cost {
+        defer { server.discard() }
+        let load = try LoadGenerator(port: server.port, connections: 1)
+        let usage = server.usage, originUsage = origin.usage
+        let before = usage.cpuNanoseconds, originBefore = originUsage.cpuNanoseconds
+        let result = try load.run(count: 1, source: source) { _ in
+            LoadRequest(target: server.target(source.name), range: nil, expected: 0..<source.size, isChecked: isChecked)
+        }
+        pause(milliseconds: Self.settleMilliseconds)
+        let gibibytes = Double(source.size) / Double(Workbench.gibibyte)
+        func seconds(_ nanoseconds: UInt64) -> Double { Double(nanoseconds) / 1e9 / gibibytes }
+        return Cost(
+            cache: seconds(usage.cpuNanoseconds - before), origin: seconds(originUsage.cpuNanoseconds - originBefore),
+            generator: seconds(result.ownCPUNanoseconds), wall: seconds(result.wallNanoseconds),
+            residentMiB: Double(usage.peakResidentBytes) / Double(Workbench.mebibyte),
+            index: usage.cpuNanoseconds(ofThread: "spool-index").map(seconds))
+    }
+}

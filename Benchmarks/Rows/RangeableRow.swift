@@ -1,0 +1,76 @@
+import Rangeable
+
+/// Four calls on a container of elements, again and again, in this process: an insertion, a stab, a first gap and transitions.
+///
+/// The containers differ in size only: wherever one looks, two or three of eight elements are active. So whatever a call
+/// costs more in a large one is the price of size. Three questions of four are asked where the insertion was,
+/// the fourth anywhere, as after a seek.
+struct RangeableRow: Row {
+    let name = "rangeable"
+    let ours = "100000"
+
+    private static let counts = [10, 1000, 10_000, 100_000, 1_000_000]
+    private static let rounds = 10
+    private static let measuredGroups = 2000
+    /// A round of small containers is repeated until it has so many insertions.
+    private static let leastInsertions = 20_000
+
+    func run(on bench: Workbench) throws -> [Measure] {
+        var time = Measure("group", "ns CPU")
+        for round in 0...(bench.options.rounds ?? Self.rounds) {
+            for count in Self.counts {
+                let work = RangeableWork(count: count, measured: min(count, Self.measuredGroups), seed: UInt64(round))
+                let value = try work.averageNanoseconds(max(1, Self.leastInsertions / 10 / work.groups.count))
+                if round > 0 { time.add(value, of: "\(count)") }
+            }
+        }
+        return [time]
+    }
+}
+
+/// The calls of one round.
+private struct RangeableWork {
+    /// What is in the container when the clock starts.
+    let before: [Int]
+    let groups: [(number: Int, place: Int)]
+
+    init(count: Int, measured: Int, seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        let numbers = Array(0..<count).shuffled(using: &random)
+        before = numbers[measured...].sorted()
+        groups = numbers[..<measured].enumerated().map { index, number in
+            let start = Self.range(number).lowerBound
+            return (number, index % 4 == 3 ? Int.random(in: 0..<count * 10, using: &random) : start)
+        }
+    }
+
+    /// An element's intervals come every 80 and are 26 long; one begins every 10.
+    private static func range(_ number: Int) -> ClosedRange<Int> { number * 10...number * 10 + 25 }
+    private static func element(_ number: Int) -> Int { number % 8 }
+
+    /// CPU time of one group of calls, averaged over all.
+    func averageNanoseconds(_ repeats: Int) throws -> Double {
+        var found = 0
+        var containers = try (0..<repeats).map { _ in
+            try before.reduce(into: Rangeable<Int>()) { try Self.insert($1, into: &$0) }
+        }
+        let start = ownCPUNanoseconds()
+        for turn in containers.indices {
+            for (number, place) in groups {
+                try Self.insert(number, into: &containers[turn])
+                found += containers[turn][place].count
+                found += containers[turn].intervals(of: Self.element(number)).firstGap(in: place...place + 99) == nil ? 0 : 1
+                found += containers[turn].transitions(over: place...place + 30).count
+            }
+        }
+        let total = ownCPUNanoseconds() - start
+        // The answers are used, so that no compiler can leave the questions out.
+        precondition(found >= 0)
+        return Double(total) / Double(repeats * groups.count)
+    }
+
+    private static func insert(_ number: Int, into container: inout Rangeable<Int>) throws {
+        let range = range(number)
+        try container.insert(element(number), start: range.lowerBound, end: range.upperBound)
+    }
+}

@@ -1,0 +1,40 @@
+/// One question that the benchmarks answer.
+protocol Row {
+    /// Lower case, no space: the name in the table, in thresholds and for `--only`.
+    var name: String { get }
+    /// The program whose peers the others are.
+    var ours: String { get }
+    func run(on bench: Workbench) throws -> [Measure]
+}
+
+extension Row {
+    var ours: String { "spool" }
+}
+
+/// Every row, in the order in which they run: quick ones first.
+func allRows() -> [any Row] {
+    [10, 100, 1000, 10_000, 100_000, 1_000_000].map { IntervalRow(count: $0, order: .random) }
+        + [10, 1000, 10_000, 100_000].map { IntervalRow(count: $0, order: .mostlySequential) }
+        + [RangeableRow()]
+        + [
+            ChecksumRow(),
+            FreshPagesRow(),
+            HitRangeRow(label: "64k", rangeBytes: 64 * 1024, connections: 1, requests: 6000),
+            HitRangeRow(label: "64k", rangeBytes: 64 * 1024, connections: 16, requests: 8000),
+            HitRangeRow(label: "64k", rangeBytes: 64 * 1024, connections: 128, requests: 8000),
+            HitRangeRow(label: "64k", rangeBytes: 64 * 1024, connections: 1000, requests: 10_000),
+            HitRangeRow(label: "4k", rangeBytes: 4 * 1024, connections: 1, requests: 8000),
+            HitSequentialRow(),
+            FirstPassRow(),
+            FirstByteHitRow(),
+            FirstByteMissRow(),
+            RangeSizeRow(),
+            MissRow(),
+            MemoryStoredRow(),
+            MemoryColdRow(),
+            MemoryStoppedRow(),
+            CrowdRow(crowd: .silent, count: 10_000, boundMiB: 32 + 10_000 * 4 / 1024),
+            CrowdRow(crowd: .slowReaders, count: 1000, boundMiB: 32 + 1000 * 16 / 1024),
+            CrowdRow(crowd: .slowOrigin, count: 96, boundMiB: 32 + 16 + 64 / 16),
+        ]
+}

@@ -1,0 +1,72 @@
+import CSpoolSystem
+
+/// CRC32C of bytes that are in the CPU's cache, a block of 64 KiB at a time, in this process: what checking costs at least.
+struct ChecksumRow: Row {
+    let name = "crc32c"
+    let ours = "instruction"
+
+    private static let rounds = 10
+    private static let blockBytes = 64 * 1024
+    private static let blocks = 4096
+
+    func run(on bench: Workbench) throws -> [Measure] {
+        var time = Measure("time", "s CPU/GiB")
+        let block = [UInt8](unsafeUninitializedCapacity: Self.blockBytes) { buffer, count in
+            for index in buffer.indices { buffer[index] = UInt8(truncatingIfNeeded: index &* 31) }
+            count = Self.blockBytes
+        }
+        for round in 0...(bench.options.rounds ?? Self.rounds) {
+            let instruction = Self.secondsPerGibibyte(block, spool_crc32c)
+            let table = Self.secondsPerGibibyte(block, spool_crc32c_by_table)
+            guard round > 0 else { continue }
+            time.add(instruction, of: ours)
+            time.add(table, of: "table")
+        }
+        return [time]
+    }
+
+    private static func secondsPerGibibyte(_ block: [UInt8], _ check: (UInt32, UnsafeRawPointer?, Int) -> UInt32) -> Double {
+        var sum: UInt32 = 0
+        let start = ownCPUNanoseconds()
+        for _ in 0..<blocks { sum = block.withUnsafeBytes { check(sum, $0.baseAddress, $0.count) } }
+        let used = ownCPUNanoseconds() - start
+        // Used, so that no compiler can leave the work out.
+        precondition(sum != 1)
+        return Double(used) / 1e9 / (Double(blocks * blockBytes) / Double(Workbench.gibibyte))
+    }
+}
+
+/// The first pass over a stored resource after the program's start, in which every block is verified, beside the second.
+struct FirstPassRow: Row {
+    let name = "hit-first-pass"
+    let ours = "first"
+
+    private static let rounds = 5
+
+    func run(on bench: Workbench) throws -> [Measure] {
+        var cpu = Measure("cpu", "s/GiB"), all = Measure("cpu-all", "s/GiB"), wall = Measure("wall", "s/GiB")
+        guard bench.options.spool != nil else { return [cpu, all, wall] }
+        let source = try bench.media(), directory = bench.newDirectory()
+        let filling = try bench.spool(directory)
+        try bench.fetchWhole(filling, source, isChecked: true)
+        filling.stop()
+        for round in 0...(bench.options.rounds ?? Self.rounds) {
+            let server = try bench.spool(directory)
+            defer { server.stop() }
+            for pass in [ours, "second"] {
+                let load = try LoadGenerator(port: server.port, connections: 1)
+                let usage = server.usage, before = usage.cpuNanoseconds
+                let result = try load.run(count: 1, source: source) { _ in
+                    LoadRequest(target: server.target(source.name), range: nil, expected: 0..<source.size, isChecked: round == 0)
+                }
+                let used = usage.cpuNanoseconds - before
+                guard round > 0 else { continue }
+                let gibibytes = Double(source.size) / Double(Workbench.gibibyte)
+                cpu.add(Double(used) / 1e9 / gibibytes, of: pass)
+                all.add(Double(used + result.ownCPUNanoseconds) / 1e9 / gibibytes, of: pass)
+                wall.add(Double(result.wallNanoseconds) / 1e9 / gibibytes, of: pass)
+            }
+        }
+        return [cpu, all, wall]
+    }
+}

@@ -1,0 +1,67 @@
+import Glibc
+
+/// Measures the program beside its peers and prints what it found.
+@main
+enum SpoolBenchmarks {
+    static func main() {
+        do {
+            let options = try Options(Array(CommandLine.arguments.dropFirst()))
+            if let crowd = options.crowd { try crowd.run(options.crowdOptions) }
+            exit(try run(options))
+        } catch {
+            say("\(error)")
+            exit(2)
+        }
+    }
+
+    /// Runs what the options ask for; answers the exit code.
+    private static func run(_ options: Options) throws -> Int32 {
+        let names = allRows().map(\.name)
+        let rows = allRows().filter { options.includes($0.name, of: names) }
+        if options.listsRows {
+            for row in rows { print(row.name) }
+            return 0
+        }
+        let thresholds = try options.thresholds.map(readThresholds)
+        let bench = try Workbench(options)
+        defer { bench.close() }
+
+        let facts = Machine.facts(directory: bench.directory)
+        for (name, value) in facts { print("\(name): \(value)") }
+        // Every stream: `stdout` itself is a mutable global in Swift's eyes.
+        fflush(nil)
+        let results = rows.map { result(of: $0, on: bench) }
+        print("load average at the end: \(Machine.load())\n")
+        print(Table.text(of: results))
+        if let path = options.json { try writeFile(JSON.text(of: results, machine: facts), to: path) }
+
+        guard let thresholds else { return results.contains { $0.failure != nil } ? 2 : 0 }
+        let violations = thresholds.violations(of: results) + results.compactMap { row in row.failure.map { "\(row.name): \($0)" } }
+        print(violations.isEmpty ? "\nevery threshold holds" : "\n" + violations.map { "DOES NOT HOLD: " + $0 }.joined(separator: "\n"))
+        return violations.isEmpty ? 0 : 1
+    }
+
+    /// A row that can't be measured does not keep the others from it.
+    private static func result(of row: any Row, on bench: Workbench) -> RowResult {
+        let start = nanoseconds()
+        do {
+            let measures = try row.run(on: bench)
+            say("\(row.name): \((nanoseconds() - start) / 1_000_000_000) s, load average \(Machine.load())")
+            return RowResult(name: row.name, ours: row.ours, measures: measures)
+        } catch {
+            say("\(row.name): \(error)")
+            return RowResult(name: row.name, ours: row.ours, measures: [], failure: "\(error)")
+        }
+    }
+
+    private static func readThresholds(_ path: String) throws -> Thresholds {
+        guard let text = readSmallFile(path) else { throw BenchmarkError.system("read \(path)") }
+        return try Thresholds(text)
+    }
+
+    /// Progress goes to standard error, results to standard output.
+    private static func say(_ text: String) {
+        let line = Array((text + "\n").utf8)
+        write(2, line, line.count)
+    }
+}

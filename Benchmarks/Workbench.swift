@@ -1,0 +1,141 @@
+import Glibc
+
+/// The files, the origin and the programs that rows share; each is made when a row first asks for it.
+final class Workbench {
+    let options: Options
+    let directory: String
+    private var count = 0
+    private var sources: [String: SourceFile] = [:]
+    private var running: [String: any Server] = [:]
+
+    static let mebibyte: Int64 = 1 << 20
+    static let gibibyte: Int64 = 1 << 30
+    /// Media, a stored copy of it, three caches filled at the same time, and room for the kernel to breathe.
+    private static let neededBytes = 10 * gibibyte
+
+    init(_ options: Options) throws {
+        self.options = options
+        var template = Array((options.directory + "/spool-benchmarks-XXXXXX").utf8CString)
+        guard mkdtemp(&template) != nil else { throw BenchmarkError.system("mkdtemp in \(options.directory)") }
+        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let free = freeBytes(at: directory)
+        if free < Self.neededBytes {
+            close()
+            throw BenchmarkError(
+                "\(options.directory) has \(free >> 30) GiB free, \(Self.neededBytes >> 30) are needed; name another by --directory")
+        }
+        try makeDirectory(directory + "/origin")
+    }
+
+    /// Ends every program and deletes every file.
+    func close() {
+        for server in running.values { server.stop() }
+        running = [:]
+        sources = [:]
+        removeTree(directory)
+    }
+
+    // MARK: Files at the origin
+
+    /// 1 GiB of random bytes.
+    func media() throws -> SourceFile {
+        try source("media.bin", size: Self.gibibyte, filled: [0..<Self.gibibyte])
+    }
+
+    /// 1 MiB of random bytes, asked for under many names by a query.
+    func segment() throws -> SourceFile {
+        try source("segment.bin", size: Self.mebibyte, filled: [0..<Self.mebibyte])
+    }
+
+    /// The regions of `sparse` that have bytes: 64 of 4 MiB.
+    static let sparseRegions = (0..<64).map { index in
+        let lower = Int64(index) * 80 * mebibyte
+        return lower..<lower + 4 * mebibyte
+    }
+
+    /// 5 GiB, most of them holes.
+    func sparse() throws -> SourceFile {
+        try source("sparse.bin", size: 5 * Self.gibibyte, filled: Self.sparseRegions)
+    }
+
+    private func source(_ name: String, size: Int64, filled: [Range<Int64>]) throws -> SourceFile {
+        if let source = sources[name] { return source }
+        let source = try SourceFile(name: name, directory: directory + "/origin", size: size, filled: filled, seed: 1)
+        sources[name] = source
+        return source
+    }
+
+    // MARK: Programs
+
+    /// The origin of every cache.
+    func origin() throws -> any Server {
+        try shared("origin") { try Nginx("origin", .files(root: directory + "/origin"), directory: $0) }
+    }
+
+    /// The peer of hits: the same files, served by another nginx than the origin.
+    func files() throws -> any Server {
+        try shared("nginx-static") { try Nginx("nginx-static", .files(root: directory + "/origin"), directory: $0) }
+    }
+
+    /// Ours with the media stored and its blocks verified; nil when only peers run.
+    func storedSpool() throws -> (any Server)? {
+        guard options.spool != nil else { return nil }
+        return try shared("spool-stored") { directory in
+            let server = try spool(directory)
+            // The first pass stores, the second is the one that verifies what the file has.
+            for _ in 0..<2 { try fetchWhole(server, try media(), isChecked: true) }
+            return server
+        }
+    }
+
+    /// An empty cache of ours; nil when only peers run.
+    func emptySpool() throws -> (any Server)? {
+        guard options.spool != nil else { return nil }
+        return try spool(newDirectory())
+    }
+
+    /// Ours on a cache directory, which may have something in it.
+    func spool(_ directory: String) throws -> any Server {
+        guard let executable = options.spool else { throw BenchmarkError("no program under test: name it by --spool") }
+        return try SpoolServe(executable: executable, directory: directory, origin: try origin().port)
+    }
+
+    /// An empty nginx cache.
+    func emptyNginx(_ name: String, _ role: NginxRole) throws -> any Server {
+        try Nginx(name, role, directory: newDirectory())
+    }
+
+    /// A directory that nothing else uses.
+    func newDirectory() -> String {
+        count += 1
+        return directory + "/\(count)"
+    }
+
+    private func shared(_ name: String, _ start: (String) throws -> any Server) throws -> any Server {
+        if let server = running[name] { return server }
+        let server = try start(directory + "/" + name)
+        running[name] = server
+        return server
+    }
+
+    // MARK: Rounds
+
+    /// Calls `body` for each server in turn, so that what happens on the machine meanwhile happens to all.
+    ///
+    /// Round 0 warms up and is not to be recorded. The order turns around with every round.
+    func alternate(_ servers: [any Server], rounds: Int, _ body: (any Server, Int) throws -> Void) throws {
+        for round in 0...(options.rounds ?? rounds) {
+            for server in round % 2 == 0 ? servers : servers.reversed() {
+                try body(server, round)
+            }
+        }
+    }
+
+    /// Reads a whole resource once, outside any measurement.
+    func fetchWhole(_ server: any Server, _ source: SourceFile, isChecked: Bool) throws {
+        let load = try LoadGenerator(port: server.port, connections: 1)
+        _ = try load.run(count: 1, source: source) { _ in
+            LoadRequest(target: server.target(source.name), range: nil, expected: 0..<source.size, isChecked: isChecked)
+        }
+    }
+}
