@@ -1,0 +1,68 @@
+// A queue of songs with a bar that shows what is stored. Not built here: it needs an Apple SDK.
+
+#if canImport(SwiftUI) && !os(watchOS)
+import AVFoundation
+import SpoolAVFoundation
+import SwiftUI
+
+/// What the views show and what their buttons do.
+@MainActor final class Jukebox: ObservableObject {
+    struct Song: Identifiable, Hashable {
+        let id: URL
+        let title: String
+    }
+
+    @Published private(set) var state = PlaybackState.idle
+    @Published private(set) var progress = AssetProgress()
+    @Published private(set) var current: Song?
+    let songs: [Song]
+
+    private let player: CachingQueuePlayer
+    private let lifecycle: AppLifecycle
+    private var following: [Task<Void, Never>] = []
+    private var progressTask: Task<Void, Never>?
+
+    init(songs: [Song], cache: MediaCache) {
+        self.songs = songs
+        player = cache.queuePlayer(items: songs.map { cache.playerItem(for: $0.id) })
+        // Everything is durable before the system suspends the app, and loading goes on when it is back.
+        lifecycle = cache.followAppLifecycle()
+        following = [
+            Task { [weak self, player] in
+                for await state in player.playback.states { self?.stateChanged(to: state) }
+            }
+        ]
+    }
+
+    deinit { for task in following { task.cancel() } }
+
+    func togglePlaying() {
+        // The observer's pause, not the player's: it holds in the middle of a stall, too.
+        if state == .playing || state == .stalled { player.playback.pause() } else { player.playback.play() }
+    }
+
+    func next() {
+        // What was played stops loading by itself: the observer sees to it.
+        player.advanceToNextItem()
+    }
+
+    private func stateChanged(to state: PlaybackState) {
+        self.state = state
+        guard let asset = player.currentItem?.asset as? CachingAVURLAsset, asset.originalURL != current?.id else { return }
+        current = songs.first { $0.id == asset.originalURL }
+        progressTask?.cancel()
+        progressTask = Task { [weak self] in
+            for await progress in asset.progress { self?.progress = progress }
+        }
+    }
+
+    /// What to tell the listener, in words of the cache where it has some: AVFoundation's own rarely say more than that it failed.
+    var trouble: String? {
+        switch state {
+        case .failed(let failure): failure.cause?.message ?? failure.error.localizedDescription
+        case .stalled: "Waiting for the network"
+        default: nil
+        }
+    }
+}
+#endif

@@ -1,0 +1,70 @@
+// The views of the jukebox. Not built here: they need an Apple SDK.
+
+#if canImport(SwiftUI) && !os(watchOS)
+import SpoolAVFoundation
+import SwiftUI
+
+/// The queue, what plays, and how much of it is stored.
+struct JukeboxView: View {
+    @ObservedObject var jukebox: Jukebox
+
+    var body: some View {
+        VStack(spacing: 16) {
+            List(jukebox.songs) { song in
+                Text(song.title).fontWeight(song == jukebox.current ? .bold : .regular)
+            }
+            CachedBar(progress: jukebox.progress)
+                .frame(height: 8)
+                .accessibilityLabel("stored: \(Int(jukebox.progress.fractionCached * 100)) percent")
+            if let trouble = jukebox.trouble { Text(trouble).foregroundStyle(.secondary) }
+            HStack(spacing: 32) {
+                Button(jukebox.state == .playing ? "Pause" : "Play", action: jukebox.togglePlaying)
+                Button("Next", action: jukebox.next)
+            }
+        }
+        .padding()
+    }
+}
+
+/// A bar with the stored stretches filled in.
+struct CachedBar: View {
+    let progress: AssetProgress
+
+    var body: some View {
+        GeometryReader { space in
+            ZStack(alignment: .leading) {
+                Capsule().fill(.quaternary)
+                ForEach(progress.cachedFractions, id: \.lowerBound) { stretch in
+                    Rectangle()
+                        .fill(.tint)
+                        .frame(width: max(1, space.size.width * (stretch.upperBound - stretch.lowerBound)))
+                        .offset(x: space.size.width * stretch.lowerBound)
+                }
+            }
+            .clipShape(Capsule())
+        }
+    }
+}
+
+/// The app: one cache for all of it.
+@main struct JukeboxApp: App {
+    private let jukebox: Result<Jukebox, CacheError>
+
+    @MainActor init() {
+        do throws(CacheError) {
+            jukebox = .success(Jukebox(songs: [], cache: try MediaCache()))
+        } catch {
+            jukebox = .failure(error)
+        }
+    }
+
+    var body: some Scene {
+        WindowGroup {
+            switch jukebox {
+            case .success(let jukebox): JukeboxView(jukebox: jukebox)
+            case .failure(let error): Text(error.message)
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,40 @@
+# Sourced by the scripts beside it: where the package is, and how they speak.
+# shellcheck shell=bash
+
+set -euo pipefail
+
+# The package's directory, whatever the caller's directory is; every script works from there.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+# Says one line about what the scripts do themselves; on standard error, so that it never mixes with a program's output.
+say() {
+    printf 'spool: %s\n' "$*" >&2
+}
+
+# Says what failed and what to do about it, and gives up.
+fail() {
+    say "$*"
+    exit 1
+}
+
+# Whether a program is there. Debian keeps daemons out of a plain user's PATH.
+have() {
+    command -v "$1" >/dev/null 2>&1 || [[ -x /usr/sbin/$1 ]]
+}
+
+# Whether the toolchain brings the standard library for static linking.
+have_static_library() {
+    local runtime
+    runtime=$(swift -print-target-info 2>/dev/null | sed -n 's/.*"runtimeResourcePath": *"\(.*\)".*/\1/p')
+    [[ -n $runtime && -d ${runtime}_static ]]
+}
+
+# Sets `release_flags`: a release build that leaves nothing but the C libraries to find at run time.
+# One list for all scripts, because other flags would build everything again.
+set_release_flags() {
+    release_flags=(-c release)
+    if [[ $(uname -s) == Linux ]] && have_static_library; then
+        release_flags+=(--static-swift-stdlib)
+    fi
+}
