@@ -98,6 +98,14 @@ import Testing
         #expect(rules.mayUseUnvalidated(stored(["Cache-Control": control]), now: now) == isUsed)
     }
 
+    @Test func `a client that would rather have the origin's word does without where the origin is out of reach`() {
+        let rules = UseRules(policy: .standard, request: CacheControl("no-cache"))
+        let now = Timestamp(seconds: 10_061)
+        #expect(rules.use(of: stored(["Cache-Control": "max-age=60"]), now: now) == .revalidate)
+        #expect(rules.mayUseUnvalidated(stored(["Cache-Control": "max-age=60"]), now: now))
+        #expect(!rules.mayUseUnvalidated(stored(["Cache-Control": "max-age=60, must-revalidate"]), now: now))
+    }
+
     private static let responses: [(fields: HTTPFields, rules: StoringRules, reason: PassReason?)] = [
         (["Cache-Control": "no-store"], StoringRules(), .noStore),
         (["Cache-Control": "no-store"], StoringRules(policy: .storeEverything), nil),

@@ -68,6 +68,15 @@ import Testing
         if status == 200 { #expect(answer.body == film.allBytes) }
     }
 
+    @Test func `a browser that reloads without its origin gets what is stored`() throws {
+        let (world, film) = try site("max-age=60")
+        defer { world.stop() }
+        world.origin.setOffline(true)
+        let answer = try world.get("/film.mp4", ["Cache-Control": "no-cache", "Pragma": "no-cache"])
+        #expect(answer.status == 200)
+        #expect(answer.body == film.allBytes)
+    }
+
     @Test func `what the origin has no more is not served any more`() throws {
         let (world, film) = try site("no-cache")
         defer { world.stop() }

@@ -45,8 +45,11 @@ package struct UseRules: Hashable, Sendable {
 
     /// Whether the response may be used at `now` although the origin could not say that it is current: it is out of reach, or
     /// fails (RFC 9111 §4.2.4, §4.3.3; RFC 5861 §4).
+    ///
+    /// A request's `no-cache` says what the client prefers (RFC 9111 §5.2.1.4): it asks for the origin's word, and is no reason to
+    /// fail where that can't be had.
     package func mayUseUnvalidated(_ representation: Representation, now: Timestamp) -> Bool {
-        if mode == .reload || (policy != .storeEverything && request.noCache != nil) { return false }
+        if mode == .reload { return false }
         guard policy(for: representation) == .standard else { return true }
         let control = CacheControl(representation.fields)
         let freshness = Freshness(representation, isShared: isShared, now: now)
