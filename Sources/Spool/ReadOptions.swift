@@ -8,6 +8,8 @@ public struct ReadOptions: Sendable {
     public var cachePolicy: CachePolicy?
     /// What the reader makes of the store.
     public var mode: ReadMode
+    /// How urgent its bytes are when origin requests have to queue.
+    public var priority = ReadPriority.playing
     /// Fields sent with the origin requests of this resource besides the configuration's, for example `Authorization`.
     ///
     /// Readers of one resource share its requests: the newest reader that brings fields decides from its coming on, as does the newest

@@ -9,15 +9,32 @@ extension ResourceSession {
     // MARK: Starting
 
     func submit(_ intake: FetchIntake) {
+        let (priority, word) = state.withLock { ($0.priority, $0.priorityWord) }
         let ticket = shared.limiter.submit(
-            host: host,
+            host: host, priority: priority, word: word,
             start: { [self] in start(intake) },
             preempt: { [self] in preempt(intake.id) })
-        let isOver = state.withLock { _ in
+        let (isOver, newer) = state.withLock { state in
             intake.ticket = ticket
-            return intake.isCancelled || intake.isFinished
+            // What was said meanwhile found no ticket to say it of.
+            let newer = state.priorityWord > word ? (state.priority, state.priorityWord) : nil
+            return (intake.isCancelled || intake.isFinished, newer)
         }
-        if isOver { shared.limiter.finished(ticket) }
+        if isOver { return shared.limiter.finished(ticket) }
+        if let (priority, word) = newer { shared.limiter.prioritize(ticket, priority, word: word) }
+    }
+
+    /// A reader is so urgent from now on; nil when it left. The resource is as urgent as the most urgent of them. Under the lock.
+    func prioritize(_ reader: ReaderID, _ priority: ReadPriority?, _ state: inout State, _ effects: inout [Effect]) {
+        state.priorities[reader] = priority
+        let most = state.priorities.values.max() ?? .prefetch
+        guard most != state.priority else { return }
+        state.priority = most
+        state.priorityWord += 1
+        for id in state.intakes.keys.sorted() {
+            guard let ticket = state.intakes[id]?.ticket else { continue }
+            effects.append(.prioritize(ticket: ticket, most, word: state.priorityWord))
+        }
     }
 
     private func start(_ intake: FetchIntake) {

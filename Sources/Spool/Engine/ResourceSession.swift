@@ -56,6 +56,10 @@ final class ResourceSession: Sendable {
         var request: OriginRequest
         /// Callers that were given the session and have not yet made their reader.
         var claims = 0
+        /// How urgent each reader is, the whole, and how often that was said.
+        var priorities: [ReaderID: ReadPriority] = [:]
+        var priority = ReadPriority.prefetch
+        var priorityWord: UInt64 = 0
     }
 
     init(key: ResourceKey, url: String, origin: URIReference.Origin, passReason: PassReason?, shared: SharedParts) {
@@ -89,6 +93,7 @@ final class ResourceSession: Sendable {
         case submit(FetchIntake)
         case resume(any Transfer)
         case cancel((any Transfer)?, ticket: UInt64?)
+        case prioritize(ticket: UInt64, ReadPriority, word: UInt64)
         case write(Segment, GenerationID, FetchIntake)
         case verify(ByteRange, GenerationID)
         case discard(ByteRangeSet, GenerationID)
@@ -210,6 +215,7 @@ final class ResourceSession: Sendable {
             case .cancel(let transfer, let ticket):
                 transfer?.cancel()
                 if let ticket { shared.limiter.finished(ticket) }
+            case .prioritize(let ticket, let priority, let word): shared.limiter.prioritize(ticket, priority, word: word)
             case .write(let segment, let generation, let intake): write(segment, generation, intake)
             case .verify(let range, let generation): verify(range, of: generation)
             case .discard(let ranges, let generation): discard(ranges, of: generation)

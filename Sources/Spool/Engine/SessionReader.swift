@@ -35,7 +35,7 @@ package final class SessionReader: Sendable {
 
     init(
         session: ResourceSession, start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules, wantsBytes: Bool,
-        transform: (any ContentTransform)? = nil, wake: @escaping @Sendable () -> Void
+        priority: ReadPriority = .playing, transform: (any ContentTransform)? = nil, wake: @escaping @Sendable () -> Void
     ) {
         self.session = session
         self.transform = transform
@@ -46,6 +46,7 @@ package final class SessionReader: Sendable {
                 start: start, end: end, policy: policy, rules: rules, wantsBytes: wantsBytes)
             state.wakes[id] = wake
             state.claims -= 1
+            session.prioritize(id, priority, &state, &effects)
             session.apply(actions, &state, &effects)
             return id
         }
@@ -76,6 +77,14 @@ package final class SessionReader: Sendable {
     package func seek(to start: Int64, end: Int64?) {
         session.run { state, effects in
             session.apply(state.machine.readerMoved(id, to: start, end: end, now: session.now), &state, &effects)
+        }
+    }
+
+    /// How urgent its bytes are from now on. Not after `leave`.
+    package func prioritize(_ priority: ReadPriority) {
+        session.run { state, effects in
+            guard state.wakes[id] != nil else { return }
+            session.prioritize(id, priority, &state, &effects)
         }
     }
 
@@ -204,6 +213,7 @@ package final class SessionReader: Sendable {
         session.run { state, effects in
             guard state.wakes.removeValue(forKey: id) != nil else { return }
             session.apply(state.machine.readerLeft(id, explicitly: explicitly, now: session.now), &state, &effects)
+            session.prioritize(id, nil, &state, &effects)
         }
     }
 }

@@ -167,6 +167,7 @@ extension CachingAssetFactory {
             throw CacheError(.unsupportedURL, "only http and https URLs can be cached")
         }
         var read = ReadOptions(fetchPolicy: .wholeResource)
+        read.priority = .prefetch
         read.requestFields = HTTPFields(parsed.fields)
         read.access = parsed.access
         return MediaDownload(cache: cache, url: url.absoluteString, key: key, options: read, mailbox: makeQueue().mailbox)

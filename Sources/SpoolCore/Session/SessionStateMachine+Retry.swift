@@ -3,7 +3,8 @@
 extension SessionStateMachine {
     mutating func fetchFailed(_ fetch: Fetch, _ error: OriginError, now: MonotonicInstant) {
         backOff(after: error, now: now)
-        // A reader in the middle of its bytes is worth some patience; one that got none yet learns at once what is wrong.
+        // A reader in the middle of its bytes is worth some patience; one that got none yet learns at once what is wrong, as it would
+        // without a cache: its client can still do something about it. The AVFoundation door, whose client can't, tries again by itself.
         let arrived = fetch.front != fetch.start
         let mayWait = error.isRetryable && error.askedDelay ?? 0 <= limits.longestAskedDelay
         for index in readers.indices where concerns(fetch, readers[index]) {

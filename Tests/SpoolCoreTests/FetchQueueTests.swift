@@ -1,0 +1,127 @@
+import SpoolCore
+import Testing
+
+/// Which origin request starts when there are more than slots.
+@Suite struct FetchQueueTests {
+    @Test func `the most urgent starts first, equally urgent ones in the order in which they came`() {
+        var queue = FetchQueue(total: 10, perHost: 1)
+        let running = queue.submitted(host: "a", priority: .playing, word: 0)
+        let download = queue.submitted(host: "a", priority: .prefetch, word: 0)
+        let next = queue.submitted(host: "a", priority: .upcoming, word: 0)
+        let first = queue.submitted(host: "a", priority: .playing, word: 0)
+        let second = queue.submitted(host: "a", priority: .playing, word: 0)
+        #expect(queue.active.map(\.id) == [running])
+        var order: [UInt64] = []
+        var ended = running
+        while let started = queue.finished(ended).first {
+            order.append(started)
+            ended = started
+        }
+        #expect(order == [first, second, next, download])
+    }
+
+    @Test func `what may play later leaves a slot of each host, and one in all, to what plays`() {
+        var queue = FetchQueue(total: 4, perHost: 3)
+        for _ in 0..<3 { _ = queue.submitted(host: "a", priority: .upcoming, word: 0) }
+        #expect(queue.active.count == 2)
+        let playing = queue.submitted(host: "a", priority: .playing, word: 0)
+        #expect(queue.active.last?.id == playing)
+        // In all: of four slots three may be theirs.
+        _ = queue.submitted(host: "b", priority: .prefetch, word: 0)
+        #expect(queue.active.count == 4)
+        var other = FetchQueue(total: 4, perHost: 3)
+        for host in ["a", "b", "c", "d"] { _ = other.submitted(host: host, priority: .prefetch, word: 0) }
+        #expect(other.active.map(\.host) == ["a", "b", "c"])
+        // One slot is for whoever comes.
+        var single = FetchQueue(total: 1, perHost: 1)
+        #expect(single.submitted(host: "a", priority: .prefetch, word: 0) == single.active.first?.id)
+    }
+
+    @Test func `an item that begins to play goes before those that came earlier, and late news of it change nothing`() {
+        var queue = FetchQueue(total: 10, perHost: 1)
+        let running = queue.submitted(host: "a", priority: .playing, word: 0)
+        let earlier = queue.submitted(host: "a", priority: .upcoming, word: 0)
+        let item = queue.submitted(host: "a", priority: .upcoming, word: 0)
+        #expect(queue.prioritized(item, .playing, word: 2) == [])
+        #expect(queue.prioritized(item, .prefetch, word: 1) == [])
+        #expect(queue.finished(running) == [item])
+        #expect(queue.finished(item) == [earlier])
+    }
+
+    @Test func `a slot that was kept for playing is taken by one that begins to play`() {
+        var queue = FetchQueue(total: 10, perHost: 2)
+        let first = queue.submitted(host: "a", priority: .upcoming, word: 0)
+        let second = queue.submitted(host: "a", priority: .upcoming, word: 0)
+        #expect(queue.active.map(\.id) == [first])
+        #expect(queue.prioritized(second, .playing, word: 1) == [second])
+    }
+
+    @Test func `the least urgent are asked first to give way, and only those whose slot would help`() {
+        var queue = FetchQueue(total: 10, perHost: 3)
+        let playing = queue.submitted(host: "a", priority: .playing, word: 0)
+        let other = queue.submitted(host: "b", priority: .prefetch, word: 0)
+        let next = queue.submitted(host: "a", priority: .upcoming, word: 0)
+        let download = queue.submitted(host: "a", priority: .prefetch, word: 0)
+        #expect(queue.preemptible == [])
+        // One more that may play later waits for one of its kind, whoever plays.
+        let late = queue.submitted(host: "a", priority: .upcoming, word: 0)
+        #expect(queue.preemptible == [download, next, playing])
+        #expect(queue.finished(playing) == [])
+        #expect(queue.preemptible == [download, next])
+        #expect(queue.finished(late) == [] && queue.preemptible == [])
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func `a host that asked to be left alone gets nothing more until it is let go as often, whoever waits`() {
+        var queue = FetchQueue(total: 10, perHost: 2)
+        queue.hold("a")
+        queue.hold("a")
+        let waiting = queue.submitted(host: "a", priority: .playing, word: 0)
+        #expect(queue.active.isEmpty && queue.preemptible == [])
+        #expect(queue.letGo("a") == [] && queue.letGo("a") == [waiting] && queue.letGo("a") == [])
+    }
+
+    @Test func `whatever happens, no limit is exceeded, nobody is lost, and no slot stays empty that somebody may take`() {
+        for seed in UInt64(1)...200 {
+            var numbers = Numbers(state: seed)
+            let (total, perHost) = (Int.random(in: 1...8, using: &numbers), Int.random(in: 1...4, using: &numbers))
+            var queue = FetchQueue(total: total, perHost: perHost)
+            var open: Set<UInt64> = []
+            for step in 0..<200 {
+                let priority = [ReadPriority.prefetch, .upcoming, .playing].randomElement(using: &numbers) ?? .playing
+                switch Int.random(in: 0..<4, using: &numbers) {
+                case 0, 1:
+                    open.insert(queue.submitted(host: ["a", "b"].randomElement(using: &numbers) ?? "a", priority: priority, word: 0))
+                case 2:
+                    guard let id = open.sorted().randomElement(using: &numbers) else { continue }
+                    open.remove(id)
+                    _ = queue.finished(id)
+                default:
+                    guard let id = open.sorted().randomElement(using: &numbers) else { continue }
+                    _ = queue.prioritized(id, priority, word: UInt64(step + 1))
+                }
+                #expect(Set(queue.active.map(\.id) + queue.queue.map(\.id)) == open)
+                #expect(queue.active.count <= total)
+                for host in ["a", "b"] {
+                    let count = queue.active.count { $0.host == host }
+                    #expect(count <= perHost)
+                    let hasRoom = count < perHost && queue.active.count < total
+                    #expect(!hasRoom || !queue.queue.contains { $0.host == host && $0.priority == .playing })
+                }
+            }
+        }
+    }
+
+    /// SplitMix64.
+    private struct Numbers: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = state
+            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+            return word ^ (word >> 31)
+        }
+    }
+}
