@@ -32,8 +32,3 @@ struct LoopGuard: Sendable {
         return isCalledSo || ownHosts.contains(origin.host) || (local.isLoopback && origin.host.isLoopbackHost)
     }
 }
-
-extension SocketAddress {
-    /// Whether it is the address that stands for all of a machine's own.
-    fileprivate var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
-}

@@ -90,15 +90,46 @@ public final class ProxyServer: LoopbackEndpoint {
         thread.join()
     }
 
-    /// `http://127.0.0.1:8080/`, with the token when there is one; nil while the proxy does not listen.
+    /// `http://127.0.0.1:8080/`, with the token when there is one; nil while the proxy does not listen. By loopback also where it listens on
+    /// every address.
     public var baseURL: String? {
-        guard let port = state.withLock({ $0.port }) else { return nil }
-        let host = options.host.contains(":") ? "[\(options.host)]" : options.host
-        return "http://\(host):\(port)" + (options.token.map { "/\($0)/" } ?? "/")
+        baseURL(host: listensEverywhere ? "127.0.0.1" : options.host)
     }
 
     public func url(for original: String) -> String? {
         baseURL.flatMap { rules.proxied(original, prefix: $0) }
+    }
+
+    /// The URL by which other devices of the local network get the resource, with the token: whoever reads it can read the cache.
+    ///
+    /// Nil while the proxy does not listen, for a resource that it does not serve, where it listens on loopback only, or where this device is
+    /// in no local network. Listen on `0.0.0.0`, or on the address itself; a device changes networks, so ask for each play.
+    public func localNetworkURL(for original: String) -> String? {
+        guard let host = localNetworkHost(for: original), let base = baseURL(host: host) else { return nil }
+        return rules.proxied(original, prefix: base)
+    }
+
+    private func baseURL(host: String) -> String? {
+        guard let port = state.withLock({ $0.port }) else { return nil }
+        let host = host.contains(":") ? "[\(host)]" : host
+        return "http://\(host):\(port)" + (options.token.map { "/\($0)/" } ?? "/")
+    }
+
+    private var listensEverywhere: Bool { options.host == "0.0.0.0" }
+
+    private func localNetworkHost(for original: String) -> String? {
+        guard listensEverywhere else {
+            let address = SocketAddress(literal: options.host, port: 0)
+            return address.map { $0.isLoopback || $0.isUnspecified ? nil : options.host } ?? nil
+        }
+        do throws(SystemError) {
+            return InterfaceAddress.localNetwork(among: try InterfaceAddress.all())?.host
+        } catch {
+            if let key = try? cache.key(for: original) {
+                cache.record(.degradedToPassthrough(key, reason: "this device's addresses can't be had: \(error)"))
+            }
+            return nil
+        }
     }
 
     private static func recorder(_ onResponse: @escaping @Sendable (ProxyRecord) -> Void) -> @Sendable (AccessRecord) -> Void {

@@ -51,6 +51,9 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether it stands for every address of this machine (`0.0.0.0`, `::`).
+    package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
+
     /// What names a client: the IPv4 address, or the network part of an IPv6 address (RFC 4291 §2.5.4), of which one client has many.
     package var networkBytes: [UInt8] { mappedIPv4 ?? (family == .ipv4 ? bytes : Array(bytes[..<8])) }
 

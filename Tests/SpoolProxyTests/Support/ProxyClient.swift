@@ -46,7 +46,7 @@ final class ProxyClient {
     /// Ends a hang; no correct run comes near it.
     private static var hangSeconds: Int { 120 }
 
-    init(port: UInt16, receiveBuffer: Int32? = nil) throws {
+    init(host: String = "127.0.0.1", port: UInt16, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, streamType, 0)
         if var size = receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
         var limit = timeval()
@@ -55,7 +55,7 @@ final class ProxyClient {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { throw SystemError(code: EINVAL, operation: "inet_pton") }
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
         }
