@@ -25,6 +25,9 @@ package struct LoadingLimits: Hashable, Sendable {
     package var retryDelay: Nanoseconds = .seconds(1)
     /// The longest pause between two readers.
     package var longestRetryDelay: Nanoseconds = .seconds(8)
+    /// How often it is asked what a resource is where the next answer may be another: a network that changes just now must not end an item
+    /// before it began, and who is offline learns it within a few seconds.
+    package var discoveries = 3
     /// Requests of one asset that are open at once; beyond, the oldest ends with an error. Players have a handful.
     package var openRequests = 64
 

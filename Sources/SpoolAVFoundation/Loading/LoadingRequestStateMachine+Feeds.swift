@@ -137,7 +137,7 @@ extension LoadingRequestStateMachine {
         return ending.map { .fail($0, failure) } + dropUnusedFeeds()
     }
 
-    private func retryDelay(after failures: Int) -> Nanoseconds {
+    func retryDelay(after failures: Int) -> Nanoseconds {
         min(limits.longestRetryDelay, limits.retryDelay << Int64(min(failures, 16)))
     }
 
@@ -145,14 +145,14 @@ extension LoadingRequestStateMachine {
 
     /// A moment that `nextDeadline` named has come. Late and repeated calls are harmless.
     package mutating func timePassed(now: MonotonicInstant) -> [LoadingAction] {
-        failOverdue(now: now) + reopen(now: now)
+        failOverdue(now: now) + rediscover(now: now) + reopen(now: now)
     }
 
     /// When `timePassed` has something to do, as things stand.
     package var nextDeadline: MonotonicInstant? {
         let overdue = requests.map { $0.lastProgress + limits.patience }.min()
         let reopening = feeds.compactMap(\.reopensAt).min()
-        return [overdue, reopening].compactMap(\.self).min()
+        return [overdue, reopening, rediscoversAt].compactMap(\.self).min()
     }
 
     private mutating func failOverdue(now: MonotonicInstant) -> [LoadingAction] {
@@ -160,10 +160,20 @@ extension LoadingRequestStateMachine {
         guard !overdue.isEmpty else { return [] }
         requests.removeAll { overdue.contains($0.id) }
         // Nobody waits for the answer any more: the next request asks anew.
-        if requests.isEmpty, phase == .discovering { phase = .unknown }
+        if requests.isEmpty, phase == .discovering { forgetDiscovery() }
         let words = "nothing came for \(limits.patience / 1_000_000_000) seconds; try again when the network is better"
         let failure = LoadingFailure(CacheError(.originTimeout, words))
         return overdue.map { .fail($0, failure) } + dropUnusedFeeds()
+    }
+
+    private mutating func rediscover(now: MonotonicInstant) -> [LoadingAction] {
+        guard let at = rediscoversAt, at <= now, phase == .discovering else { return [] }
+        rediscoversAt = nil
+        if requests.isEmpty {
+            forgetDiscovery()
+            return []
+        }
+        return [.discover]
     }
 
     private mutating func reopen(now: MonotonicInstant) -> [LoadingAction] {
@@ -179,6 +189,7 @@ extension LoadingRequestStateMachine {
     /// The network or the app came back: whoever waits to be opened again is opened now.
     package mutating func triedAgain(now: MonotonicInstant) -> [LoadingAction] {
         for index in feeds.indices where feeds[index].reopensAt != nil { feeds[index].reopensAt = now }
-        return reopen(now: now)
+        if rediscoversAt != nil { rediscoversAt = now }
+        return rediscover(now: now) + reopen(now: now)
     }
 }

@@ -19,6 +19,9 @@ package struct LoadingRequestStateMachine: Sendable {
     package internal(set) var requests: [Request] = []
     package internal(set) var feeds: [Feed] = []
     package internal(set) var priority = LoadingPriority.playing
+    /// Discoveries that failed in a row, and when the next one begins; nil while one runs.
+    var failedDiscoveries = 0
+    var rediscoversAt: MonotonicInstant?
     /// What the item plays a second, once somebody knows.
     var mediaBytesPerSecond: Int64?
     var nextRequest: UInt32 = 1
@@ -27,7 +30,7 @@ package struct LoadingRequestStateMachine: Sendable {
     package enum Phase: Hashable, Sendable {
         /// Nobody asked what the resource is; next: `.discovering`, `.ended`.
         case unknown
-        /// The shell finds out; next: `.known`, `.fellBack`, `.unknown` after a failure, `.ended`.
+        /// The shell finds out, or will try again; next: `.known`, `.fellBack`, `.unknown` after a failure, `.ended`.
         case discovering
         /// Told, or about to be; next: `.ended`.
         case known(length: Int64)
@@ -112,6 +115,7 @@ extension LoadingRequestStateMachine {
     /// The asset is gone, or its loading was called off: everything ends.
     package mutating func end(_ failure: LoadingFailure) -> [LoadingAction] {
         phase = .ended
+        rediscoversAt = nil
         return failAll(failure)
     }
 
@@ -140,20 +144,36 @@ extension LoadingRequestStateMachine {
     package mutating func discovered(length: Int64, now: MonotonicInstant) -> [LoadingAction] {
         guard phase == .discovering else { return [] }
         phase = .known(length: length)
+        rediscoversAt = nil
         return serve(now: now)
     }
 
-    /// It can't be found out, or is nothing that a player plays. The next request tries again.
-    package mutating func discoveryFailed(_ failure: LoadingFailure) -> [LoadingAction] {
+    /// It can't be found out, or is nothing that a player plays. Tried again while that may help and the requests can wait; else they end,
+    /// and the next request tries anew.
+    package mutating func discoveryFailed(_ failure: LoadingFailure, now: MonotonicInstant) -> [LoadingAction] {
         guard phase == .discovering else { return [] }
-        phase = .unknown
+        failedDiscoveries += 1
+        let nextTry = now + retryDelay(after: failedDiscoveries - 1)
+        let canWait = requests.contains { nextTry < $0.lastProgress + limits.patience }
+        if failure.isWorthAnotherTry, failedDiscoveries < limits.discoveries, canWait {
+            rediscoversAt = nextTry
+            return []
+        }
+        forgetDiscovery()
         return failAll(failure)
+    }
+
+    /// Nobody waits for what the resource is: the next request asks anew.
+    mutating func forgetDiscovery() {
+        phase = .unknown
+        (failedDiscoveries, rediscoversAt) = (0, nil)
     }
 
     /// The player has to load it by itself. Only before information was given.
     package mutating func fellBack(_ reason: FallbackReason) -> [LoadingAction] {
         guard phase == .discovering || phase == .unknown else { return [] }
         phase = .fellBack(reason)
+        rediscoversAt = nil
         return redirectAll(reason)
     }
 

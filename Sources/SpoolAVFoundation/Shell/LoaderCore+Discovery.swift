@@ -25,7 +25,7 @@ extension LoaderCore {
         do {
             let reader = try cache.sessionReader(
                 for: source.originalURL.absoluteString, key: source.key, start: 0, end: Int64(ContentSniffer.byteCount), wantsBytes: false,
-                options: source.options, wake: wake { $0.lookAround() })
+                options: readOptions, wake: wake { $0.lookAround() })
             discovery = Discovery(reader: reader)
             lookAround()
         } catch {
@@ -139,7 +139,9 @@ extension LoaderCore {
             fallBack(.trouble(error.code), isLasting: !Self.mayPass(error))
         default:
             leaveDiscovery(explicitly: false)
-            perform(machine.discoveryFailed(LoadingFailure(error)))
+            // Known also where another try may mend it: the app sees why nothing comes.
+            if !isEnded { report.note(error) }
+            perform(machine.discoveryFailed(LoadingFailure(error), now: now))
         }
     }
 
@@ -156,7 +158,7 @@ extension LoaderCore {
         guard !isEnded else { return perform(machine.end(.released)) }
         guard told == nil else {
             // Too late to send the player elsewhere: it was told what the resource is.
-            return perform(machine.discoveryFailed(LoadingFailure(reason.error(source.key))))
+            return perform(machine.discoveryFailed(LoadingFailure(reason.error(source.key)), now: now))
         }
         if isLasting { door.remember(reason, for: source.key) }
         cache.record(.degradedToPassthrough(source.key, reason: "the player loads the original: \(reason.words)"))

@@ -20,7 +20,7 @@ extension LoaderCore {
     func open(_ feed: LoadingFeedID, start: Int64, end: Int64) {
         do {
             let reader = try cache.sessionReader(
-                for: source.originalURL.absoluteString, key: source.key, start: start, end: end, wantsBytes: true, options: source.options,
+                for: source.originalURL.absoluteString, key: source.key, start: start, end: end, wantsBytes: true, options: readOptions,
                 wake: wake { $0.pump(feed) })
             readers[feed] = FeedReader(reader: reader)
             pumpLater(feed)

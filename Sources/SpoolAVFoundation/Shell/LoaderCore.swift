@@ -74,7 +74,16 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     func prioritized(_ priority: LoadingPriority) {
         wantedPriority = priority
         if priority != .playing { door.note(self, isHungry: false) }
+        discovery?.reader.prioritize(readOptions.priority)
+        for feed in readers.keys.sorted() { readers[feed]?.reader.prioritize(readOptions.priority) }
         for feed in readers.keys.sorted() { pump(feed) }
+    }
+
+    /// The source's options, as urgent as the item is.
+    var readOptions: ReadOptions {
+        var options = source.options
+        options.priority = wantedPriority == .playing ? .playing : .upcoming
+        return options
     }
 
     func durationLearnt(seconds: Double) {

@@ -168,6 +168,19 @@ import Testing
         #expect(world.breaches == [])
     }
 
+    @Test func `a network that changes just when an item begins does not end the item`() throws {
+        let world = try DoorWorld(length: 300_000)
+        world.world.origin.setOffline(true)
+        let asset = world.asset()
+        let all = world.load(asset, information: true, 0, toEnd: true)
+        world.pass(.milliseconds(1500))
+        #expect(!all.isOver && asset.lastError?.code == .originUnreachable)
+        world.world.origin.setOffline(false)
+        #expect(world.runToEnd())
+        #expect(all.bytes.count == 300_000 && world.difference(all, at: 0) == nil && all.error == nil)
+        #expect(world.breaches == [])
+    }
+
     @Test func `an origin that says nothing ends the request before the player's two minutes`() throws {
         let world = try DoorWorld()
         world.world.origin.follow { _, _ in .silence }

@@ -152,13 +152,38 @@ import Testing
         #expect(failure.cause?.code == .originStatus && failure.cause?.status == 404)
     }
 
+    @Test(arguments: [true, false])
+    func `a player that is sent to the original plays it, or fails with the cause's name; the next asset is plain either way`(
+        followsRedirects: Bool
+    ) throws {
+        let world = try DoorWorld()
+        world.world.origin.follow { _, _ in .unknownLength(.chunked, .ignoresRange) }
+        var habits = PlayerHabits()
+        habits.followsRedirects = followsRedirects
+        let stage = Stage(world, items: [world.factory.playerItem(for: world.url)], habits: habits)
+        stage.observer.play()
+        #expect(
+            world.run {
+                switch (stage.simulated.current?.phase, stage.observer.state) {
+                case (.direct(let url), _): followsRedirects && url == world.url
+                case (_, .failed(let failure)): !followsRedirects && failure.cause?.code == .fellBack
+                default: false
+                }
+            })
+        if case .failed(let failure) = stage.observer.state {
+            #expect(failure.cause?.message.contains("does not tell how long it is") == true)
+        }
+        let next = world.asset()
+        #expect(next.url == world.url && next.route == .original(.fellBack("the origin does not tell how long it is")))
+        #expect(world.breaches == [])
+    }
+
     @Test func `the next item of a queue steps back for the one that plays`() throws {
         let world = try DoorWorld(length: 20_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 500_000) }
         world.limit { $0.upcomingRunAheadBytes = 300_000 }
         let next = Self.serve(world, "next", length: 20_000_000)
         let items = [world.factory.playerItem(for: world.url), world.factory.playerItem(for: next)]
-        let observer = PlaybackObserver(player: AVQueuePlayer(items: items), main: world.playback.main)
         let player = AVQueuePlayer(items: items)
         let watching = PlaybackObserver(player: player, main: world.playback.main)
         world.pass(.milliseconds(1))
@@ -174,7 +199,33 @@ import Testing
         player.advanceToNextItem()
         world.pass(.seconds(10))
         #expect(waiting.bytes.count > 4_000_000)
-        withExtendedLifetime((observer, watching)) {}
+        withExtendedLifetime(watching) {}
+    }
+
+    @Test func `what plays gets its origin request at once, also when later items were first; the next item's turn comes when it plays`()
+        throws
+    {
+        var plan = World.Plan()
+        plan.fetchesPerHost = 2
+        let world = try DoorWorld(length: 8_000_000, plan: plan)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 500_000) }
+        let names = ["next", "after next"].map { $0.replacing(" ", with: "-") }
+        let items = ([world.url] + names.map { Self.serve(world, $0, length: 8_000_000) }).map { world.factory.playerItem(for: $0) }
+        let player = AVQueuePlayer(items: items)
+        let watching = PlaybackObserver(player: player, main: world.playback.main)
+        world.pass(.milliseconds(1))
+        let assets = items.compactMap { $0.asset as? CachingAVURLAsset }
+        let later = [2, 1].map { world.load(assets[$0], information: true, 0, toEnd: true) }
+        world.pass(.milliseconds(100))
+        let playing = world.load(assets[0], information: true, 0, toEnd: true)
+        world.pass(.seconds(2))
+        // Of the host's two slots later items share one: what plays had the origin's whole rate from its first moment.
+        #expect(playing.bytes.count > 900_000)
+        #expect(later.allSatisfy { $0.bytes.count < 400_000 })
+        player.advanceToNextItem()
+        world.pass(.seconds(4))
+        #expect(later[1].bytes.count > 1_000_000)
+        withExtendedLifetime(watching) {}
     }
 
     @Test func `an AirPlay receiver takes over with the original URL, at the same moment`() throws {

@@ -1,5 +1,6 @@
 import SpoolAVFoundation
 import SpoolCore
+import SpoolSystem
 import Testing
 
 /// The rules for loading requests as a table: what comes in, what is to be done.
@@ -70,9 +71,36 @@ import Testing
     @Test func `a discovery that fails ends who waits, and the next request tries again`() {
         var machine = LoadingRequestStateMachine()
         _ = machine.requested(Self.probe, now: Self.start)
-        #expect(machine.discoveryFailed(Self.gone) == [.fail(Self.first, Self.gone)])
+        #expect(machine.discoveryFailed(Self.gone, now: Self.start) == [.fail(Self.first, Self.gone)])
         let (_, actions) = machine.requested(Self.probe, now: Self.start)
         #expect(actions == [.discover])
+    }
+
+    @Test func `a discovery that a bad network ended is tried again twice, a little later each time, then it fails who waits`() {
+        var machine = LoadingRequestStateMachine()
+        _ = machine.requested(Self.probe, now: Self.start)
+        var now = Self.start
+        for pause in [Nanoseconds.seconds(1), .seconds(2)] {
+            #expect(machine.discoveryFailed(Self.offline, now: now) == [])
+            // Who comes meanwhile waits with the others.
+            let (other, none) = machine.requested(Self.probe, now: now)
+            #expect(none == [] && machine.cancelled(other) == [])
+            #expect(machine.nextDeadline == now + pause && machine.timePassed(now: now + (pause - 1)) == [])
+            now = now + pause
+            #expect(machine.timePassed(now: now) == [.discover] && machine.timePassed(now: now) == [])
+        }
+        #expect(machine.discoveryFailed(Self.offline, now: now) == [.fail(Self.first, Self.offline)])
+        #expect(machine.nextDeadline == nil && machine.phase == .unknown)
+    }
+
+    @Test func `a discovery that waits for another try begins at once when the network is back, and not for nobody`() {
+        var machine = LoadingRequestStateMachine()
+        let (id, _) = machine.requested(Self.probe, now: Self.start)
+        _ = machine.discoveryFailed(Self.offline, now: Self.start)
+        #expect(machine.triedAgain(now: Self.start) == [.discover])
+        _ = machine.discoveryFailed(Self.offline, now: Self.start)
+        #expect(machine.cancelled(id) == [])
+        #expect(machine.triedAgain(now: Self.start) == [] && machine.phase == .unknown)
     }
 
     @Test func `what falls back sends this request and all later ones to the original`() {

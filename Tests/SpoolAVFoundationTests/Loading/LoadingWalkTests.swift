@@ -117,7 +117,7 @@ private struct LoadingWalk {
         guard owesDiscovery else { return }
         owesDiscovery = false
         if number(0...4) == 0 {
-            apply(machine.discoveryFailed(LoadingFailure(CacheError(.originStatus, "503", status: 503))), "discovery failed")
+            apply(machine.discoveryFailed(LoadingFailure(CacheError(.originStatus, "503", status: 503)), now: now), "discovery failed")
         } else {
             apply(machine.discovered(length: length, now: now), "discovered \(length)")
         }
