@@ -33,13 +33,13 @@ extension MediaCache {
         }.get()
     }
 
-    /// Takes a resource out of the cache; its readers end with `.removed`. False when there was none.
+    /// Takes a resource out of the cache, and its pin; its readers end with `.removed`. False when there was none.
     @discardableResult
     public func remove(_ key: ResourceKey) async throws(CacheError) -> Bool {
         try await withCheckedContinuation { continuation in remove(key) { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Takes every resource out of the cache.
+    /// Takes every resource and every pin out of the cache.
     public func removeAll() async throws(CacheError) {
         try await withCheckedContinuation { continuation in removeAll { continuation.resume(returning: $0) } }.get()
     }

@@ -21,6 +21,7 @@ public final class MediaCache: Sendable {
     package let environment: CacheEnvironment
     package let store: any ResourceStore
     let counters = Counters()
+    let temporaryPins = TemporaryPins()
     let committer: Committer
     /// What doors keep beside the cache.
     package let attachments = Attachments()
@@ -46,7 +47,7 @@ public final class MediaCache: Sendable {
         pool = BufferPool(capacity: configuration.buffers)
         let sinks = sinks
         let record: @Sendable (CacheEvent) -> Void = { event in for sink in sinks { sink.record(event) } }
-        let evictor = Evictor(store: store, quotaBytes: configuration.limits.quotaBytes, record: record)
+        let evictor = Evictor(store: store, quotaBytes: configuration.limits.quotaBytes, pins: temporaryPins, record: record)
         committer = Committer(environment: environment, store: store, evictor: evictor, record: record)
         let sessions = Locked(SessionTable(idleLimit: configuration.idleSessions))
         self.sessions = sessions
@@ -195,10 +196,12 @@ public final class MediaCache: Sendable {
 
     // MARK: Removing
 
-    /// Ends what runs for the key and takes it out of the store.
+    /// Ends what runs for the key and takes it out of the store, with its pin.
     package func remove(_ key: ResourceKey, _ done: @escaping @Sendable (Result<Bool, CacheError>) -> Void) {
         sessions.withLock { $0.remove(key) }?.end(.removed)
         onIndexLane(key, done) { [self] () throws(StoreError) in
+            // Stopped between the two, it is there and may go; the other way round its pin would wait for what is stored next.
+            if store.isWritable { _ = try store.setPinned(key, false, time: environment.time.wallNow) }
             let existed = try store.remove(key)
             if existed { record(.removed(key)) }
             return existed

@@ -12,6 +12,8 @@ public struct ResourceStatus: Hashable, Sendable {
     public var stored: ByteRangeSet
     /// When it was last used, as far as the index knows.
     public var lastAccess: Timestamp?
+    /// Whether it is kept from eviction (`MediaCache.pin(_:)`).
+    public var isPinned: Bool
     /// Readers and fetches that are at it now.
     public var readers: Int
     public var fetches: Int
@@ -29,6 +31,7 @@ public struct ResourceStatus: Hashable, Sendable {
         self.representation = representation
         self.stored = live?.stored ?? stored?.spans ?? ByteRangeSet()
         lastAccess = stored?.lastAccess
+        isPinned = stored?.isPinned ?? false
         readers = live?.readers ?? 0
         fetches = live?.fetches ?? 0
     }

@@ -76,11 +76,22 @@ struct RunningServer {
     /// Takes everything out of the store.
     func removeAll() throws -> Outcome { try outcome(of: "remove-all") }
 
+    /// Pins a key, or takes its pin; false when it was so already.
+    func setPinned(_ key: ResourceKey, _ isPinned: Bool) throws -> Bool {
+        guard let changed = try post("\(isPinned ? "pin" : "unpin")?key=\(key.string.percentEncodedForQuery)").number("changed") else {
+            throw incomprehensible
+        }
+        return changed != 0
+    }
+
+    private var incomprehensible: Failure {
+        Failure("the server at \(address) answers what this program does not understand; use the same version of both", .inputOutput)
+    }
+
     private func outcome(of command: String) throws -> Outcome {
         let answer = try post(command)
         guard let removed = answer.number("removed"), let bytes = answer.number("bytes") else {
-            throw Failure(
-                "the server at \(address) answers what this program does not understand; use the same version of both", .inputOutput)
+            throw incomprehensible
         }
         return Outcome(removed: removed, bytes: bytes)
     }

@@ -27,6 +27,8 @@ struct AdminAPI: Sendable {
             guard let key = query.key else { return answer(.failed(status: 400, "key= is missing")) }
             remove(key, from: cache, answer)
         },
+        "pin": { cache, query, answer in setPinned(true, query, cache, answer) },
+        "unpin": { cache, query, answer in setPinned(false, query, cache, answer) },
         "remove-all": { cache, _, answer in removeAll(from: cache, answer) },
     ]
 
@@ -90,6 +92,16 @@ struct AdminAPI: Sendable {
                 case .success(let existed): answer(.object([("removed", .integer(existed ? 1 : 0)), ("bytes", .integer(bytes))]))
                 case .failure(let error): answer(Answer(error))
                 }
+            }
+        }
+    }
+
+    private static func setPinned(_ isPinned: Bool, _ query: Query, _ cache: MediaCache, _ answer: @escaping @Sendable (Answer) -> Void) {
+        guard let key = query.key else { return answer(.failed(status: 400, "key= is missing")) }
+        cache.setPinned(key, isPinned) { result in
+            switch result {
+            case .success(let changed): answer(.object([("changed", .integer(changed ? 1 : 0))]))
+            case .failure(let error): answer(Answer(error))
             }
         }
     }

@@ -81,17 +81,29 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// Sets access times, many at once; keys that are not stored are passed over.
     func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError)
 
+    /// Pins a key, or takes its pin: what is stored of a pinned one is no candidate for eviction. False when it was so already.
+    ///
+    /// A pin is of a key, not of what is stored: it may come before the first byte, and outlives `remove`.
+    func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool
+
     /// Takes a resource out of the index, then unlinks its file. False when there was none.
     func remove(_ key: ResourceKey) throws(StoreError) -> Bool
 
-    /// Takes every resource out, and retires the generations that are open but were not committed yet.
+    /// Takes every resource and every pin out, and retires the generations that are open but were not committed yet.
     func removeAll() throws(StoreError)
 
     /// Up to `limit` resources with keys after `key`, in the order of the keys' bytes (UTF-8). Their files are not looked at.
     func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource]
 
-    /// Up to `limit` keys, longest unused first, by the access times that `touch` and `commit` set.
-    func leastRecentlyUsed(limit: Int) throws(StoreError) -> [ResourceKey]
+    /// Up to `limit` resources that are not pinned, longest unused first by the access times that `touch` and `commit` set; those unused
+    /// equally long in an order that stays the same. After the one that `last` is, as it was when it was answered; from the beginning
+    /// when that is nil.
+    func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate]
+
+    /// Where the bytes of a resource lie on the disk as they were received; nil where they don't (sealed, or in memory). Index call.
+    ///
+    /// The path is good until the resource is removed or evicted.
+    func filePath(of resource: StoredResource) -> String?
 
     /// Bytes that the data files occupy on disk (allocated, not apparent).
     func totalSizeBytes() throws(StoreError) -> Int64
@@ -111,6 +123,7 @@ extension ResourceStore {
     /// Nobody else can have written.
     public func resume() throws(StoreError) -> Bool { true }
     public var owesSweep: Bool { false }
+    public func filePath(of resource: StoredResource) -> String? { nil }
     /// A store without files has no orphans.
     public func sweepOrphans(limit: Int) throws(StoreError) -> Bool { true }
 }
@@ -129,10 +142,12 @@ public struct StoredResource: Hashable, Sendable {
     /// The extension of the data file's name, without a dot; may be empty.
     public var fileExtension: String
     public var lastAccess: Timestamp
+    /// Whether it is kept from eviction.
+    public var isPinned: Bool
 
     public init(
         key: ResourceKey, url: String, generation: GenerationID, representation: Representation, spans: ByteRangeSet,
-        unverified: ByteRangeSet = ByteRangeSet(), fileExtension: String, lastAccess: Timestamp
+        unverified: ByteRangeSet = ByteRangeSet(), fileExtension: String, lastAccess: Timestamp, isPinned: Bool = false
     ) {
         self.key = key
         self.url = url
@@ -142,6 +157,7 @@ public struct StoredResource: Hashable, Sendable {
         self.unverified = unverified
         self.fileExtension = fileExtension
         self.lastAccess = lastAccess
+        self.isPinned = isPinned
     }
 }
 

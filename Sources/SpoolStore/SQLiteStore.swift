@@ -147,12 +147,6 @@ public final class SQLiteStore: ResourceStore {
         }
     }
 
-    public func leastRecentlyUsed(limit: Int) throws(StoreError) -> [ResourceKey] {
-        try read { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.leastRecentlyUsed(limit: limit) }
-        }
-    }
-
     public func totalSizeBytes() throws(StoreError) -> Int64 {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.allocatedBytes(isSoleWriter: isWritable) }

@@ -165,7 +165,7 @@ struct ServeTests {
     }
 
     @Test(arguments: [[], ["--token", "secret"]])
-    func `get and rm work through the server that has the store`(flags: [String]) throws {
+    func `get, pin and rm work through the server that has the store`(flags: [String]) throws {
         try withServer(flags) { origin, environment, directory in
             let attributes = try FileManager.default.attributesOfItem(atPath: directory.path("store/serve.json"))
             #expect(attributes[.posixPermissions] as? Int == 0o600)
@@ -177,6 +177,9 @@ struct ServeTests {
                 #expect(got.output == expected, "\(got.errors)")
             }
             #expect(origin.log.entries.count == 1, "what the server fetched is kept")
+            let pinned = try SpoolProcess.run(["pin", url], environment: environment, in: directory)
+            #expect(pinned.code == 0 && pinned.text == "pinned \(url)\n", "\(pinned.errors)")
+            #expect(try SpoolProcess.run(["stat", url], environment: environment, in: directory).text.contains("pinned     yes"))
             let removed = try SpoolProcess.run(["rm", url], environment: environment, in: directory)
             #expect(removed.code == 0 && removed.text.hasPrefix("removed "), "\(removed.errors)")
             let again = try SpoolProcess.run(["rm", url], environment: environment, in: directory)

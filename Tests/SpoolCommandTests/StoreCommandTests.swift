@@ -180,6 +180,21 @@ struct StoreCommandTests {
         #expect(again.errors.contains(scene.url))
     }
 
+    @Test func `pin and unpin are told by ls and stat, and by what they change`() throws {
+        let scene = try Scene()
+        #expect(try scene.run("pin", scene.url).text == "pinned \(scene.url)\n")
+        _ = try scene.run("get", scene.url, "--range", "0-99")
+        #expect(try scene.run("stat", scene.url).text.contains("pinned     yes\n"))
+        #expect(try scene.run("ls", "--long").text.contains("Z  *  \(scene.url)"))
+        let object = try #require(try scene.run("stat", "--json", scene.url).json as? [String: Any])
+        #expect(object["pinned"] as? Bool == true)
+        #expect(try scene.run("pin", scene.url).text == "\(scene.url) was pinned already\n")
+        #expect(try scene.run("unpin", scene.url).text == "unpinned \(scene.url)\n")
+        #expect(try !scene.run("stat", scene.url).text.contains("pinned"))
+        let again = try scene.run("unpin", scene.url)
+        #expect(again.code == 1 && again.errors.contains("was not pinned"))
+    }
+
     @Test func `rm --all empties the store and counts`() throws {
         let scene = try Scene()
         _ = try scene.run("get", scene.url, "--range", "0-99")

@@ -71,7 +71,7 @@ enum IndexFlips {
         for film in films { attempt { problems += try film.readable(in: store).wrong } }
         attempt { _ = try store.resources(after: nil, limit: 100) }
         attempt { _ = try store.totalSizeBytes() }
-        attempt { _ = try store.leastRecentlyUsed(limit: 10) }
+        attempt { _ = try store.evictionCandidates(after: nil, limit: 10) }
         attempt {
             // What is there grows; what is not comes again.
             for film in films.prefix(4) {

@@ -42,6 +42,16 @@ import Testing
         #expect(try post(world.connect(), "/_spool/api/remove?key=none", fields).text == #"{"removed":0,"bytes":0}"#)
     }
 
+    @Test func `a key is pinned and unpinned, each once`() throws {
+        let world = try world()
+        defer { world.stop() }
+        let fields: HTTPFields = ["Authorization": "Bearer command"]
+        for (verb, changed) in [("pin", 1), ("pin", 0), ("unpin", 1), ("unpin", 0)] {
+            #expect(try post(world.connect(), "/_spool/api/\(verb)?key=song", fields).text == "{\"changed\":\(changed)}")
+        }
+        #expect(try post(world.connect(), "/_spool/api/pin", fields).status == 400)
+    }
+
     @Test func `without a token there are no commands`() throws {
         let world = try ProxyWorld()
         defer { world.stop() }

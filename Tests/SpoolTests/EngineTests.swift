@@ -78,7 +78,7 @@ import Testing
 
     /// What is stored once no fetch is left: asked again and again, each answer being given after the jobs before it.
     private func settled(_ bench: Bench) async throws -> ByteRangeSet {
-        while let status = try await bench.cache.status(of: bench.key), status.fetches > 0 { await Task.yield() }
+        try await eventually("no fetch was left") { try await bench.cache.status(of: bench.key)?.fetches ?? 0 == 0 }
         return try await bench.stored()
     }
 
@@ -240,7 +240,7 @@ import Testing
                 return (error as? CacheError)?.code
             }
         }
-        while bench.requests.isEmpty { await Task.yield() }
+        try await eventually("the origin was asked") { !bench.requests.isEmpty }
         task.cancel()
         #expect(await task.value == .closed)
         await bench.cache.close()

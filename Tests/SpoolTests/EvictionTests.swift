@@ -6,27 +6,12 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct `The quota` {
     private let songs = (0..<6).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 3 << 20) }
 
-    private func play(_ song: VirtualResource, in world: EngineWorld) async throws {
-        let bytes = try await world.cache.reader(for: song.url).bytes()
-        #expect(bytes == world.expected(song, 0..<song.length))
-        _ = try await world.status(of: song) { $0.isComplete && $0.fetches == 0 && $0.readers == 0 }
-        // Eviction comes before the word that bytes were committed.
-        while try committedBytes(of: song, world) % song.length != 0 { await Task.yield() }
-    }
-
-    private func committedBytes(of song: VirtualResource, _ world: EngineWorld) throws -> Int64 {
-        let key = try world.key(song)
-        return world.events.all.reduce(0) { sum, event in
-            if case .bytesCommitted(key, let bytes) = event { sum + bytes } else { sum }
-        }
-    }
-
     @Test func `what was unused longest goes, and the total stays within it`() async throws {
         let world = try EngineWorld(songs) { $0.limits.quotaBytes = 10 << 20 }
-        for song in songs.prefix(3) { try await play(song, in: world) }
-        try await play(songs[0], in: world)
+        for song in songs.prefix(3) { try await world.play(song) }
+        try await world.play(songs[0])
         for song in songs.dropFirst(3) {
-            try await play(song, in: world)
+            try await world.play(song)
             #expect(try await world.cache.totalSizeBytes() <= 10 << 20)
         }
         let left = try await world.cache.resources().map(\.url)
@@ -38,10 +23,10 @@ import Testing
 
     @Test func `an evicted resource plays again from the origin`() async throws {
         let world = try EngineWorld(songs) { $0.limits.quotaBytes = 4 << 20 }
-        try await play(songs[0], in: world)
-        try await play(songs[1], in: world)
+        try await world.play(songs[0])
+        try await world.play(songs[1])
         #expect(try await world.cache.status(of: world.key(songs[0])) == nil)
-        try await play(songs[0], in: world)
+        try await world.play(songs[0])
         await world.cache.close()
     }
 

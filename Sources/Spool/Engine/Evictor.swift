@@ -11,14 +11,16 @@ final class Evictor: Sendable {
 
     private let store: any ResourceStore
     private let quotaBytes: Int64?
+    private let pins: TemporaryPins
     private let record: @Sendable (CacheEvent) -> Void
     /// Ends a resource's session if nobody uses it; false when it is in use. Set once, when the cache is made.
     private let release: Locked<@Sendable (ResourceKey) -> Bool> = Locked { _ in false }
     private let refuse: Locked<@Sendable (ResourceKey) -> Void> = Locked { _ in }
 
-    init(store: any ResourceStore, quotaBytes: Int64?, record: @escaping @Sendable (CacheEvent) -> Void) {
+    init(store: any ResourceStore, quotaBytes: Int64?, pins: TemporaryPins, record: @escaping @Sendable (CacheEvent) -> Void) {
         self.store = store
         self.quotaBytes = quotaBytes
+        self.pins = pins
         self.record = record
     }
 
@@ -45,7 +47,8 @@ final class Evictor: Sendable {
             var isProgressing = true
             while isOverQuota && isProgressing {
                 isProgressing = false
-                for candidate in try store.leastRecentlyUsed(limit: Self.batch) where candidate != key {
+                for candidate in try store.evictionCandidates(after: nil, limit: Self.batch).map(\.key)
+                where candidate != key && !pins.contains(candidate) {
                     guard isOverQuota else { return }
                     guard release.withLock({ $0 })(candidate) else { continue }
                     let before = try store.totalSizeBytes()

@@ -3,7 +3,7 @@ import SpoolCore
 
 /// `spool ls`: what the store holds.
 struct ListCommand: Command {
-    static let long = Flag("long", "l", help: "Also show type, number of stored ranges and time of the last use.")
+    static let long = Flag("long", "l", help: "Also show type, number of stored ranges, time of the last use, and a * for what is pinned.")
     static let json = Flag("json", help: "Print a JSON array with one object for each resource.")
 
     static let syntax = CommandSyntax(
@@ -62,7 +62,10 @@ struct ListCommand: Command {
         let type = status.representation.contentType ?? "-"
         let used = status.lastAccess.map { String($0.iso8601.prefix(16)) + "Z" } ?? "-"
         let ranges = "\(status.stored.rangeCount)"
-        let facts = [Self.right(status.percentText, 6), Self.right(status.lengthText, 9), Self.right(ranges, 5), Self.left(type, 16), used]
+        let facts = [
+            Self.right(status.percentText, 6), Self.right(status.lengthText, 9), Self.right(ranges, 5), Self.left(type, 16), used,
+            status.isPinned ? "*" : " ",
+        ]
         return facts.joined(separator: "  ") + "  \(status.key)\n"
     }
 
@@ -97,6 +100,7 @@ extension ResourceStatus {
             json.field("validatorIsStrong", representation.validator.isStrong)
             json.field("fetchedAt", representation.responseTime.seconds)
             if let lastAccess { json.field("lastAccess", lastAccess.seconds) } else { json.null("lastAccess") }
+            json.field("pinned", isPinned)
             json.field("complete", isComplete)
             json.field("storedBytes", stored.totalBytes)
             json.field(

@@ -61,6 +61,7 @@ struct StatCommand: Command {
             ("age", "\(Self.span(representation.currentAge(now: now))), of \(representation.responseTime.iso8601)"),
         ]
         if let lastAccess = status.lastAccess { facts.append(("last used", lastAccess.iso8601)) }
+        if status.isPinned { facts.append(("pinned", "yes")) }
         let share = length.map { " of \(ByteCount.text($0)) (\(ByteCount.percent(status.stored.totalBytes, of: $0)) %)" } ?? ""
         let count = status.stored.rangeCount
         facts.append(("stored", "\(ByteCount.text(status.stored.totalBytes))\(share) in \(count) range\(count == 1 ? "" : "s")"))

@@ -84,5 +84,16 @@ enum IndexSchema {
         Migration(
             number: 3, name: "a check of what is said of a version",
             statements: "ALTER TABLE representations ADD COLUMN facts_check INTEGER"),
+        Migration(
+            number: 4, name: "pins are of keys",
+            statements: """
+                ALTER TABLE pins RENAME TO pins_of_resources;
+                CREATE TABLE pins (
+                    key_hash BLOB PRIMARY KEY,
+                    created INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                INSERT INTO pins SELECT key_hash, pins_of_resources.created FROM pins_of_resources JOIN resources USING (resource);
+                DROP TABLE pins_of_resources;
+                """),
     ]
 }

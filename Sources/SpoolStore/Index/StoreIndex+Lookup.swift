@@ -15,7 +15,7 @@ extension StoreIndex {
         let found = try database.with(
             """
             SELECT key, key_hash, url, last_access, generation, length, validator_kind, validator, header_block,
-                   request_time, response_time, file_extension, facts_check
+                   request_time, response_time, file_extension, facts_check, key_hash IN (SELECT key_hash FROM pins)
             FROM resources JOIN representations USING (resource)
             WHERE key_hash = ?1 AND variant = '' AND is_current = 1
             """
@@ -35,7 +35,7 @@ extension StoreIndex {
         var entries = try database.with(
             """
             SELECT key, key_hash, url, last_access, generation, length, validator_kind, validator, header_block,
-                   request_time, response_time, file_extension, facts_check
+                   request_time, response_time, file_extension, facts_check, key_hash IN (SELECT key_hash FROM pins)
             FROM resources JOIN representations USING (resource)
             WHERE key > ?1 AND variant = '' AND is_current = 1
             ORDER BY key LIMIT ?2
@@ -70,17 +70,6 @@ extension StoreIndex {
             let spans = all.finish(), unchecked = plain.finish()
             // The usual answer is one set twice, which shares its memory.
             return (spans, unchecked.isEmpty ? spans : spans.subtracting(unchecked))
-        }
-    }
-
-    /// Up to `limit` keys, longest unused first; equal times in the order of keys.
-    func leastRecentlyUsed(limit: Int) throws(SQLiteError) -> [ResourceKey] {
-        if fields.isSealed { return try sealedLeastRecentlyUsed(limit: limit) }
-        return try database.with("SELECT key FROM resources ORDER BY last_access, key LIMIT ?1") { (select) throws(SQLiteError) in
-            select.bind(1, Int64(max(0, limit)))
-            var keys: [ResourceKey] = []
-            while try select.step() { keys.append(ResourceKey(normalized: select.text(0))) }
-            return keys
         }
     }
 
@@ -136,7 +125,7 @@ extension StoreIndex {
                 key: ResourceKey(normalized: key), url: url, generation: GenerationID(rawValue: row.int64(4)),
                 representation: representation, spans: ByteRangeSet(),
                 fileExtension: fields.isSealed ? FieldBlock.firstLine(block) : row.text(11),
-                lastAccess: Timestamp(nanoseconds: row.int64(3))),
+                lastAccess: Timestamp(nanoseconds: row.int64(3)), isPinned: row.int64(13) != 0),
             keyHash: keyHash)
     }
 

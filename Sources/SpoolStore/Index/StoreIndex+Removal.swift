@@ -6,7 +6,6 @@ extension StoreIndex {
         try change { () throws(SQLiteError) -> [Retired]? in
             guard let resource = try resource(of: key) else { return nil }
             let retired = try takeOutGenerations(of: resource)
-            try delete(from: "DELETE FROM pins WHERE resource = ?1", resource)
             try delete(from: "DELETE FROM resources WHERE resource = ?1", resource)
             return retired
         }

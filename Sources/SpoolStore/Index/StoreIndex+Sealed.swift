@@ -24,21 +24,8 @@ extension StoreIndex {
         return entries
     }
 
-    /// Up to `limit` keys, longest unused first; equal times in the order of keys, as far as they are among these.
-    func sealedLeastRecentlyUsed(limit: Int) throws(SQLiteError) -> [ResourceKey] {
-        try database.with("SELECT key, key_hash, last_access FROM resources ORDER BY last_access LIMIT ?1") {
-            (select) throws(SQLiteError) in
-            select.bind(1, Int64(max(0, limit)))
-            var found: [(time: Int64, key: ResourceKey)] = []
-            while try select.step() {
-                if let key = openKey(select, 0, hash: select.bytes(1)) { found.append((select.int64(2), key)) }
-            }
-            return found.sorted { ($0.time, $0.key) < ($1.time, $1.key) }.map(\.key)
-        }
-    }
-
     /// The key of a row; nil when it does not open, which is told.
-    private func openKey(_ row: SQLiteStatement, _ column: Int32, hash: [UInt8]) -> ResourceKey? {
+    func openKey(_ row: SQLiteStatement, _ column: Int32, hash: [UInt8]) -> ResourceKey? {
         let text = fields.text(row, column, .key, of: IndexFields.Owner(keyHash: hash))
         if text == nil { onUnreadable() }
         return text.map(ResourceKey.init(normalized:))

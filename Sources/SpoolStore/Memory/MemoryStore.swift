@@ -12,10 +12,18 @@ public final class MemoryStore: ResourceStore {
 
     private struct State {
         var entries: [ResourceKey: Entry] = [:]
+        var pins: Set<ResourceKey> = []
         /// The files that somebody has open or that are in `entries`.
         var files: [GenerationID: WeakFile] = [:]
         var lastGeneration: Int64 = 0
         var isClosed = false
+
+        /// What is known of a key, with its pin.
+        func resource(_ key: ResourceKey) -> StoredResource? {
+            var found = entries[key]?.resource
+            found?.isPinned = pins.contains(key)
+            return found
+        }
     }
 
     private struct WeakFile {
@@ -60,7 +68,7 @@ public final class MemoryStore: ResourceStore {
     }
 
     public func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource? {
-        try use { (state) throws(StoreError) in state.entries[key]?.resource }
+        try use { (state) throws(StoreError) in state.resource(key) }
     }
 
     public func commit(_ commit: StoreCommit) throws(StoreError) {
@@ -116,6 +124,12 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    public func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
+        try use { (state) throws(StoreError) in
+            isPinned ? state.pins.insert(key).inserted : state.pins.remove(key) != nil
+        }
+    }
+
     public func remove(_ key: ResourceKey) throws(StoreError) -> Bool {
         try use { (state) throws(StoreError) in
             guard let entry = state.entries.removeValue(forKey: key) else { return false }
@@ -128,20 +142,28 @@ public final class MemoryStore: ResourceStore {
         try use { (state) throws(StoreError) in
             for file in state.files.values { file.file?.retire() }
             state.entries = [:]
+            state.pins = []
         }
     }
 
     public func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource] {
         try use { (state) throws(StoreError) in
-            let later = state.entries.values.map(\.resource).filter { resource in key.map { $0 < resource.key } ?? true }
-            return Array(later.sorted { $0.key < $1.key }.prefix(max(0, limit)))
+            let later = state.entries.keys.filter { found in key.map { $0 < found } ?? true }
+            return later.sorted().prefix(max(0, limit)).compactMap(state.resource)
         }
     }
 
-    public func leastRecentlyUsed(limit: Int) throws(StoreError) -> [ResourceKey] {
+    public func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
         try use { (state) throws(StoreError) in
-            let byUse = state.entries.values.map(\.resource).sorted { ($0.lastAccess, $0.key) < ($1.lastAccess, $1.key) }
-            return byUse.prefix(max(0, limit)).map(\.key)
+            let found = state.entries.values.filter { !state.pins.contains($0.resource.key) }.map { entry in
+                EvictionCandidate(
+                    key: entry.resource.key, allocatedBytes: entry.file?.allocatedBytes ?? 0, length: entry.resource.representation.length,
+                    lastAccess: entry.resource.lastAccess)
+            }
+            let later = found.filter { candidate in
+                last.map { ($0.lastAccess, $0.key) < (candidate.lastAccess, candidate.key) } ?? true
+            }
+            return Array(later.sorted { ($0.lastAccess, $0.key) < ($1.lastAccess, $1.key) }.prefix(max(0, limit)))
         }
     }
 

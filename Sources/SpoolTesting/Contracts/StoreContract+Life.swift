@@ -40,9 +40,51 @@ extension StoreContract {
             try store.touch([samples[0].key: Timestamp(seconds: 4_000_000_003), samples[1].key: Timestamp(seconds: 4_000_000_001)])
             try store.touch([samples[2].key: Timestamp(seconds: 4_000_000_002)])
             let wanted = [samples[1].key, samples[2].key, samples[0].key]
-            trial.expectEqual(try store.leastRecentlyUsed(limit: 10), wanted, "order of use")
-            trial.expectEqual(try store.leastRecentlyUsed(limit: 2), Array(wanted.prefix(2)), "order of use, limited")
-            trial.expectEqual(try store.leastRecentlyUsed(limit: 0), [], "none")
+            let candidates = try store.evictionCandidates(after: nil, limit: 10)
+            trial.expectEqual(candidates.map(\.key), wanted, "order of use")
+            trial.expectEqual(candidates[0].lastAccess, Timestamp(seconds: 4_000_000_001), "time of use")
+            trial.expectEqual(
+                try store.evictionCandidates(after: nil, limit: 2).map(\.key), Array(wanted.prefix(2)), "order of use, limited")
+            trial.expectEqual(try store.evictionCandidates(after: nil, limit: 0), [], "none")
+        },
+        Rule(name: "candidates for eviction come in pages, each once, also those unused equally long") { (trial) throws(StoreError) in
+            let store = try trial.open()
+            let samples = (0..<7).map { StoreSample("film-\($0)") }
+            for sample in samples { try sample.store([0..<70_000], of: store.makeGeneration(), in: store) }
+            try store.touch([samples[3].key: Timestamp(seconds: 1_800_000_000)])
+            let all = try store.evictionCandidates(after: nil, limit: 100)
+            trial.expectEqual(Set(all.map(\.key)), Set(samples.map(\.key)), "candidates")
+            trial.expect(all.allSatisfy { $0.length == samples[0].representation.length }, "lengths \(all.map(\.length))")
+            for limit in [1, 2, 7] {
+                var paged: [EvictionCandidate] = []
+                while paged.count <= samples.count {
+                    let page = try store.evictionCandidates(after: paged.last, limit: limit)
+                    if page.isEmpty { break }
+                    paged += page
+                }
+                trial.expectEqual(paged, all, "in pages of \(limit)")
+            }
+        },
+        Rule(name: "what is pinned is no candidate, before its first byte and after its removal") { (trial) throws(StoreError) in
+            let store = try trial.open()
+            let samples = ["a", "b"].map { StoreSample($0) }
+            let time = Timestamp(seconds: 1_800_000_000)
+            trial.expect(try store.setPinned(samples[0].key, true, time: time), "the first pin changed nothing")
+            trial.expect(try !store.setPinned(samples[0].key, true, time: time), "the second pin changed something")
+            for sample in samples { try store.commit(sample.commit(store.makeGeneration())) }
+            trial.expectEqual(try store.lookup(samples[0].key)?.isPinned, true, "pinned")
+            trial.expectEqual(try store.resources(after: nil, limit: 9).map(\.isPinned), [true, false], "pinned in a listing")
+            trial.expectEqual(try store.evictionCandidates(after: nil, limit: 9).map(\.key), [samples[1].key], "candidates")
+            _ = try store.remove(samples[0].key)
+            try store.commit(samples[0].commit(store.makeGeneration()))
+            trial.expectEqual(try store.lookup(samples[0].key)?.isPinned, true, "pinned after a removal")
+            trial.expect(try store.setPinned(samples[0].key, false, time: time), "unpinning changed nothing")
+            trial.expect(try !store.setPinned(samples[0].key, false, time: time), "unpinning twice changed something")
+            trial.expectEqual(try store.evictionCandidates(after: nil, limit: 9).count, 2, "candidates without pins")
+            _ = try store.setPinned(samples[1].key, true, time: time)
+            try store.removeAll()
+            try store.commit(samples[1].commit(store.makeGeneration()))
+            trial.expectEqual(try store.lookup(samples[1].key)?.isPinned, false, "pinned after everything was removed")
         },
         Rule(name: "the count is that of resources") { (trial) throws(StoreError) in
             let store = try trial.open()
@@ -68,7 +110,12 @@ extension StoreContract {
             trial.expectThrows(.closed, from: "removeAll") { () throws(StoreError) in try store.removeAll() }
             trial.expectThrows(.closed, from: "resources") { () throws(StoreError) in _ = try store.resources(after: nil, limit: 1) }
             trial.expectThrows(.closed, from: "totalSizeBytes") { () throws(StoreError) in _ = try store.totalSizeBytes() }
-            trial.expectThrows(.closed, from: "leastRecentlyUsed") { () throws(StoreError) in _ = try store.leastRecentlyUsed(limit: 1) }
+            trial.expectThrows(.closed, from: "evictionCandidates") { () throws(StoreError) in
+                _ = try store.evictionCandidates(after: nil, limit: 1)
+            }
+            trial.expectThrows(.closed, from: "setPinned") { () throws(StoreError) in
+                _ = try store.setPinned(sample.key, true, time: sample.time)
+            }
             trial.expectThrows(.closed, from: "count") { () throws(StoreError) in _ = try store.count() }
             trial.expectThrows(.closed, from: "close") { () throws(StoreError) in try store.close() }
             trial.expectThrows(.closed, from: "dataFile") { () throws(StoreError) in
@@ -101,6 +148,7 @@ extension StoreContract {
                 let store = try trial.open()
                 for film in films { try film.store([0..<70_000, 200_000..<200_001], of: store.makeGeneration(), in: store) }
                 try store.touch([films[3].key: Timestamp(seconds: 1_900_000_000)])
+                _ = try store.setPinned(films[4].key, true, time: Timestamp(seconds: 1_900_000_000))
                 before = try store.resources(after: nil, limit: 100)
                 total = try store.totalSizeBytes()
                 try store.close()

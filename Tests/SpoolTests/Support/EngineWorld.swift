@@ -4,6 +4,7 @@ import SpoolOrigin
 import SpoolStore
 import SpoolSystem
 import SpoolTesting
+import Testing
 
 /// A cache with real lanes over an origin with several resources and a store in memory; `Bench` is the one for a single resource.
 final class EngineWorld: Sendable {
@@ -33,9 +34,24 @@ final class EngineWorld: Sendable {
 
     /// Waits until the cache knows this of a resource; other threads bring it about.
     func status(of resource: VirtualResource, when condition: (ResourceStatus) -> Bool) async throws -> ResourceStatus {
-        while true {
-            if let status = try await cache.status(of: key(resource)), condition(status) { return status }
-            await Task.yield()
+        try await eventually("the cache knew this of \(resource.url)") {
+            let status = try await cache.status(of: key(resource))
+            return status.flatMap { condition($0) ? $0 : nil }
+        }
+    }
+
+    /// Plays a resource to its end, and waits until all of it is in the index and nobody uses it any more.
+    func play(_ resource: VirtualResource) async throws {
+        let bytes = try await cache.reader(for: resource.url).bytes()
+        #expect(bytes == expected(resource, 0..<resource.length))
+        _ = try await status(of: resource) { $0.isComplete && $0.fetches == 0 && $0.readers == 0 }
+        try await eventually("\(resource.url) was committed") { try committedBytes(of: resource) % resource.length == 0 }
+    }
+
+    private func committedBytes(of resource: VirtualResource) throws -> Int64 {
+        let key = try key(resource)
+        return events.all.reduce(0) { sum, event in
+            if case .bytesCommitted(key, let bytes) = event { sum + bytes } else { sum }
         }
     }
 

@@ -1,0 +1,57 @@
+public import SpoolCore
+import SpoolStore
+
+// What is stored, as files.
+
+extension MediaCache {
+    /// The file in the store that has every byte of a resource, without a copy; nil when something is missing, or when the bytes do not lie
+    /// there as they are (an encrypted store, a content transform, an empty resource).
+    ///
+    /// Bytes that an earlier run stored are compared with their checks first, about a second for each GiB. What does not match becomes a
+    /// gap, and the answer nil.
+    /// - Throws: `.store`, `.closed`.
+    public func completeFile(for key: ResourceKey) async throws(CacheError) -> CompleteFile? {
+        try await withCheckedContinuation { continuation in
+            completeFile(for: key) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// The same with a callback, which is called on a lane.
+    package func completeFile(
+        for key: ResourceKey, _ done: @escaping @Sendable (Result<CompleteFile?, CacheError>) -> Void
+    ) {
+        guard configuration.contentTransform == nil else { return done(.success(nil)) }
+        let pin = temporaryPin(key)
+        // What was received a moment ago is on its way to the index.
+        liveSession(of: key)?.commit()
+        findFile(key, pin) { [self] found in
+            guard case .success(let file?) = found, file.needsVerification else { return done(found.map { $0?.file }) }
+            verify(key, isRepairing: store.isWritable, progress: { _ in }) { [self] verified in
+                switch verified {
+                case .failure(let error): done(.failure(error))
+                // Asked again: another version may have come, or a damaged byte have gone.
+                case .success(let verification):
+                    guard verification?.isSound == true else { return done(.success(nil)) }
+                    findFile(key, pin) { done($0.map { $0?.file }) }
+                }
+            }
+        }
+    }
+
+    private struct FoundFile: Sendable {
+        var file: CompleteFile
+        var needsVerification: Bool
+    }
+
+    private func findFile(
+        _ key: ResourceKey, _ pin: TemporaryPin, _ done: @escaping @Sendable (Result<FoundFile?, CacheError>) -> Void
+    ) {
+        onIndexLane(key, done) { [store] () throws(StoreError) in
+            guard let found = try store.lookup(key), let length = found.representation.length, length > 0,
+                found.spans.totalBytes == length, let path = store.filePath(of: found)
+            else { return nil }
+            let file = CompleteFile(key: key, path: path, representation: found.representation, pin: pin)
+            return FoundFile(file: file, needsVerification: !found.unverified.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import SpoolCore
+
+// What may go, and what may not.
+
+extension StoreIndex {
+    /// Up to `limit` resources without a pin after `last`, longest unused first; equal times in the order of the keys' hashes.
+    func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(SQLiteError) -> [EvictionCandidate] {
+        try database.with(
+            """
+            SELECT key, key_hash, last_access, length, allocated_bytes
+            FROM resources JOIN representations USING (resource) LEFT JOIN sizes USING (generation)
+            WHERE (last_access, key_hash) > (?1, ?2) AND variant = '' AND is_current = 1
+                AND key_hash NOT IN (SELECT key_hash FROM pins)
+            ORDER BY last_access, key_hash LIMIT ?3
+            """
+        ) { (select) throws(SQLiteError) in
+            select.bind(1, last?.lastAccess.nanoseconds ?? .min)
+            select.bind(2, last.map { fields.hash(of: $0.key) } ?? [])
+            select.bind(3, Int64(max(0, limit)))
+            var found: [EvictionCandidate] = []
+            while try select.step() {
+                guard let key = openKey(select, 0, hash: select.bytes(1)) else { continue }
+                found.append(
+                    EvictionCandidate(
+                        key: key, allocatedBytes: max(0, select.optionalInt64(4) ?? 0),
+                        length: select.optionalInt64(3).flatMap { $0 >= 0 ? $0 : nil },
+                        lastAccess: Timestamp(nanoseconds: select.int64(2))))
+            }
+            return found
+        }
+    }
+
+    /// Enters a pin or takes one out; false when nothing changed.
+    func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(SQLiteError) -> Bool {
+        let hash = fields.hash(of: key)
+        let isNew = try database.with("SELECT 1 FROM pins WHERE key_hash = ?1") { (select) throws(SQLiteError) in
+            select.bind(1, hash)
+            return try select.step() != isPinned
+        }
+        guard isNew else { return false }
+        try change { () throws(SQLiteError) in
+            if isPinned {
+                try database.with("INSERT INTO pins (key_hash, created) VALUES (?1, ?2)") { (insert) throws(SQLiteError) in
+                    insert.bind(1, hash)
+                    insert.bind(2, time.nanoseconds)
+                    try insert.run()
+                }
+            } else {
+                try database.with("DELETE FROM pins WHERE key_hash = ?1") { (delete) throws(SQLiteError) in
+                    delete.bind(1, hash)
+                    try delete.run()
+                }
+            }
+        }
+        return true
+    }
+}

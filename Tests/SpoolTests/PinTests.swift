@@ -1,0 +1,55 @@
+import Spool
+import SpoolCore
+import SpoolTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(20))) struct `What is pinned` {
+    private let songs = (0..<4).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 3 << 20) }
+
+    private func isComplete(_ song: VirtualResource, in world: EngineWorld) async throws -> Bool {
+        try await world.cache.status(of: world.key(song))?.isComplete ?? false
+    }
+
+    @Test func `stays while others make room, and goes in its turn when it is unpinned`() async throws {
+        let world = try EngineWorld(songs) { $0.limits.quotaBytes = 7 << 20 }
+        let first = try world.key(songs[0])
+        #expect(try await world.cache.pin(first))
+        #expect(try await !world.cache.pin(first))
+        for song in songs { try await world.play(song) }
+        #expect(try await isComplete(songs[0], in: world))
+        #expect(try await world.cache.status(of: first)?.isPinned == true)
+        #expect(try await !isComplete(songs[1], in: world))
+        #expect(try await world.cache.unpin(first))
+        #expect(try await !world.cache.unpin(first))
+        for song in songs.dropFirst() { try await world.play(song) }
+        #expect(try await !isComplete(songs[0], in: world))
+        await world.cache.close()
+    }
+
+    @Test func `for a time stays for that time only, and a pin for good outlives it`() async throws {
+        let world = try EngineWorld(songs) { $0.limits.quotaBytes = 7 << 20 }
+        let keys = try songs.map { try world.key($0) }
+        do {
+            let pins = [world.cache.temporaryPin(keys[0]), world.cache.temporaryPin(keys[0])]
+            for song in songs { try await world.play(song) }
+            #expect(try await isComplete(songs[0], in: world))
+            #expect(try await world.cache.status(of: keys[0])?.isPinned == false)
+            withExtendedLifetime(pins) {}
+        }
+        try await world.cache.pin(keys[3])
+        do { _ = world.cache.temporaryPin(keys[3]) }
+        for song in songs.prefix(3) { try await world.play(song) }
+        #expect(try await isComplete(songs[3], in: world))
+        await world.cache.close()
+    }
+
+    @Test func `is unpinned by its removal`() async throws {
+        let world = try EngineWorld(songs)
+        let key = try world.key(songs[0])
+        try await world.cache.pin(key)
+        try await world.play(songs[0])
+        try await world.cache.remove(key)
+        #expect(try await !world.cache.unpin(key))
+        await world.cache.close()
+    }
+}
