@@ -78,12 +78,14 @@ public struct IntervalSet<Bound: FixedWidthInteger & Sendable>: Sendable {
 }
 
 extension ClosedRange: TreeEntry where Bound: FixedWidthInteger {
-    @inlinable static var nodeCapacity: Int { 128 }
+    @inlinable static var nodeCapacity: Int { 126 }
 
     @inlinable func precedes(_ other: ClosedRange) -> Bool { upperBound < other.lowerBound }
 
     /// Intervals of a set are disjoint: the last begins last and ends last.
     @inlinable static func digest(of intervals: [ClosedRange]) -> ClosedRange { intervals[intervals.count - 1] }
+
+    @inlinable func absorbing(_ interval: ClosedRange) -> ClosedRange { precedes(interval) ? interval : self }
 }
 
 extension ClosedRange where Bound: FixedWidthInteger {

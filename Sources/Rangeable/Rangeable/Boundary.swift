@@ -52,7 +52,7 @@
 
     // MARK: In the tree
 
-    @inlinable static var nodeCapacity: Int { 64 }
+    @inlinable static var nodeCapacity: Int { 62 }
 
     @inlinable func precedes(_ other: Boundary) -> Bool {
         position == other.position ? rank < other.rank : position < other.position
@@ -63,5 +63,10 @@
         var reach = last.reach
         for boundary in boundaries { reach = Swift.max(reach, boundary.reach) }
         return Boundary(position: last.position, rank: last.rank, reach: reach)
+    }
+
+    @inlinable func absorbing(_ boundary: Boundary) -> Boundary {
+        let last = precedes(boundary) ? boundary : self
+        return Boundary(position: last.position, rank: last.rank, reach: Swift.max(reach, boundary.reach))
     }
 }

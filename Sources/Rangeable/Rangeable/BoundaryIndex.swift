@@ -19,10 +19,13 @@
             boundaries.remove(.opening(of: interval, serial))
             boundaries.remove(.closing(of: interval, serial))
         }
-        for interval in new {
-            boundaries.insert(.opening(of: interval, serial))
-            boundaries.insert(.closing(of: interval, serial))
-        }
+        for interval in new { insert(interval, of: serial) }
+    }
+
+    /// Takes in an interval of an element.
+    /// - Complexity: O(log *n*).
+    @inlinable mutating func insert(_ interval: ClosedRange<Int>, of serial: Int) {
+        boundaries.insert(.opening(of: interval, serial), .closing(of: interval, serial))
     }
 
     /// The serials of the elements that are active at `coordinate`, ascending.

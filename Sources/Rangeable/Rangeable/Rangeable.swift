@@ -81,6 +81,10 @@ public struct Rangeable<Element: Hashable> {
     /// Whether something changed.
     @inlinable mutating func insert(_ element: Element, _ interval: ClosedRange<Int>) -> Bool {
         let serial = serials[element] ?? append(element)
+        if members[serial]!.intervals.insertIfApart(interval) {
+            boundaries.insert(interval, of: serial)
+            return true
+        }
         let touched = members[serial]!.intervals.members(overlapping: interval.widened)
         let merged = touched.reduce(interval) { $0.hull($1) }
         if touched.first == merged { return false }

@@ -64,6 +64,30 @@ extension SortedTree.Node {
 
     // MARK: Change
 
+    /// Puts `entry` in its place, and `next`, which comes after it, if that lies in the same leaf; whether it does.
+    ///
+    /// May leave the node over its capacity. Digests on the way take the entries in, so that no node is read whole.
+    @inlinable @discardableResult mutating func insert(_ entry: Entry, _ next: Entry?) -> Bool {
+        let index = count { $0.precedes(entry) }
+        if isLeaf {
+            entries.insert(entry, at: index)
+            if let next { entries.insert(next, at: index + 1 + entries[(index + 1)...].prefix { $0.precedes(next) }.count) }
+            return next != nil
+        }
+        let isAtEnd = index == children.count
+        let child = isAtEnd ? index - 1 : index
+        let near = next.flatMap { isAtEnd || $0.precedes(entries[child]) ? $0 : nil }
+        let tookNext = children[child].insert(entry, near)
+        if children[child].entries.count > Entry.nodeCapacity {
+            insert(children[child].split(keepsFull: isAtEnd), at: child + 1)
+            entries[child] = Entry.digest(of: children[child].entries)
+        } else {
+            entries[child] = entries[child].absorbing(entry)
+            if tookNext, let next { entries[child] = entries[child].absorbing(next) }
+        }
+        return tookNext
+    }
+
     /// - Parameter isSettled: False on return when the node's digest or number of entries may have changed.
     @inlinable mutating func edit<Result>(
         notBefore probe: Entry, _ isSettled: inout Bool, _ body: (inout [Entry], Int) -> Result
@@ -105,7 +129,9 @@ extension SortedTree.Node {
     /// Cuts the end off: half, or little.
     @inlinable mutating func split(keepsFull: Bool) -> Self {
         let cut = keepsFull ? Entry.nodeFilling : entries.count / 2
-        let rest = Self(entries: Array(entries[cut...]), children: isLeaf ? [] : Array(children[cut...]))
+        var rest = Self(children: isLeaf ? [] : Array(children[cut...]))
+        rest.entries.reserveCapacity(Entry.nodeRoom)
+        rest.entries += entries[cut...]
         entries.removeSubrange(cut...)
         if !isLeaf { children.removeSubrange(cut...) }
         return rest

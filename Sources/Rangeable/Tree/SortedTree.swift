@@ -48,7 +48,18 @@
     /// Puts in an entry that is not there.
     /// - Complexity: O(log *n*).
     @inlinable mutating func insert(_ entry: Entry) {
-        edit(notBefore: entry) { leaf, index in leaf.insert(entry, at: index) }
+        root.insert(entry, nil)
+        count += 1
+        if root.entries.count > Entry.nodeCapacity { root.settleAsRoot() }
+    }
+
+    /// Puts in two entries that are not there, the first of which precedes the second: one search where they lie close to each other.
+    /// - Complexity: O(log *n*).
+    @inlinable mutating func insert(_ first: Entry, _ second: Entry) {
+        let tookBoth = root.insert(first, second)
+        count += tookBoth ? 2 : 1
+        if root.entries.count > Entry.nodeCapacity { root.settleAsRoot() }
+        if !tookBoth { insert(second) }
     }
 
     /// Takes out an entry that is there.
@@ -72,11 +83,19 @@
     /// An entry that stands for `entries`, which are in order and at least one:
     /// it sorts as the last of them, and tells what else a search wants to know of all.
     static func digest(of entries: [Self]) -> Self
+
+    /// The digest of the entries that `self` stands for, and of `entry`.
+    func absorbing(_ entry: Self) -> Self
 }
 
 extension TreeEntry {
     /// What a node has where entries come in order: nearly full, but the next that comes in between shall not split it.
     @inlinable static var nodeFilling: Int { nodeCapacity - nodeCapacity / 8 }
+
+    /// The most entries that a node ever has: a change may add two before the node is split.
+    ///
+    /// A power of two, so that an array that doubles as it grows ends with this room and none to spare.
+    @inlinable static var nodeRoom: Int { nodeCapacity + 2 }
 }
 
 // MARK: - Walking
