@@ -2,25 +2,28 @@ import Rangeable
 
 /// Four calls on a container of elements, again and again, in this process: an insertion, a stab, a first gap and transitions.
 ///
-/// The containers differ in size only: wherever one looks, two or three of eight elements are active. So whatever a call
-/// costs more in a large one is the price of size. Three questions of four are asked where the insertion was,
-/// the fourth anywhere, as after a seek.
+/// The containers differ in size only: wherever one looks, two or three of eight elements are active, before the clock starts
+/// and after. So whatever a call costs more in a large one is the price of size. Three questions of four are asked where the
+/// insertion was, the fourth anywhere, as after a seek.
+///
+/// Small containers take turns, so that none lies in the caches nearest to the processor, as a large one doesn't: that memory
+/// is far is the price of much memory, in however many containers it is.
 struct RangeableRow: Row {
     let name = "rangeable"
     let ours = "100000"
 
     private static let counts = [10, 1000, 10_000, 100_000, 1_000_000]
     private static let rounds = 10
-    private static let measuredGroups = 2000
-    /// A round of small containers is repeated until it has so many insertions.
-    private static let leastInsertions = 20_000
+    private static let leastGroups = 2000
+    /// So few insertions leave a container's density as it is.
+    private static func groups(_ count: Int) -> Int { min(max(1, count / 10), leastGroups) }
 
     func run(on bench: Workbench) throws -> [Measure] {
         var time = Measure("group", "ns CPU")
         for round in 0...(bench.options.rounds ?? Self.rounds) {
             for count in Self.counts {
-                let work = RangeableWork(count: count, measured: min(count, Self.measuredGroups), seed: UInt64(round))
-                let value = try work.averageNanoseconds(max(1, Self.leastInsertions / 10 / work.groups.count))
+                let work = RangeableWork(count: count, measured: Self.groups(count), seed: UInt64(round))
+                let value = try work.averageNanoseconds(max(1, Self.leastGroups / work.groups.count))
                 if round > 0 { time.add(value, of: "\(count)") }
             }
         }
