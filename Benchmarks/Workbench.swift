@@ -47,6 +47,11 @@ final class Workbench {
         try source("segment.bin", size: Self.mebibyte, filled: [0..<Self.mebibyte])
     }
 
+    /// 1 KiB of random bytes, asked for under many names by a query.
+    func note() throws -> SourceFile {
+        try source("note.bin", size: 1024, filled: [0..<1024])
+    }
+
     /// The regions of `sparse` that have bytes: 64 of 4 MiB.
     static let sparseRegions = (0..<64).map { index in
         let lower = Int64(index) * 80 * mebibyte

@@ -56,7 +56,7 @@ final class Program {
                 isRunning = false
                 throw BenchmarkError("\(name) ended at its start: \(log)")
             }
-            pause(milliseconds: 5)
+            pause(milliseconds: 1)
         }
         throw BenchmarkError("\(name) is not ready after \(seconds) s: \(log)")
     }
