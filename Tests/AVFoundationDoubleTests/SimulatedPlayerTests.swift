@@ -121,6 +121,15 @@ import Testing
         #expect(bench.transcript(of: 1).prefix(4) == ["I+ @0+2", "→2 ✓", "@0+1000000 E", "→256000 ✗"])
     }
 
+    @Test func `T6: an item that was opened ahead with a little less than it needs asks for more when its turn comes`() {
+        let bench = PlayBench(habits: Self.habits { ($0.lowWaterBytes, $0.prebufferBytes) = (70_000, 65_536) }, items: 2)
+        bench.delegate.chunkBytes = 1000
+        bench.app { $0.player.setRate(1) }
+        bench.simulator.runUntilIdle(maxSteps: PlayBench.maxSteps)
+        #expect(bench.world.journal.breaches == [])
+        #expect(bench.notifications == ["end", "end"])
+    }
+
     @Test func `T6: an advance in the middle leaves the request open until the item goes`() {
         let bench = PlayBench(habits: Self.habits { $0.isGreedy = true }, items: 2)
         bench.delegate.delay = .milliseconds(300)

@@ -70,6 +70,9 @@ package final class MemoryDisk: Sendable {
     /// What all files take from the disk; one that was unlinked counts as long as it is open.
     package var allocatedBytes: Int64 { state.withLock { $0.tree.allocatedBytes } }
 
+    /// The handles that are open now.
+    package var openHandleCount: Int { state.withLock { $0.tree.nodes.values.reduce(0) { $0 + $1.handles.count } } }
+
     // MARK: The next start
 
     /// The disk after the process was killed: everything that was written is there, synced or not; handles and locks are gone.

@@ -92,6 +92,8 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
     private func look() {
         followItems()
         guard let current else { return stop() }
+        // Before it looks: what was opened ahead wants more from now on.
+        current.limitBytes = nil
         current.look()
         seekIfAsked(current)
         prebuffer(after: current)
@@ -126,7 +128,6 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
 
     /// T6: the next item opens when the current one has all it wants for now.
     private func prebuffer(after current: MediaFeeder) {
-        current.limitBytes = nil
         guard feeders.count > 1, habits.prebufferBytes > 0, case .ready = current.phase, current.isFull else { return }
         feeders[1].limitBytes = habits.prebufferBytes
         feeders[1].look()

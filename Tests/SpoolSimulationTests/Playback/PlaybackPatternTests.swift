@@ -133,6 +133,28 @@ import Testing
         #expect(scenario.violations.filter { !$0.contains("lives on") } == [])
     }
 
+    @Test func `an item that failed and was let go leaves a queue that is through, and no failure behind`() throws {
+        let scenario = try Self.scenario { $0.retries = 0 }
+        scenario.world.origin.setOffline(true)
+        scenario.append(scenario.serve(length: 100_000))
+        #expect(!scenario.playToEnd() && scenario.failedFeeder != nil)
+        scenario.player?.advance()
+        #expect(scenario.playToEnd() && scenario.failedFeeder == nil)
+        scenario.checkEnd()
+        #expect(scenario.violations == [])
+    }
+
+    @Test func `a scenario that never comes to its end fails when its steps are used up`() throws {
+        @Sendable func again(_ scenario: PlaybackScenario) { scenario.app { again($0) } }
+        let scenario = try Self.scenario()
+        scenario.maxSteps = 1000
+        again(scenario)
+        #expect(!scenario.run("what never ends"))
+        #expect(scenario.violations == ["no end of what never ends after 1000 steps"])
+        scenario.pass(.seconds(1))
+        #expect(scenario.violations.count == 2)
+    }
+
     @Test func `T9: identical requests near the end are served by one fetch`() throws {
         let scenario = try Self.scenario { $0.repeatsTail = true }
         scenario.append(scenario.serve(length: 1_000_000))

@@ -10,7 +10,7 @@ import Testing
 /// Random scenarios: any habits, any media, an app that seeks, pauses, switches and drops, a network that is slow or goes away for a while.
 @Suite(.timeLimit(.minutes(20))) struct PlaybackScenarioTests {
     @Test func `whatever the player and the app do, every byte is right and is fetched once, and nothing is left over`() throws {
-        for seed in Seeds.list(count: 150) {
+        for seed in Seeds.list(count: 1000) {
             let scenario = try Self.make(seed)
             Self.play(scenario)
             guard scenario.violations.isEmpty else {
@@ -82,7 +82,9 @@ import Testing
         scenario.app { $0.player?.setRate(1) }
         scenario.pass(.seconds(30))
         // However the app left it, it plays to the end now.
-        while !scenario.playToEnd(), let failed = scenario.failedFeeder {
+        for _ in 0..<PlaybackScenario.maxFailures {
+            if scenario.playToEnd() { break }
+            guard let failed = scenario.failedFeeder else { break }
             // Without a network nothing can be said of a resource that is not known: the item fails, as it would without a cache.
             guard failed.information == nil, scenario.lostNetwork, scenario.violations.isEmpty else {
                 return describe(failed, in: scenario)
@@ -95,6 +97,7 @@ import Testing
         scenario.checkEnd()
         guard scenario.violations.isEmpty else { return }
         scenario.world.run()
+        if scenario.world.disk.openHandleCount > 0 { scenario.violated("\(scenario.world.disk.openHandleCount) files stay open") }
         for violation in scenario.world.violations { scenario.violated(violation) }
     }
 
