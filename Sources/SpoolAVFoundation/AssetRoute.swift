@@ -3,6 +3,8 @@
 public enum AssetRoute: Hashable, Sendable {
     /// Through the cache, by the asset's own loader.
     case cache
+    /// From the store's own file, which has every byte; nothing in between.
+    case file
     /// By the URL of the cache's loopback endpoint: playlists.
     case loopback
     /// From the original URL, as a plain `AVURLAsset` would; nothing is cached.

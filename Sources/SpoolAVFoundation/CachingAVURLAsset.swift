@@ -1,5 +1,6 @@
 #if !os(watchOS)
 public import AVFoundation
+import Spool
 public import SpoolCore
 import SpoolSystem
 
@@ -37,6 +38,8 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     let loader: AssetLoader?
     /// What looks at the stored bytes for those who follow `progress`.
     let watch: AssetWatch?
+    /// The file that it plays, which stays in the store as long as this; nil where it plays none.
+    private let file: CompleteFile?
 
     /// Why the player got nothing, or less than it asked for: AVFoundation hides the errors of loaders, this is the way around it.
     ///
@@ -44,8 +47,10 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     public var lastError: CacheError? { loader?.report.lastError }
 
     init(
-        url: URL, options: [String: Any], originalURL: URL, key: ResourceKey?, route: AssetRoute, loader: AssetLoader?, queue: LoaderQueue?
+        url: URL, options: [String: Any], originalURL: URL, key: ResourceKey?, route: AssetRoute, loader: AssetLoader?, queue: LoaderQueue?,
+        file: CompleteFile? = nil
     ) {
+        self.file = file
         self.originalURL = originalURL
         self.key = key
         self.route = route
@@ -66,6 +71,7 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
         route = .original(.requested)
         loader = nil
         watch = nil
+        file = nil
         super.init(url: URL, options: options)
     }
 

@@ -23,6 +23,9 @@ public struct CachingAssetFactory: Sendable {
     public let keyPolicy: KeyPolicy
     /// How far fetches go beyond what the player takes; nil for the cache's policy.
     public let fetchPolicy: FetchPolicy?
+    /// Whether `preparedAsset(for:)` hands out the store's own file of a resource that is stored as a whole: then AVFoundation reads by itself,
+    /// and nothing is in between. Off by default: who has the file's URL could write to it.
+    public var handsOutFiles = false
     /// Answers challenges that AVFoundation has for an asset; true when it will. Nil leaves them to the system.
     public var onChallenge: (@Sendable (URLAuthenticationChallenge) -> Bool)?
     let logger: (any LogSink)?

@@ -1,0 +1,130 @@
+import AVFoundation
+import SpoolAVFoundation
+import SpoolOrigin
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// Complete resources that are handed out as their files, from a store on a real disk.
+@Suite(.timeLimit(.minutes(5))) struct FileAssetTests {
+    private static let songs = (0..<4).map {
+        VirtualResource(url: "http://origin.test/song-\($0).mp3", seed: UInt64($0) + 1, length: 3 << 20, contentType: "audio/mpeg")
+    }
+
+    private static func url(_ index: Int) -> URL { URL(string: songs[index].url).unsafelyUnwrapped }
+
+    @Test func `a complete resource is played from its file, byte for byte; one with a gap through the loader`() async throws {
+        let shelf = try Shelf(Self.songs)
+        #expect(await shelf.cache.preparedAsset(for: Self.url(0)).route == .cache)
+        _ = try await shelf.cache.reader(for: Self.songs[0].url).read(at: 0, count: 100_000)
+        #expect(await shelf.cache.preparedAsset(for: Self.url(0)).route == .cache)
+        try await shelf.cache.download(Self.url(0)).finish()
+        let asset = await shelf.cache.preparedAsset(for: Self.url(0))
+        #expect(asset.route == .file && asset.url.isFileURL && asset.url.pathExtension == "mp3")
+        let key = try shelf.cache.key(for: Self.songs[0].url)
+        #expect(asset.originalURL == Self.url(0) && asset.key == key)
+        #expect(asset.resourceLoader.delegate == nil)
+        let bytes = try Data(contentsOf: asset.url)
+        #expect(bytes.count == 3 << 20)
+        #expect(bytes.withUnsafeBytes { Self.songs[0].content.firstDifference(in: $0, at: 0) } == nil)
+        // Only who asks for it gets the file.
+        #expect(shelf.cache.asset(for: Self.url(0)).route == .cache)
+        #expect(await CachingAssetFactory(cache: shelf.cache).preparedAsset(for: Self.url(0)).route == .cache)
+        await shelf.close()
+    }
+
+    @Test func `the file stays as long as its asset lives, whatever room is needed, and goes in its turn afterwards`() async throws {
+        let shelf = try Shelf(Self.songs) { $0.limits.quotaBytes = 7 << 20 }
+        try await shelf.cache.download(Self.url(0)).finish()
+        var asset: CachingAVURLAsset? = await shelf.cache.preparedAsset(for: Self.url(0))
+        let path = try #require(asset?.url.path)
+        for index in [1, 2] { try await shelf.cache.download(Self.url(index)).finish() }
+        // The oldest but the one that is played.
+        #expect(try await shelf.evictions.first(1) == [shelf.cache.key(for: Self.songs[1].url)])
+        #expect(asset?.route == .file && FileManager.default.fileExists(atPath: path))
+        asset = nil
+        try await shelf.cache.download(Self.url(3)).finish()
+        #expect(try await shelf.evictions.first(2).last == shelf.cache.key(for: Self.songs[0].url))
+        await shelf.close { #expect(!FileManager.default.fileExists(atPath: path)) }
+    }
+
+    @Test func `an encrypted file, a name that says something else, and a policy that asks the origin first keep the loader`() async throws
+    {
+        let key = try #require(EncryptionKey(bytes: [UInt8](1...32)))
+        let changes: [(inout Configuration) -> Void] = [
+            { $0.encryption = EncryptionOptions(keyProvider: .key(key)) }, { $0.cachePolicy = .standard },
+        ]
+        for change in changes {
+            let shelf = try Shelf(Self.songs, change)
+            try await shelf.cache.download(Self.url(0)).finish()
+            #expect(await shelf.cache.preparedAsset(for: Self.url(0)).route == .cache)
+            await shelf.close()
+        }
+        let misnamed = VirtualResource(url: "http://origin.test/film.mp3", seed: 9, length: 100_000, contentType: "video/mp4")
+        let renamed = VirtualResource(url: "http://origin.test/film.m4v", seed: 9, length: 100_000, contentType: "video/mp4")
+        let shelf = try Shelf([misnamed, renamed])
+        for (resource, route) in [(misnamed, AssetRoute.cache), (renamed, .file)] {
+            let url = try #require(URL(string: resource.url))
+            try await shelf.cache.download(url).finish()
+            #expect(await shelf.cache.preparedAsset(for: url).route == route)
+        }
+        await shelf.close()
+    }
+}
+
+/// A cache on a disk, and what it evicted.
+private final class Shelf: Sendable {
+    let cache: MediaCache
+    let evictions = Evictions()
+    private let lane = DiskLane(name: "origin")
+    private let directory: URL
+
+    init(_ resources: [VirtualResource], _ change: (inout Configuration) -> Void = { _ in }) throws {
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-files-\(UUID().uuidString)")
+        var configuration = Configuration()
+        configuration.directory = directory.path
+        configuration.transport = ScriptedOrigin(resources, mailbox: lane, time: SystemTime(), random: SystemRandom())
+        configuration.events = [evictions]
+        change(&configuration)
+        cache = try MediaCache(configuration: configuration)
+    }
+
+    func close(_ look: () -> Void = {}) async {
+        await cache.close()
+        look()
+        lane.shutdown()
+        #expect(throws: Never.self) { try FileManager.default.removeItem(at: directory) }
+    }
+}
+
+/// Lets a test wait until something was evicted.
+private final class Evictions: EventSink {
+    private struct State {
+        var evicted: [ResourceKey] = []
+        var waiting: [(count: Int, continuation: CheckedContinuation<[ResourceKey], Never>)] = []
+    }
+
+    private let state = Locked(State())
+
+    func record(_ event: CacheEvent) {
+        guard case .evicted(let key, _) = event else { return }
+        let (evicted, ready) = state.withLock { state in
+            state.evicted.append(key)
+            defer { state.waiting.removeAll { $0.count <= state.evicted.count } }
+            return (state.evicted, state.waiting.filter { $0.count <= state.evicted.count })
+        }
+        for waiting in ready { waiting.continuation.resume(returning: Array(evicted.prefix(waiting.count))) }
+    }
+
+    /// The first that were evicted, once there are so many.
+    func first(_ count: Int) async -> [ResourceKey] {
+        await withCheckedContinuation { continuation in
+            let known = state.withLock { state -> [ResourceKey]? in
+                if state.evicted.count >= count { return Array(state.evicted.prefix(count)) }
+                state.waiting.append((count, continuation))
+                return nil
+            }
+            if let known { continuation.resume(returning: known) }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import SpoolAVFoundation
+import SpoolCore
+import SpoolSystem
+import Testing
+
+/// What a player is told when a loading request fails.
+@Suite struct PlayerErrorTests {
+    @Test(
+        arguments: [
+            (CacheError.Code.tlsFailed, nil, NSURLErrorSecureConnectionFailed), (.originUnreachable, nil, NSURLErrorCannotConnectToHost),
+            (.originTimeout, nil, NSURLErrorTimedOut), (.originMalformed, nil, NSURLErrorBadServerResponse),
+            (.unsupportedURL, nil, NSURLErrorUnsupportedURL), (.originStatus, 404, NSURLErrorFileDoesNotExist),
+            (.originStatus, 407, NSURLErrorUserAuthenticationRequired), (.originStatus, 503, NSURLErrorBadServerResponse),
+            (.notMedia, nil, NSURLErrorCannotDecodeContentData), (.closed, nil, NSURLErrorCancelled),
+            (.representationChanged, nil, NSURLErrorResourceUnavailable),
+        ] as [(CacheError.Code, Int?, Int)])
+    func `a cause has the code that the system's own requests would fail with, and lies beneath in words`(
+        code: CacheError.Code, status: Int?, expected: Int
+    ) {
+        let error = playerError(CacheError(code, "what happened", status: status))
+        #expect(error.domain == NSURLErrorDomain && error.code == expected)
+        #expect(error.localizedDescription.contains("what happened"))
+        let beneath = error.userInfo[NSUnderlyingErrorKey] as? NSError
+        #expect(beneath?.domain == "Spool.CacheError" && beneath?.code == status ?? 0)
+    }
+
+    @Test func `a certificate that is not trusted ends a request at once: another try is as bad`() {
+        var machine = LoadingRequestStateMachine()
+        let start = MonotonicInstant(nanoseconds: 1)
+        let (id, _) = machine.requested(LoadingAsk(wantsInformation: true, bytes: nil), now: start)
+        let failure = LoadingFailure(CacheError(.tlsFailed, "the certificate of origin.test is not trusted"))
+        #expect(machine.discoveryFailed(failure, now: start) == [.fail(id, failure)])
+    }
+}
