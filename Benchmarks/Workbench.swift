@@ -77,6 +77,15 @@ final class Workbench {
         try shared("origin") { try Nginx("origin", .files(root: directory + "/origin"), directory: $0) }
     }
 
+    /// The same files by HTTP/2 over TLS, and who vouches for that.
+    func secureOrigin() throws -> (server: any Server, authority: CertificateAuthority) {
+        let authority = try CertificateAuthority(directory: directory + "/authority", addresses: Nginx.hosts)
+        let server = try shared("secure-origin") {
+            try Nginx("secure-origin", .secureFiles(root: directory + "/origin", authority), directory: $0)
+        }
+        return (server, authority)
+    }
+
     /// The peer of hits: the same files, served by another nginx than the origin.
     func files() throws -> any Server {
         try shared("nginx-static") { try Nginx("nginx-static", .files(root: directory + "/origin"), directory: $0) }
@@ -103,6 +112,13 @@ final class Workbench {
     func spool(_ directory: String) throws -> any Server {
         guard let executable = options.spool else { throw BenchmarkError("no program under test: name it by --spool") }
         return try SpoolServe(executable: executable, directory: directory, origin: try origin().port)
+    }
+
+    /// An empty cache of ours before an origin that speaks HTTP/2; nil when only peers run.
+    func emptySpoolOverHTTP2() throws -> (any Server)? {
+        guard let executable = options.spool else { return nil }
+        let (server, authority) = try secureOrigin()
+        return try SpoolServe(executable: executable, directory: newDirectory(), origin: server.port, authority: authority)
     }
 
     /// An empty nginx cache.

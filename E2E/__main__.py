@@ -29,7 +29,7 @@ def main():
     if options.list:
         print("\n".join(case.name for case in cases))
         return 0
-    missing = [name for name in ("nginx", "ffmpeg") if not find_program(name)]
+    missing = [name for name in ("nginx", "openssl", "ffmpeg") if not find_program(name)]
     if missing:
         # Without an origin or without media there is nothing to play.
         print(f"{'FAILED' if options.ci else 'skipped'}  all {len(cases)} end-to-end cases: {', '.join(missing)} not installed")

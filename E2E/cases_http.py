@@ -44,6 +44,31 @@ def _(t):
     expect(curl(t, "-r", f"-{size + 5}", proxy.url(file.name)).stdout == file.read(), "suffix longer than the file: the bytes differ")
 
 
+@case("an HTTPS origin of a private authority plays, by HTTP/1.1 and by HTTP/2", is_about_cache=True)
+def _(t):
+    file = t.media["vbr.mp3"]
+    path = t.origin.secure_path(file.name)
+    for protocol, options in (("HTTP/1.1", ()), ("HTTP/2.0", ("--http2",))):
+        proxy = t.proxy("--ca-file", str(t.origin.certificate), *options, cache=t.directory / protocol[5])
+        mark = t.origin.mark()
+        for turn in ("cold", "warm"):
+            expect(request(proxy, path).body == file.read(), f"{protocol} {turn}: the bytes differ")
+        asked = t.origin.requests(mark)
+        expect_equal({entry.protocol for entry in asked}, {protocol}, "protocol")
+        expect_equal(sent_bytes(asked), file.size, "bytes sent")
+        t.note(f"{protocol}: {len(asked)} requests")
+
+
+@case("an HTTPS origin whose authority is unknown is not asked for anything", is_about_cache=True)
+def _(t):
+    proxy, file = t.proxy(), t.media["vbr.mp3"]
+    mark = t.origin.mark()
+    answer = request(proxy, t.origin.secure_path(file.name))
+    expect_equal(answer.status, 502, "status")
+    expect(b"certificate" in answer.body, f"no reason: {answer.body[:200]}")
+    expect_equal(len(t.origin.requests(mark)), 0, "requests")
+
+
 @case("several ranges come as one multipart body")
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]

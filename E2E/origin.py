@@ -30,7 +30,7 @@ events {{ worker_connections 512; }}
 http {{
     log_format wire escape=json '{{"method":"$request_method","uri":"$request_uri","status":$status,"range":"$http_range",'
         '"if_range":"$http_if_range","if_none_match":"$http_if_none_match","accept_encoding":"$http_accept_encoding",'
-        '"cookie":"$http_cookie","sent":$body_bytes_sent,"complete":"$request_completion"}}';
+        '"cookie":"$http_cookie","protocol":"$server_protocol","sent":$body_bytes_sent,"complete":"$request_completion"}}';
     access_log {directory}/access.log wire;
     client_body_temp_path {directory}/body;
     proxy_temp_path {directory}/proxy;
@@ -43,8 +43,11 @@ http {{
     }}
     sendfile on;
     keepalive_timeout 75s;
+    ssl_certificate {certificate};
+    ssl_certificate_key {key};
     server {{
         listen 127.0.0.1:{port} sndbuf={send_buffer};
+        listen 127.0.0.1:{secure_port} ssl http2;
         root {root};
         # Long enough for a run: what is asked again here was fetched again, not revalidated.
         add_header Cache-Control "max-age=86400";
@@ -70,6 +73,7 @@ class Request:
     if_none_match: str
     accept_encoding: str
     cookie: str
+    protocol: str
     sent: int
     complete: str
 
@@ -101,13 +105,27 @@ class Origin:
         self.directory = Path(directory)
         self.directory.mkdir(parents=True)
         self.port = free_port()
+        self.secure_port = free_port()
+        self.certificate = self.directory / "certificate.pem"
         self.process = None
+        key = self._make_certificate()
         self.configuration = self.directory / "nginx.conf"
         self.configuration.write_text(
-            CONFIGURATION.format(directory=self.directory, port=self.port, root=root, send_buffer=SEND_BUFFER_BYTES, pace=PACE_BYTES, brisk=BRISK_BYTES),
+            CONFIGURATION.format(
+                directory=self.directory, port=self.port, secure_port=self.secure_port, certificate=self.certificate, key=key, root=root,
+                send_buffer=SEND_BUFFER_BYTES, pace=PACE_BYTES, brisk=BRISK_BYTES),
             encoding="utf-8")
         self.log = self.directory / "access.log"
         self.log.touch()
+
+    def _make_certificate(self):
+        """A certificate that signs itself, so that it is its own authority; the path of its key."""
+        key = self.directory / "key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+             "-subj", "/CN=origin", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(self.certificate)],
+            check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return key
 
     @property
     def authority(self):
@@ -115,6 +133,10 @@ class Origin:
 
     def url(self, path):
         return f"http://{self.authority}/{path}"
+
+    def secure_path(self, path):
+        """The proxy's path of a file that is asked for over TLS."""
+        return f"/https/127.0.0.1:{self.secure_port}/{path}"
 
     def start(self):
         self.process = subprocess.Popen(

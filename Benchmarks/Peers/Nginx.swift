@@ -17,7 +17,10 @@ final class Nginx: Server {
         port = try freePort()
         try makeDirectory(directory)
         var hosts = ["127.0.0.1"]
-        if case .files = role { hosts = Self.hosts }
+        switch role {
+        case .files, .secureFiles: hosts = Self.hosts
+        case .wholeCache, .sliceCache: break
+        }
         let path = directory + "/nginx.conf"
         let (port, listening) = (self.port, hosts)
         try writeFile(role.configuration(directory: directory, ports: listening.map { "\($0):\(port)" }), to: path)

@@ -4,6 +4,8 @@ import Glibc
 enum NginxRole {
     /// Serves files with `sendfile`.
     case files(root: String)
+    /// Serves files by HTTP/2 over TLS.
+    case secureFiles(root: String, CertificateAuthority)
     /// Caches whole resources of an origin.
     case wholeCache(origin: UInt16)
     /// Caches an origin in slices of 1 MiB, fetched by one request at a time each.
@@ -43,7 +45,8 @@ extension NginxRole {
             scgi_temp_path \(directory)/scgi;
         \(upstream(directory))
             server {
-        \(ports.map { "        listen \($0);" }.joined(separator: "\n"))
+        \(ports.map { "        listen \($0)\(listenOptions);" }.joined(separator: "\n"))
+        \(certificate)
         \(location)
             }
         }
@@ -51,9 +54,18 @@ extension NginxRole {
         """
     }
 
+    private var listenOptions: String {
+        if case .secureFiles = self { " ssl http2" } else { "" }
+    }
+
+    private var certificate: String {
+        guard case .secureFiles(_, let authority) = self else { return "" }
+        return "        ssl_certificate \(authority.certificate); ssl_certificate_key \(authority.key); http2_max_concurrent_streams 256;"
+    }
+
     private func upstream(_ directory: String) -> String {
         switch self {
-        case .files: return ""
+        case .files, .secureFiles: return ""
         case .wholeCache(let origin), .sliceCache(let origin):
             return """
                     proxy_cache_path \(directory)/cache levels=1:2 keys_zone=media:16m max_size=100g inactive=24h use_temp_path=off;
@@ -68,7 +80,7 @@ extension NginxRole {
 
     private var location: String {
         switch self {
-        case .files(let root):
+        case .files(let root), .secureFiles(let root, _):
             return "        root \(root);"
         case .wholeCache:
             return cacheLocation(key: "$request_uri", more: "proxy_cache_valid 200 24h;")

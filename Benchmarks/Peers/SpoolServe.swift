@@ -5,16 +5,20 @@ final class SpoolServe: Server {
     let port: UInt16
     let directory: String
     private let origin: UInt16
+    private let authority: CertificateAuthority?
 
     private static let startSeconds = 10
 
     /// Starts the program; a cache in `directory` that has something in it is served as it is.
-    init(executable: String, directory: String, origin: UInt16) throws {
+    /// - Parameter authority: who vouches for the origin, which is then asked by HTTP/2 over TLS.
+    init(executable: String, directory: String, origin: UInt16, authority: CertificateAuthority? = nil) throws {
         self.origin = origin
+        self.authority = authority
         self.directory = directory
         try makeDirectory(directory)
+        let options = authority.map { ["--http2", "--ca-file", $0.certificate] } ?? []
         program = try Program(
-            name, [executable, "serve", "--listen", "127.0.0.1:0", "--cache", directory + "/cache"], logPath: directory + "/log")
+            name, [executable, "serve", "--listen", "127.0.0.1:0", "--cache", directory + "/cache"] + options, logPath: directory + "/log")
         let program = program
         let before = program.log.count
         port = try program.waitUntilReady(seconds: Self.startSeconds) {
@@ -23,7 +27,7 @@ final class SpoolServe: Server {
     }
 
     func target(_ path: String, host: String) -> String {
-        "/http/\(host):\(origin)/\(path)"
+        "/\(authority == nil ? "http" : "https")/\(host):\(origin)/\(path)"
     }
 
     /// The port in "listening on http://127.0.0.1:PORT/".

@@ -101,7 +101,10 @@ struct MemoryColdRow: Row {
 
 /// 32 readers of resources that are not stored, who take a little and stop.
 struct MemoryStoppedRow: Row {
-    let name = "memory-stopped"
+    /// How the origin is asked. By HTTP/2, four of the resources share a connection.
+    let isOverHTTP2: Bool
+
+    var name: String { isOverHTTP2 ? "memory-stopped-h2" : "memory-stopped" }
 
     private static let seconds = 6.0
     private static let readers = 32
@@ -110,7 +113,7 @@ struct MemoryStoppedRow: Row {
     func run(on bench: Workbench) throws -> [Measure] {
         var measures = Memory.measures(bound: Memory.coldMiB(fetches: Self.readers))
         let source = try bench.sparse()
-        guard let server = try bench.emptySpool() else { return measures }
+        guard let server = try isOverHTTP2 ? bench.emptySpoolOverHTTP2() : bench.emptySpool() else { return measures }
         defer { server.discard() }
         let crowd = try Crowd()
         for reader in 0..<Self.readers {

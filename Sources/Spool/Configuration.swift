@@ -62,6 +62,9 @@ public struct Configuration: Sendable {
     public var privateNames = PrivateNames.allowed
     /// A file of certificates to trust besides the system's, in PEM; for private origins.
     public var certificateFile: String?
+    /// Whether libcurl asks TLS origins by HTTP/2 where they offer it: one connection for many requests, but a paused one buffers up to
+    /// 64 KiB more than by HTTP/1.1. `URLSession` chooses by itself.
+    public var usesHTTP2 = false
     /// How origins are talked to; nil for the platform's own: `URLSession` on Apple's systems, libcurl elsewhere. One for each cache,
     /// which closes it with itself and follows redirects around it.
     public var transport: (any Transport)?

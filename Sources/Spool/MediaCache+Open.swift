@@ -67,6 +67,7 @@ extension MediaCache {
         var options = CurlTransportOptions()
         options.certificateFile = configuration.certificateFile
         options.privateNames = configuration.privateNames
+        if configuration.usesHTTP2 { options.version = .http2 }
         return CurlTransport(options: options)
         #else
         var options = URLSessionTransportOptions()

@@ -2,6 +2,12 @@ import Spool
 import SpoolCore
 import SpoolSystem
 
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
 /// Where the store is, how it is used and how much is told: the flags that the commands on a cache share.
 struct CacheSettings {
     var configuration = Configuration()
@@ -24,11 +30,17 @@ struct CacheSettings {
             "When stored bytes are used without asking the origin: 'prefer-stored' (the default), 'standard' as HTTP's caching rules say "
             + "(always with --origin, unless everything is stored), or 'store-everything', which stores even what its origin forbids to store."
     )
+    static let certificates = Flag(
+        "ca-file", takes: "FILE", environment: "SPOOL_CA_FILE",
+        help: "Certificates (PEM) that HTTPS origins are verified by, besides those of the system.")
+    static let http2 = Flag(
+        "http2", help: "Ask HTTPS origins by HTTP/2 where they offer it: one connection for many requests, but a pause buffers more.")
     static let verbose = Flag("verbose", "v", help: "Log every request and every fetch.")
     static let logJSON = Flag("log-json", help: "Log one JSON object a line.")
 
     /// For commands that fetch.
-    static let fetching = [directory] + LimitFlags.all + [readAhead, policy, freshness] + KeySettings.all + [verbose, logJSON]
+    static let fetching =
+        [directory] + LimitFlags.all + [readAhead, policy, freshness] + KeySettings.all + [certificates, http2, verbose, logJSON]
 
     /// - Parameter level: what is logged without `--verbose`.
     init(_ arguments: Arguments, level: LogLevel = .info) throws(UsageError) {
@@ -46,6 +58,8 @@ struct CacheSettings {
             configuration.readAheadBytes = bytes
         }
         configuration.keyPolicy = try KeySettings.policy(arguments)
+        configuration.certificateFile = try arguments.value(Self.certificates, expected: "a file that can be read", Self.readableFile)
+        configuration.usesHTTP2 = arguments.has(Self.http2)
     }
 
     /// Nil where neither variable says; then the directory must be given.
@@ -80,6 +94,11 @@ struct CacheSettings {
 
     private static func readAheadBytes(_ text: String) -> Int64? {
         ByteCount.parse(text).flatMap { $0 >= 65_536 ? $0 : nil }
+    }
+
+    /// libcurl would tell of a missing file at each request only, and as if the origin's certificate were wrong.
+    private static func readableFile(_ path: String) -> String? {
+        access(path, R_OK) == 0 ? path : nil
     }
 
     // MARK: Opening
