@@ -122,7 +122,9 @@ targets += [
     // Drives programs from outside and reads what this kernel accounts for them; no product.
     .executableTarget(
         name: "SpoolBenchmarks",
-        dependencies: ["Rangeable", "CSpoolSystem"],
+        dependencies: [
+            "Rangeable", "CSpoolSystem", "SpoolAVFoundation", "Spool", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting",
+        ] + avFoundation,
         path: "Benchmarks",
         exclude: ["README.md", "thresholds.txt"],
         swiftSettings: settings),

@@ -15,6 +15,9 @@ struct Options {
     var crowd: Bystander?
     var crowdOptions = Crowd()
 
+    /// … or one play of a made-up file of so many bytes.
+    var playedBytes: Int64?
+
     /// How a crowd is made.
     struct Crowd {
         var port: UInt16 = 0
@@ -46,6 +49,7 @@ struct Options {
             case "--directory": directory = try Self.value(of: word, &rest)
             case "--list": listsRows = true
             case "--crowd": crowd = Bystander(rawValue: try Self.value(of: word, &rest))
+            case "--play": playedBytes = Int64(try Self.value(of: word, &rest))
             case "--port": crowdOptions.port = UInt16(try Self.value(of: word, &rest)) ?? 0
             case "--target": crowdOptions.target = try Self.value(of: word, &rest)
             case "--count": crowdOptions.count = Int(try Self.value(of: word, &rest)) ?? 1

@@ -7,6 +7,10 @@ enum SpoolBenchmarks {
         do {
             let options = try Options(Array(CommandLine.arguments.dropFirst()))
             if let crowd = options.crowd { try crowd.run(options.crowdOptions) }
+            if let bytes = options.playedBytes {
+                try VirtualPlay(bytes: bytes, directory: options.directory).run()
+                exit(0)
+            }
             exit(try run(options))
         } catch {
             say("\(error)")

@@ -55,6 +55,9 @@ struct ProcessUsage {
         processes.reduce(0) { sum, process in sum + Self.status("VmHWM:", of: process) }
     }
 
+    /// The same of this process alone, since its start.
+    static var ownPeakResidentBytes: Int64 { status("VmHWM:", of: getpid()) }
+
     /// Lets the peak start again from what is resident now.
     func forgetPeak() throws {
         for process in processes {

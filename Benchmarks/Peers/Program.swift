@@ -92,6 +92,13 @@ extension Program {
     }
 }
 
+/// The program that runs this, to be started again as something else.
+func ownPath() -> String? {
+    var buffer = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/exe", &buffer, buffer.count)
+    return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+}
+
 /// The beginning of a small file, such as those of /proc; nil when it can't be read.
 func readSmallFile(_ path: String) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)

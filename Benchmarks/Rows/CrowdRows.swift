@@ -89,12 +89,6 @@ struct CrowdRow: Row {
         return (program, answer.split(separator: " ").last.flatMap { UInt16($0) } ?? 0)
     }
 
-    private func ownPath() -> String? {
-        var buffer = [CChar](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
-    }
-
     /// How many descriptors the program has open.
     private static func openFiles(of server: any Server) -> Int {
         guard let directory = opendir("/proc/\(server.program.process)/fd") else { return 0 }

@@ -37,6 +37,7 @@ func allRows() -> [any Row] {
             MemoryColdRow(),
             MemoryStoppedRow(isOverHTTP2: false),
             MemoryStoppedRow(isOverHTTP2: true),
+            PlayMemoryRow(),
             CrowdRow(crowd: .silent, count: 10_000, boundMiB: 32 + 10_000 * 4 / 1024),
             CrowdRow(crowd: .slowReaders, count: 1000, boundMiB: 32 + 1000 * 16 / 1024),
             CrowdRow(crowd: .slowOrigin, count: 96, boundMiB: 32 + 16 + 64 / 16),

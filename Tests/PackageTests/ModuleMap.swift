@@ -18,7 +18,7 @@ enum ModuleMap {
         "SpoolTesting": ["Spool"],
         "SpoolCommand": ["SpoolProxy"],
         "SpoolCrashTest": ["SpoolTesting"],
-        "SpoolBenchmarks": ["SpoolProxy", "SpoolTesting"],
+        "SpoolBenchmarks": ["SpoolProxy", "SpoolAVFoundation", "SpoolTesting"],
     ]
 
     /// Modules whose binary must not grow by Foundation.
@@ -56,7 +56,7 @@ enum ModuleMap {
         "Foundation": ["Spool", "SpoolURLSession", "SpoolProxy", "SpoolCommand", "SpoolBenchmarks", "SpoolTesting", "SpoolAVFoundation"],
         "FoundationNetworking": ["SpoolURLSession"],
         "os": ["Spool"],
-        "AVFoundation": ["SpoolAVFoundation"],
+        "AVFoundation": ["SpoolAVFoundation", "SpoolBenchmarks"],
         "UniformTypeIdentifiers": ["SpoolAVFoundation"],
         "Combine": ["SpoolAVFoundation", "Spool"],
     ]
