@@ -123,7 +123,8 @@ import Testing
 
     @Test func `T6: an item that was opened ahead with a little less than it needs asks for more when its turn comes`() {
         let bench = PlayBench(habits: Self.habits { ($0.lowWaterBytes, $0.prebufferBytes) = (70_000, 65_536) }, items: 2)
-        bench.delegate.chunkBytes = 1000
+        // In small pieces, so that the player takes its request back as soon as it has what it wants in advance.
+        (bench.delegate.chunkBytes, bench.delegate.delay) = (2000, .milliseconds(1))
         bench.app { $0.player.setRate(1) }
         bench.simulator.runUntilIdle(maxSteps: PlayBench.maxSteps)
         #expect(bench.world.journal.breaches == [])
