@@ -35,16 +35,16 @@ import Testing
 
     @Test func `the file stays as long as its asset lives, whatever room is needed, and goes in its turn afterwards`() async throws {
         let shelf = try Shelf(Self.songs) { $0.limits.quotaBytes = 7 << 20 }
-        try await shelf.cache.download(Self.url(0)).finish()
+        try await shelf.fill(Self.songs[0])
         var asset: CachingAVURLAsset? = await shelf.cache.preparedAsset(for: Self.url(0))
         let path = try #require(asset?.url.path)
-        for index in [1, 2] { try await shelf.cache.download(Self.url(index)).finish() }
+        for song in Self.songs[1...2] { try await shelf.fill(song) }
         // The oldest but the one that is played.
-        #expect(try await shelf.evictions.first(1) == [shelf.cache.key(for: Self.songs[1].url)])
+        #expect(try shelf.evicted == [shelf.cache.key(for: Self.songs[1].url)])
         #expect(asset?.route == .file && FileManager.default.fileExists(atPath: path))
         asset = nil
-        try await shelf.cache.download(Self.url(3)).finish()
-        #expect(try await shelf.evictions.first(2).last == shelf.cache.key(for: Self.songs[0].url))
+        try await shelf.fill(Self.songs[3])
+        #expect(try shelf.evicted.last == shelf.cache.key(for: Self.songs[0].url))
         await shelf.close { #expect(!FileManager.default.fileExists(atPath: path)) }
     }
 
@@ -72,10 +72,10 @@ import Testing
     }
 }
 
-/// A cache on a disk, and what it evicted.
+/// A cache on a disk, and what happens in it.
 private final class Shelf: Sendable {
     let cache: MediaCache
-    let evictions = Evictions()
+    private let events = Events()
     private let lane = DiskLane(name: "origin")
     private let directory: URL
 
@@ -84,9 +84,33 @@ private final class Shelf: Sendable {
         var configuration = Configuration()
         configuration.directory = directory.path
         configuration.transport = ScriptedOrigin(resources, mailbox: lane, time: SystemTime(), random: SystemRandom())
-        configuration.events = [evictions]
+        configuration.events = [events]
         change(&configuration)
         cache = try MediaCache(configuration: configuration)
+    }
+
+    /// What was evicted, in order.
+    var evicted: [ResourceKey] {
+        events.all.compactMap { if case .evicted(let key, _) = $0 { key } else { nil } }
+    }
+
+    /// Stores a whole resource, and waits until every byte is in the index and nothing is fetched: then it may be evicted.
+    func fill(_ resource: VirtualResource) async throws {
+        guard let url = URL(string: resource.url) else { return }
+        let wanted = try cache.key(for: resource.url)
+        try await cache.download(url).finish()
+        await events.until { events in
+            var committed: Int64 = 0, fetches = 0
+            for event in events {
+                switch event {
+                case .bytesCommitted(wanted, let bytes): committed += bytes
+                case .fetchStarted(wanted, _, _): fetches += 1
+                case .fetchEnded(wanted, _, _): fetches -= 1
+                default: break
+                }
+            }
+            return committed >= resource.length && fetches == 0
+        }
     }
 
     func close(_ look: () -> Void = {}) async {
@@ -97,34 +121,36 @@ private final class Shelf: Sendable {
     }
 }
 
-/// Lets a test wait until something was evicted.
-private final class Evictions: EventSink {
+/// Lets a test wait until something has happened.
+private final class Events: EventSink {
     private struct State {
-        var evicted: [ResourceKey] = []
-        var waiting: [(count: Int, continuation: CheckedContinuation<[ResourceKey], Never>)] = []
+        var all: [CacheEvent] = []
+        var waiting: (isMet: @Sendable ([CacheEvent]) -> Bool, continuation: CheckedContinuation<Void, Never>)?
     }
 
     private let state = Locked(State())
 
+    var all: [CacheEvent] { state.withLock { $0.all } }
+
     func record(_ event: CacheEvent) {
-        guard case .evicted(let key, _) = event else { return }
-        let (evicted, ready) = state.withLock { state in
-            state.evicted.append(key)
-            defer { state.waiting.removeAll { $0.count <= state.evicted.count } }
-            return (state.evicted, state.waiting.filter { $0.count <= state.evicted.count })
+        let ready = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.all.append(event)
+            guard let waiting = state.waiting, waiting.isMet(state.all) else { return nil }
+            state.waiting = nil
+            return waiting.continuation
         }
-        for waiting in ready { waiting.continuation.resume(returning: Array(evicted.prefix(waiting.count))) }
+        ready?.resume()
     }
 
-    /// The first that were evicted, once there are so many.
-    func first(_ count: Int) async -> [ResourceKey] {
+    /// Returns when it is so; one waits at a time.
+    func until(_ isMet: @escaping @Sendable ([CacheEvent]) -> Bool) async {
         await withCheckedContinuation { continuation in
-            let known = state.withLock { state -> [ResourceKey]? in
-                if state.evicted.count >= count { return Array(state.evicted.prefix(count)) }
-                state.waiting.append((count, continuation))
-                return nil
+            let isSo = state.withLock { state in
+                if isMet(state.all) { return true }
+                state.waiting = (isMet, continuation)
+                return false
             }
-            if let known { continuation.resume(returning: known) }
+            if isSo { continuation.resume() }
         }
     }
 }
