@@ -77,6 +77,28 @@ extension MediaCache {
         }
     }
 
+    // MARK: Age and count
+
+    /// How often what is too old is looked for, at most and at least.
+    static let ageCheckIntervals: ClosedRange<Nanoseconds> = .seconds(60)...(.seconds(3600))
+
+    /// Takes out what is too old or too much: soon after the opening, and what became too old from time to time.
+    func startEnforcing() {
+        guard configuration.limits.maximumAge != nil || configuration.limits.maximumCount != nil else { return }
+        enforceLimits(after: Self.sweepDelay)
+    }
+
+    private func enforceLimits(after delay: Nanoseconds) {
+        _ = environment.time.after(delay, on: environment.indexLane) { [weak self] in
+            guard let self, !isClosed else { return }
+            if store.isWritable { evictor.enforce() }
+            guard let age = configuration.limits.maximumAge else { return }
+            let eighth = Nanoseconds(clamping: age.components.seconds / 8).multipliedReportingOverflow(by: 1_000_000_000)
+            let bounds = Self.ageCheckIntervals
+            enforceLimits(after: eighth.overflow ? bounds.upperBound : min(max(eighth.partialValue, bounds.lowerBound), bounds.upperBound))
+        }
+    }
+
     // MARK: Orphans
 
     /// Looks for files and rows that nothing names, in the background and slowly, if the last run may have left some.

@@ -23,6 +23,7 @@ public final class MediaCache: Sendable {
     let counters = Counters()
     let temporaryPins = TemporaryPins()
     let committer: Committer
+    let evictor: Evictor
     /// What doors keep beside the cache.
     package let attachments = Attachments()
     private let limiter: FetchLimiter
@@ -47,22 +48,30 @@ public final class MediaCache: Sendable {
         pool = BufferPool(capacity: configuration.buffers)
         let sinks = sinks
         let record: @Sendable (CacheEvent) -> Void = { event in for sink in sinks { sink.record(event) } }
-        let evictor = Evictor(store: store, quotaBytes: configuration.limits.quotaBytes, pins: temporaryPins, record: record)
-        committer = Committer(environment: environment, store: store, evictor: evictor, record: record)
+        evictor = Evictor(environment: environment, store: store, limits: configuration.limits, pins: temporaryPins, record: record)
+        committer = Committer(environment: environment, store: store, record: record)
         let sessions = Locked(SessionTable(idleLimit: configuration.idleSessions))
         self.sessions = sessions
         evictor.connect(
-            release: { key in
-                guard let session = sessions.withLock({ $0.peek(key) }) else { return true }
-                guard session.endIfIdle() else { return false }
-                sessions.withLock { $0.remove(session) }
-                return true
-            },
-            refuse: { key in sessions.withLock { $0.peek(key) }?.stopStoring(.quotaReached) })
+            Evictor.Hooks(
+                writeTouches: { [committer] in committer.writeTouches() },
+                release: { key in
+                    guard let session = sessions.withLock({ $0.peek(key) }) else { return true }
+                    guard session.endIfIdle() else { return false }
+                    sessions.withLock { $0.remove(session) }
+                    return true
+                },
+                commitAll: {
+                    for session in sessions.withLock({ $0.all }) where session.queueCommit() {
+                        session.enterQueuedCommits(isEnforcing: false)
+                    }
+                },
+                session: { key in sessions.withLock { $0.peek(key) } }))
         committer.connect { generation, left in
             for session in sessions.withLock({ $0.all }) { session.lost(allBut: left, of: generation) }
         }
         startSweeping()
+        startEnforcing()
     }
 
     // MARK: Reading
@@ -148,14 +157,18 @@ public final class MediaCache: Sendable {
 
     private var shared: ResourceSession.SharedParts {
         var limits = SessionLimits()
-        limits.readAheadBytes = configuration.readAheadBytes
+        // A window of each reader fits into a quota several times, so that what plays keeps one.
+        let quota = configuration.limits.quotaBytes ?? .max
+        limits.readAheadBytes = min(configuration.readAheadBytes, max(65_536, quota / 4))
+        limits.keptBehindBytes = min(limits.keptBehindBytes, quota / 8)
         limits.requestBytes = environment.transport.windowBytes
         var configuration = configuration
         if let via = via.withLock({ $0 }) { configuration.requestFields.append("Via", via) }
         return ResourceSession.SharedParts(
-            environment: environment, store: store, pool: pool, limiter: limiter, committer: committer, limits: limits,
+            environment: environment, store: store, pool: pool, limiter: limiter, committer: committer, evictor: evictor, limits: limits,
             counters: counters, configuration: configuration, record: record,
-            gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [weak self] key in self?.sessionIsIdle(key) })
+            gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [weak self] key in self?.sessionIsIdle(key) },
+            makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } })
     }
 
     private func sessionIsIdle(_ key: ResourceKey) {
@@ -253,6 +266,13 @@ public final class MediaCache: Sendable {
 
     /// Calls `body` when the writes are done that were handed over: each data lane passes the word on when it is through with them.
     func afterWrites(_ body: @escaping @Sendable () -> Void) {
+        afterDataLanes { [self] in
+            // Those that wait for room are answered there, and made after it.
+            environment.indexLane.post { [self] in afterDataLanes(body) }
+        }
+    }
+
+    private func afterDataLanes(_ body: @escaping @Sendable () -> Void) {
         let lanes = environment.dataLanes
         let remaining = Locked(lanes.count)
         for lane in lanes {

@@ -100,6 +100,18 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// when that is nil.
     func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate]
 
+    /// Takes whole blocks of a generation out of the index, then gives what they occupy back to the disk. False when that is not possible,
+    /// because files have no holes or another process has this one open: then they are out of the index all the same.
+    ///
+    /// Nobody is about to read or write a byte of them.
+    func evict(_ blocks: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) -> Bool
+
+    /// What the disk has left for us, in bytes; nil where that can't be told.
+    func freeBytes() throws(StoreError) -> Int64?
+
+    /// The unit in which files occupy the disk, in bytes.
+    var allocationBytes: Int64 { get }
+
     /// Where the bytes of a resource lie on the disk as they were received; nil where they don't (sealed, or in memory). Index call.
     ///
     /// The path is good until the resource is removed or evicted.
@@ -123,6 +135,9 @@ extension ResourceStore {
     /// Nobody else can have written.
     public func resume() throws(StoreError) -> Bool { true }
     public var owesSweep: Bool { false }
+    /// The page of most systems.
+    public var allocationBytes: Int64 { 4096 }
+    public func freeBytes() throws(StoreError) -> Int64? { nil }
     public func filePath(of resource: StoredResource) -> String? { nil }
     /// A store without files has no orphans.
     public func sweepOrphans(limit: Int) throws(StoreError) -> Bool { true }

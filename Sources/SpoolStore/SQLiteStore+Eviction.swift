@@ -1,4 +1,5 @@
 public import SpoolCore
+import SpoolSystem
 
 // Pins, and what may go to make room.
 
@@ -13,6 +14,33 @@ extension SQLiteStore {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.evictionCandidates(after: last, limit: limit) }
         }
+    }
+
+    public func evict(_ blocks: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) -> Bool {
+        try write { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.discard(blocks, of: generation) }
+            var isFreed = true
+            do throws(StoreError) {
+                for block in blocks.ranges where try !file.punch(block.widenedToBlocks) { isFreed = false }
+            } catch {
+                // The index is right whatever happens to the file.
+                isFreed = false
+                options.onRecovery(.notPunched(generation, "\(error)"))
+            }
+            try noteSize(of: generation, file, index)
+            return isFreed
+        }
+    }
+
+    private func noteSize(of generation: GenerationID, _ file: any DataFile, _ index: StoreIndex) throws(StoreError) {
+        guard let file = file as? StoreDataFile else { return }
+        let status: FileStatus
+        do throws(SystemError) { status = try file.status() } catch { throw StoreError(error) }
+        try index.translating { (index) throws(SQLiteError) in try index.enterSize(of: generation, status.allocatedBytes) }
+    }
+
+    public func freeBytes() throws(StoreError) -> Int64? {
+        do throws(SystemError) { return try fileSystem.freeBytes(layout.root) } catch { throw StoreError(error) }
     }
 
     public func filePath(of resource: StoredResource) -> String? {

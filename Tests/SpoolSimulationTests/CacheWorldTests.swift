@@ -152,6 +152,33 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(20)))
+    func `with a small quota every reader gets its bytes, and no more is stored than it allows`() throws {
+        try Self.check("quota", count: 300) { seed in
+            var plan = World.Plan()
+            plan.usesDisk = seed % 3 != 0
+            plan.quotaBytes = [300_000, 1_000_000, 3_000_000][Int(seed / 3 % 3)]
+            let policies: [any EvictionPolicy] = [LeastRecentlyUsed(), LargestFirst(), KeepHeads(bytes: 65_536)]
+            plan.policy = policies[Int(seed / 9 % 3)]
+            let world = try World(seed: seed, plan: plan)
+            let random = world.simulator
+            world.origin.follow { _, _ in .paced(Self.pace(random), .correct) }
+            for number in 0..<world.number(2...6) {
+                let resource = Self.resource("http://origin.test/\(number).mp4", world)
+                world.serve(resource)
+                for _ in 0..<world.number(1...4) {
+                    world.read(Self.script(resource, world), after: .milliseconds(world.number(0...8000)))
+                }
+            }
+            return world
+        } expect: { world in
+            world.readers.compactMap { reader -> String? in
+                guard case .failed(let error)? = reader.outcome, error.code != .rangeNotSatisfiable else { return nil }
+                return "\(reader) failed: \(error)"
+            }
+        }
+    }
+
     /// Answers go wrong one way or another, versions change, the network goes away; after ten seconds all is well.
     private static func addOriginTrouble(to world: World) {
         let (random, origin) = (world.simulator, world.origin)

@@ -1,10 +1,17 @@
 import Spool
 import SpoolCore
+import SpoolStore
+import SpoolSystem
 import SpoolTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct `The quota` {
     private let songs = (0..<6).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 3 << 20) }
+
+    /// Whether the resource is stored as a whole.
+    private func isComplete(_ song: VirtualResource, _ world: EngineWorld) async throws -> Bool {
+        try await world.cache.status(of: world.key(song))?.isComplete ?? false
+    }
 
     @Test func `what was unused longest goes, and the total stays within it`() async throws {
         let world = try EngineWorld(songs) { $0.limits.quotaBytes = 10 << 20 }
@@ -14,28 +21,114 @@ import Testing
             try await world.play(song)
             #expect(try await world.cache.totalSizeBytes() <= 10 << 20)
         }
-        let left = try await world.cache.resources().map(\.url)
-        #expect(left.contains(songs[5].url))
-        #expect(left.count <= 3)
-        #expect(!left.contains(songs[1].url))
+        for song in songs.suffix(2) { #expect(try await isComplete(song, world)) }
+        #expect(try await world.cache.status(of: world.key(songs[1])) == nil)
+        #expect(try await world.cache.status(of: world.key(songs[2])) == nil)
         await world.cache.close()
     }
 
-    @Test func `an evicted resource plays again from the origin`() async throws {
-        let world = try EngineWorld(songs) { $0.limits.quotaBytes = 4 << 20 }
+    @Test func `a resource loses its end first, only as much as is needed, and plays again`() async throws {
+        let world = try EngineWorld(songs) { $0.limits.quotaBytes = 5 << 20 }
         try await world.play(songs[0])
         try await world.play(songs[1])
-        #expect(try await world.cache.status(of: world.key(songs[0])) == nil)
+        let left = try #require(try await world.cache.status(of: world.key(songs[0]))).stored
+        #expect(left.contains(ByteRange(lower: 0, upper: 1 << 20)), "\(left)")
+        #expect(left.totalBytes >= 3 << 19 && left.totalBytes <= 2 << 20, "\(left)")
+        let before = world.cache.statistics.fetchedBytes
         try await world.play(songs[0])
+        #expect(world.cache.statistics.fetchedBytes - before == songs[0].length - left.totalBytes)
         await world.cache.close()
     }
 
-    @Test func `a resource larger than the quota plays to its end`() async throws {
+    @Test func `a resource larger than the quota plays to its end, and keeps a window`() async throws {
         let film = VirtualResource(url: "http://origin.test/film.mp4", seed: 9, length: 30 << 20)
         let world = try EngineWorld([film]) { $0.limits.quotaBytes = 5 << 20 }
         let bytes = try await world.cache.reader(for: film.url).bytes()
         #expect(bytes == world.expected(film, 0..<film.length))
-        #expect(try await world.cache.totalSizeBytes() < film.length)
+        let stored = try await world.status(of: film) { $0.fetches == 0 && $0.readers == 0 }.stored
+        #expect(stored.contains(ByteRange(lower: film.length - (1 << 20), upper: film.length)), "\(stored)")
+        #expect(stored.contains(0), "the head stays: \(stored)")
+        #expect(try await world.cache.totalSizeBytes() <= 5 << 20)
+        await world.cache.close()
+    }
+
+    @Test func `32 readers at once: what is unused goes in the order of its last use, pins and what is in use stay`() async throws {
+        let length: Int64 = 256 << 10
+        let old = (0..<24).map { VirtualResource(url: "http://origin.test/old\($0).mp3", seed: UInt64($0), length: length) }
+        let new = (0..<32).map { VirtualResource(url: "http://origin.test/new\($0).mp3", seed: UInt64(100 + $0), length: length) }
+        let world = try EngineWorld(old + new) { $0.limits.quotaBytes = 25 * length }
+        for song in old { try await world.play(song) }
+        // Played again backwards: the last use counts.
+        for song in old.reversed() { try await world.play(song) }
+        let pinned = try [3, 20].map { try world.key(old[$0]) }
+        for key in pinned { try await world.cache.pin(key) }
+        let inUse = [7, 22, 23]
+        let readers = try inUse.map { try world.cache.reader(for: old[$0].url) }
+        for reader in readers { _ = try await reader.read(at: 0, count: 1000) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for song in new {
+                group.addTask {
+                    let bytes = try await world.cache.reader(for: song.url).bytes()
+                    #expect(bytes == world.expected(song, 0..<length))
+                }
+            }
+            try await group.waitForAll()
+        }
+        // Some are gone already.
+        for song in new {
+            try await eventually("nobody used \(song.url)") {
+                guard let status = try await world.cache.status(of: world.key(song)) else { return true }
+                return status.fetches == 0 && status.readers == 0
+            }
+        }
+        var order: [ResourceKey] = []
+        for case .evicted(let key, _) in world.events.all where !order.contains(key) { order.append(key) }
+        let expected = try old.indices.reversed().filter { ![3, 20].contains($0) && !inUse.contains($0) }.map { try world.key(old[$0]) }
+        #expect(Array(order.prefix(expected.count)) == expected)
+        #expect(!order.contains { pinned.contains($0) })
+        for song in inUse.map({ old[$0] }) { #expect(try await isComplete(song, world), "\(song.url)") }
+        #expect(try await world.cache.totalSizeBytes() <= 25 * length)
+        withExtendedLifetime(readers) {}
+        await world.cache.close()
+    }
+
+    @Test func `on a real disk the quota holds at every moment, by what the files occupy`() async throws {
+        let quota: Int64 = 6 << 20
+        let directory = try ScratchDirectory()
+        let store = try SQLiteStore(directory: directory.path, fileSystem: POSIXFileSystem(), random: SystemRandom())
+        let world = try EngineWorld(songs, store: store) { $0.limits.quotaBytes = quota }
+        let songs = songs
+        let isOver = Locked(false)
+        async let most = Task.detached {
+            var most: Int64 = 0
+            while !isOver.withLock({ $0 }) {
+                most = max(most, directory.allocatedBytes(below: "data"))
+                await Task.yield()
+            }
+            return most
+        }.value
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for reader in 0..<8 {
+                group.addTask {
+                    for turn in 0..<3 {
+                        let song = songs[(reader + turn) % songs.count]
+                        let bytes = try await world.cache.reader(for: song.url).bytes()
+                        #expect(bytes == world.expected(song, 0..<song.length))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        isOver.withLock { $0 = true }
+        let found = await most
+        #expect(found > quota / 2 && found <= quota + (1 << 20), "\(found) bytes were occupied")
+        await world.cache.close()
+    }
+
+    @Test func `the oldest goes when there are more than the count allows`() async throws {
+        let world = try EngineWorld(songs) { $0.limits.maximumCount = 3 }
+        for song in songs { try await world.play(song) }
+        #expect(try await world.cache.resources().map(\.url) == songs.suffix(3).map(\.url))
         await world.cache.close()
     }
 }

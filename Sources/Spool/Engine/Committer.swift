@@ -33,14 +33,12 @@ final class Committer: Sendable {
     private let environment: CacheEnvironment
     private let store: any ResourceStore
     private let record: @Sendable (CacheEvent) -> Void
-    private let evictor: Evictor
     private let state = Locked(State())
 
-    init(environment: CacheEnvironment, store: any ResourceStore, evictor: Evictor, record: @escaping @Sendable (CacheEvent) -> Void) {
+    init(environment: CacheEnvironment, store: any ResourceStore, record: @escaping @Sendable (CacheEvent) -> Void) {
         self.environment = environment
         self.store = store
         self.record = record
-        self.evictor = evictor
     }
 
     /// - Parameter lost: hears which generation lost bytes because the system could not write them, and what is left of it. Set once, when
@@ -49,25 +47,19 @@ final class Committer: Sendable {
         state.withLock { $0.lost = lost }
     }
 
-    /// Commits on the index lane if it is still wanted then, and calls `done` there.
-    func enter(_ commit: StoreCommit, if isWanted: @escaping @Sendable () -> Bool, done: @escaping @Sendable (StoreError?) -> Void) {
-        environment.indexLane.post { [self] in
-            guard isWanted() else { return done(nil) }
-            let bytes = commit.pieces.reduce(0) { $0 + $1.range.count }
-            do throws(StoreError) {
-                try store.commit(commit)
-            } catch {
-                return done(error)
-            }
-            done(nil)
-            if evictor.isOverQuota {
-                // What was used a moment ago must not look unused.
-                writeTouches()
-                evictor.makeRoom(sparing: commit.key)
-            }
-            record(.bytesCommitted(commit.key, bytes: bytes))
-            committed(bytes)
-        }
+    /// On the index lane: enters a commit in the index; what went wrong, or nil.
+    func enter(_ commit: StoreCommit) -> StoreError? {
+        do throws(StoreError) {
+            try store.commit(commit)
+            return nil
+        } catch { return error }
+    }
+
+    /// On the index lane: a commit was entered.
+    func entered(_ commit: StoreCommit) {
+        let bytes = commit.pieces.reduce(0) { $0 + $1.range.count }
+        record(.bytesCommitted(commit.key, bytes: bytes))
+        committed(bytes)
     }
 
     /// Notes that a resource was used.

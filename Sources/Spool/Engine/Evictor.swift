@@ -2,64 +2,324 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// Keeps what is stored within the quota: whole resources go, longest unused first, never one that is read or fetched.
+/// Keeps what is stored within the limits: makes room before bytes are written, by the order of the policy.
 ///
-/// Every call is made on the index lane.
+/// First goes what nobody uses, from its end to its beginning, one resource after the other; then, of what is in use, the bytes that nobody
+/// needs soon. Pins, and what a reader is about to read, never go. When that is not enough, the write is refused and its bytes are passed on.
+///
+/// `reserve` may be called anywhere; everything else happens on the index lane.
 final class Evictor: Sendable {
-    /// Keys that are looked at in one turn.
-    private static let batch = 64
+    /// Pages of candidates that one search for room looks at. With a policy that keeps heads, the oldest resources may all be heads only.
+    private static let pageLimit = 16
+    /// What is freed beyond what is needed, so that the next writes find room: this part of the quota …
+    private static let slackDivisor: Int64 = 32
+    /// … and at most so many bytes.
+    private static let slackLimit: Int64 = 32 << 20
+    /// The end of a resource that goes after its middle: some containers have their table of contents there, and players ask for it first.
+    private static let endBytes: Int64 = 512 << 10
+    /// The beginning of a resource, which goes last; less where the quota is small.
+    private static let headBytes: Int64 = 1 << 20
+    /// Files without holes that are remembered; beyond, they are tried again.
+    private static let solidLimit = 1024
 
+    private struct State {
+        var ledger: RoomLedger
+        var answers: [UInt64: @Sendable (Bool) -> Void] = [:]
+        /// A search for room is on its way to the index lane, or under way there.
+        var isServing = false
+        var hooks = Hooks()
+        /// Generations whose files can't be punched.
+        var solid: Set<GenerationID> = []
+    }
+
+    /// What the cache does for its evictor. Set once, when the cache is made.
+    struct Hooks: Sendable {
+        /// Enters the access times that wait, so that what was used a moment ago does not look unused.
+        var writeTouches: @Sendable () -> Void = {}
+        /// Ends a resource's session if nobody uses it; false when it is in use.
+        var release: @Sendable (ResourceKey) -> Bool = { _ in false }
+        /// Enters everything that is written into the index, so that it may go.
+        var commitAll: @Sendable () -> Void = {}
+        /// The session of a resource.
+        var session: @Sendable (ResourceKey) -> ResourceSession? = { _ in nil }
+    }
+
+    private let environment: CacheEnvironment
     private let store: any ResourceStore
-    private let quotaBytes: Int64?
+    private let limits: StorageLimits
     private let pins: TemporaryPins
     private let record: @Sendable (CacheEvent) -> Void
-    /// Ends a resource's session if nobody uses it; false when it is in use. Set once, when the cache is made.
-    private let release: Locked<@Sendable (ResourceKey) -> Bool> = Locked { _ in false }
-    private let refuse: Locked<@Sendable (ResourceKey) -> Void> = Locked { _ in }
+    private let state: Locked<State>
 
-    init(store: any ResourceStore, quotaBytes: Int64?, pins: TemporaryPins, record: @escaping @Sendable (CacheEvent) -> Void) {
+    init(
+        environment: CacheEnvironment, store: any ResourceStore, limits: StorageLimits, pins: TemporaryPins,
+        record: @escaping @Sendable (CacheEvent) -> Void
+    ) {
+        self.environment = environment
         self.store = store
-        self.quotaBytes = quotaBytes
+        self.limits = limits
         self.pins = pins
         self.record = record
+        state = Locked(State(ledger: RoomLedger(quotaBytes: limits.quotaBytes, minimumFreeBytes: limits.minimumFreeBytes)))
     }
 
-    /// - Parameters:
-    ///   - release: ends the session of a key if it is idle, so that nobody uses what is about to go; false when it is in use.
-    ///   - refuse: tells a session to store nothing more.
-    func connect(release: @escaping @Sendable (ResourceKey) -> Bool, refuse: @escaping @Sendable (ResourceKey) -> Void) {
-        self.release.withLock { $0 = release }
-        self.refuse.withLock { $0 = refuse }
+    func connect(_ hooks: Hooks) { state.withLock { $0.hooks = hooks } }
+
+    private var hooks: Hooks { state.withLock { $0.hooks } }
+
+    // MARK: Reserving
+
+    /// What a write of `range` may add to what the files occupy: whole units of the disk.
+    func allocation(of range: ByteRange) -> Int64 {
+        let unit = store.allocationBytes
+        return (range.upperBound + unit - 1) / unit * unit - range.lowerBound / unit * unit
     }
 
-    /// Whether the media occupy more than the quota. A store that can't tell is not over it, and the trouble is an event.
-    var isOverQuota: Bool {
-        guard let quotaBytes else { return false }
-        do { return try store.totalSizeBytes() > quotaBytes } catch {
-            record(.storeTrouble("total size: \(error)"))
+    /// Asks for room for a write. True when it is there; nil when it has to be made first: then `answer` is called on the index lane.
+    func reserve(_ bytes: Int64, _ answer: @escaping @Sendable (Bool) -> Void) -> Bool? {
+        let (isGranted, mustServe) = state.withLock { state -> (Bool?, Bool) in
+            guard state.ledger.isLimited, let request = state.ledger.ask(bytes) else { return (true, false) }
+            state.answers[request.id] = answer
+            defer { state.isServing = true }
+            return (nil, !state.isServing)
+        }
+        if mustServe { environment.indexLane.post { [self] in serve() } }
+        return isGranted
+    }
+
+    /// The write that room was promised for is over.
+    func written(_ bytes: Int64) {
+        state.withLock { $0.ledger.written(bytes) }
+    }
+
+    /// On the index lane: what was promised is entered in the index, or is nobody's.
+    func settle(_ bytes: Int64) {
+        state.withLock { $0.ledger.settled(bytes) }
+        do throws(StoreError) { try look() } catch { note(error) }
+    }
+
+    /// What was promised and written belongs to nobody: its version is gone. Anywhere.
+    func abandon(_ bytes: Int64) {
+        guard bytes > 0 else { return }
+        state.withLock { $0.ledger.settled(bytes) }
+    }
+
+    /// Answers those who wait now; those who come meanwhile have their turn after other jobs of the lane.
+    private func serve() {
+        hooks.writeTouches()
+        for _ in 0..<state.withLock({ $0.ledger.waiting.count }) {
+            let isGranted = hasRoomForFirst()
+            let answer = state.withLock { state in
+                let request = state.ledger.waiting.first
+                state.ledger.answerFirst(isGranted: isGranted)
+                return request.flatMap { state.answers.removeValue(forKey: $0.id) }
+            }
+            answer?(isGranted)
+        }
+        let isOver = state.withLock { state in
+            state.isServing = !state.ledger.waiting.isEmpty
+            return !state.isServing
+        }
+        if !isOver { environment.indexLane.post { [self] in serve() } }
+    }
+
+    private func hasRoomForFirst() -> Bool {
+        do throws(StoreError) {
+            try look()
+            let missing = state.withLock { $0.ledger.shortageBytes }
+            if missing <= 0 { return true }
+            try evict(missing, slack: slackBytes)
+            try look()
+            return state.withLock { $0.ledger.shortageBytes } <= 0
+        } catch {
+            note(error)
             return false
         }
     }
 
-    /// Evicts until the quota holds. When what is left is all in use, `key` stores nothing more: its readers are served from the origin.
-    func makeRoom(sparing key: ResourceKey) {
-        do {
-            var isProgressing = true
-            while isOverQuota && isProgressing {
-                isProgressing = false
-                for candidate in try store.evictionCandidates(after: nil, limit: Self.batch).map(\.key)
-                where candidate != key && !pins.contains(candidate) {
-                    guard isOverQuota else { return }
-                    guard release.withLock({ $0 })(candidate) else { continue }
-                    let before = try store.totalSizeBytes()
-                    guard try store.remove(candidate) else { continue }
-                    record(.evicted(candidate, bytes: max(0, before - (try store.totalSizeBytes()))))
-                    isProgressing = true
-                }
-            }
-        } catch {
-            record(.storeTrouble("eviction: \(error)"))
+    private func look() throws(StoreError) {
+        let occupied = try store.totalSizeBytes()
+        var free: Int64?
+        if limits.minimumFreeBytes != nil {
+            do throws(StoreError) { free = try store.freeBytes() } catch { note(error) }
         }
-        if isOverQuota { refuse.withLock { $0 }(key) }
+        state.withLock { $0.ledger.looked(occupiedBytes: occupied, freeBytes: free) }
+    }
+
+    private func note(_ error: StoreError) {
+        if error != .closed && error != .suspended { record(.storeTrouble("room: \(error)")) }
+    }
+
+    private var slackBytes: Int64 { min(Self.slackLimit, (limits.quotaBytes ?? .max) / Self.slackDivisor) }
+
+    // MARK: Evicting
+
+    /// Frees `bytes`, and of what nobody uses up to `slack` more.
+    private func evict(_ bytes: Int64, slack: Int64) throws(StoreError) {
+        var freed: Int64 = 0
+        let head = limits.policy.keptHeadBytes
+        if head > 0 { freed += try evictUnused(bytes + slack, keptHead: head) }
+        if freed < bytes { freed += try evictUnused(bytes + slack - freed, keptHead: 0) }
+        if freed < bytes { _ = try evictUsed(bytes - freed) }
+    }
+
+    /// Calls `body` with candidates in the order of the policy, until it answers false or a bounded number of them was seen.
+    private func forEachCandidate(_ body: (EvictionCandidate) throws(StoreError) -> Bool) throws(StoreError) {
+        let now = environment.time.wallNow
+        var last: EvictionCandidate?
+        for _ in 0..<Self.pageLimit {
+            let page = try store.evictionCandidates(after: last, limit: EvictionCandidate.pageCount)
+            for candidate in limits.policy.order(page, now: now) where !pins.contains(candidate.key) {
+                guard try body(candidate) else { return }
+            }
+            guard page.count == EvictionCandidate.pageCount else { return }
+            last = page.last
+        }
+    }
+
+    private func evictUnused(_ bytes: Int64, keptHead: Int64) throws(StoreError) -> Int64 {
+        let release = hooks.release
+        var freed: Int64 = 0
+        try forEachCandidate { (candidate) throws(StoreError) in
+            guard candidate.allocatedBytes > keptHead, release(candidate.key) else { return true }
+            freed += try evict(candidate.key, bytes - freed, keptHead: keptHead)
+            return freed < bytes
+        }
+        return freed
+    }
+
+    /// Takes up to `bytes` of a resource that nobody uses; what that freed.
+    private func evict(_ key: ResourceKey, _ bytes: Int64, keptHead: Int64) throws(StoreError) -> Int64 {
+        guard let stored = try store.lookup(key) else { return 0 }
+        var cut = EvictionCut(blockBytes: Piece.blockBytes)
+        cut.regions = regions(length: stored.representation.length)
+        if let head = ByteRange(0, keptHead) { cut.protected.insert(head) }
+        let blocks = cut.blocks(of: stored.spans, wanted: bytes)
+        guard !blocks.isEmpty else { return 0 }
+        return try measured(key) { () throws(StoreError) in
+            let isAll = stored.spans.subtracting(blocks).isEmpty
+            if !isAll, !isSolid(stored.generation) {
+                let file = try store.dataFile(of: stored.generation, key: key, fileExtension: stored.fileExtension)
+                if try store.evict(blocks, of: stored.generation, in: file) { return }
+                noteSolid(stored.generation)
+            }
+            if isAll || keptHead == 0 { _ = try store.remove(key) }
+        }
+    }
+
+    /// Takes up to `bytes` of what is in use and nobody needs soon.
+    private func evictUsed(_ bytes: Int64) throws(StoreError) -> Int64 {
+        let hooks = hooks
+        hooks.commitAll()
+        var freed: Int64 = 0
+        try forEachCandidate { (candidate) throws(StoreError) in
+            guard let session = hooks.session(candidate.key) else { return true }
+            freed += try evict(from: session, bytes - freed, length: candidate.length)
+            return freed < bytes
+        }
+        return freed
+    }
+
+    private func evict(from session: ResourceSession, _ bytes: Int64, length: Int64?) throws(StoreError) -> Int64 {
+        guard let part = session.beginEviction(of: bytes, regions: regions(length: length), unless: isSolid) else { return 0 }
+        return try measured(session.key) { () throws(StoreError) in
+            do throws(StoreError) {
+                if try !store.evict(part.blocks, of: part.generation, in: part.file) { noteSolid(part.generation) }
+                session.endEviction(part, isGone: true)
+            } catch {
+                session.endEviction(part, isGone: false)
+                throw error
+            }
+        }
+    }
+
+    /// Runs an eviction; what it freed.
+    private func measured(_ key: ResourceKey, _ body: () throws(StoreError) -> Void) throws(StoreError) -> Int64 {
+        let before = try store.totalSizeBytes()
+        try body()
+        let freed = max(0, before - (try store.totalSizeBytes()))
+        record(.evicted(key, bytes: freed))
+        return freed
+    }
+
+    /// What goes after the middle of a resource, in this order.
+    private func regions(length: Int64?) -> [EvictionCut.Region] {
+        let head = ByteRange(0, min(Self.headBytes, (limits.quotaBytes ?? .max) / 8))
+        let end = length.flatMap { ByteRange(max(0, $0 - Self.endBytes), $0) }
+        return [end, head].compactMap { $0.map { EvictionCut.Region($0) } }
+    }
+
+    private func isSolid(_ generation: GenerationID) -> Bool { state.withLock { $0.solid.contains(generation) } }
+
+    private func noteSolid(_ generation: GenerationID) {
+        state.withLock { state in
+            if state.solid.count >= Self.solidLimit { state.solid = [] }
+            state.solid.insert(generation)
+        }
+    }
+
+    // MARK: Age, count, and a quota that is exceeded all the same
+
+    /// On the index lane: takes out what is too old, too much, or beyond the quota, as far as nobody uses it. `key` is spared: it was
+    /// stored a moment ago.
+    func enforce(sparing key: ResourceKey? = nil) {
+        do throws(StoreError) {
+            if let age = limits.maximumAge { try removeUnused(since: environment.time.wallNow.before(age), sparing: key) }
+            if let maximum = limits.maximumCount { try removeUnused(try store.count() - maximum, sparing: key) }
+            guard let quota = limits.quotaBytes else { return }
+            let excess = try store.totalSizeBytes() - quota
+            if excess > 0 {
+                hooks.writeTouches()
+                try evict(excess, slack: 0)
+            }
+        } catch { note(error) }
+    }
+
+    private func removeUnused(since time: Timestamp, sparing key: ResourceKey?) throws(StoreError) {
+        var last: EvictionCandidate?
+        for _ in 0..<Self.pageLimit {
+            let page = try store.evictionCandidates(after: last, limit: EvictionCandidate.pageCount)
+            if last == nil, page.first.map({ $0.lastAccess < time }) ?? false {
+                hooks.writeTouches()
+            }
+            for candidate in page {
+                guard candidate.lastAccess < time else { return }
+                if candidate.key != key, try !isUsed(candidate.key, since: time) { _ = try removeIfIdle(candidate.key) }
+            }
+            guard page.count == EvictionCandidate.pageCount else { return }
+            last = page.last
+        }
+    }
+
+    /// Whether an access time that was just entered is later than the candidate said.
+    private func isUsed(_ key: ResourceKey, since time: Timestamp) throws(StoreError) -> Bool {
+        try store.lookup(key).map { $0.lastAccess >= time } ?? false
+    }
+
+    private func removeUnused(_ excess: Int, sparing key: ResourceKey?) throws(StoreError) {
+        guard excess > 0 else { return }
+        hooks.writeTouches()
+        var missing = excess
+        try forEachCandidate { (candidate) throws(StoreError) in
+            if candidate.key != key, try removeIfIdle(candidate.key) { missing -= 1 }
+            return missing > 0
+        }
+    }
+
+    private func removeIfIdle(_ key: ResourceKey) throws(StoreError) -> Bool {
+        guard !pins.contains(key), hooks.release(key) else { return false }
+        _ = try measured(key) { () throws(StoreError) in _ = try store.remove(key) }
+        return true
+    }
+}
+
+extension Timestamp {
+    /// The moment that lies so long before.
+    fileprivate func before(_ duration: Duration) -> Timestamp {
+        let seconds = duration.components.seconds
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        // Parts of a second do not matter here.
+        let (result, isTooEarly) = nanoseconds.subtractingReportingOverflow(overflow ? .max : whole)
+        return Timestamp(nanoseconds: isTooEarly ? .min : result)
     }
 }

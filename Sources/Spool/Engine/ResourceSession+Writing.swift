@@ -105,18 +105,37 @@ extension ResourceSession {
         var pieces: [Piece]
     }
 
+    /// Why a write did not happen.
+    private struct WriteFailure: Error {
+        var reason: PassReason
+    }
+
+    /// Room first, then the bytes.
     func write(_ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake) {
-        shared.environment.dataLane(for: generation).post { [self] in
-            let result: Result<Written?, StoreError>
-            do throws(StoreError) {
-                let file = try dataFile(of: generation)
-                let pieces = try file?.write(segment.allBytes, at: segment.start)
-                result = .success(file.map { Written(file: $0, pieces: pieces ?? []) })
-            } catch {
-                result = .failure(error)
+        let lane = shared.environment.dataLane(for: generation)
+        lane.post { [self] in
+            let bytes = ByteRange(segment.start, segment.end).map(shared.evictor.allocation) ?? 0
+            let isGranted = shared.evictor.reserve(bytes) { [self] isGranted in
+                lane.post { [self] in write(segment, generation, intake, promised: isGranted ? bytes : nil) }
             }
-            written(segment, generation, intake, result)
+            if let isGranted { write(segment, generation, intake, promised: isGranted ? bytes : nil) }
         }
+    }
+
+    private func write(_ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, promised: Int64?) {
+        guard let promised else {
+            return written(segment, generation, intake, .failure(WriteFailure(reason: .quotaReached)), promised: 0)
+        }
+        let result: Result<Written?, WriteFailure>
+        do throws(StoreError) {
+            let file = try dataFile(of: generation)
+            let pieces = try file?.write(segment.allBytes, at: segment.start)
+            result = .success(file.map { Written(file: $0, pieces: pieces ?? []) })
+        } catch {
+            result = .failure(WriteFailure(reason: .storeTrouble("\(error)")))
+        }
+        shared.evictor.written(promised)
+        written(segment, generation, intake, result, promised: promised)
     }
 
     /// The file to write to; nil when the generation is retired, lest its file come into being again.
@@ -133,8 +152,9 @@ extension ResourceSession {
     }
 
     private func written(
-        _ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, _ result: Result<Written?, StoreError>
+        _ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, _ result: Result<Written?, WriteFailure>, promised: Int64
     ) {
+        var unused = promised
         let mustCommit = run { state, effects -> Bool in
             state.writesUnderWay -= 1
             guard state.machine.version?.generation == generation else {
@@ -150,16 +170,20 @@ extension ResourceSession {
                 letGo([segment], of: intake, &effects)
                 guard let range = ByteRange(segment.start, segment.end) else { return false }
                 for piece in written.pieces { state.noteDirty(piece) }
+                state.promisedBytes += promised
+                unused = 0
                 let remaining = intake.segments.first?.start ?? .max
                 apply(state.machine.wrote(range, of: generation, by: intake.id, remaining: remaining, now: now), &state, &effects)
                 setTick(&state, &effects)
                 return state.dirtyBytes >= Committer.commitBytes || (state.writesUnderWay == 0 && intake.isFinished)
-            case .failure(let error):
+            case .failure(let failure):
                 segment.isHandedOver = false
-                apply(state.machine.storeFailed(generation, .storeTrouble("\(error)"), now: now), &state, &effects)
+                apply(state.machine.storeFailed(generation, failure.reason, now: now), &state, &effects)
                 return true
             }
         }
+        shared.evictor.abandon(unused)
+        if case .failure = result { shared.makeStale(key) }
         if mustCommit { commit() }
     }
 
@@ -187,32 +211,55 @@ extension ResourceSession {
 
     /// Enters what was written into the index.
     func commit() {
-        let commit = run { state, effects -> StoreCommit? in
-            guard let version = state.machine.version, !state.dirty.isEmpty || state.owesCommit else { return nil }
+        guard queueCommit() else { return }
+        shared.environment.indexLane.post { [self] in enterQueuedCommits(isEnforcing: true) }
+    }
+
+    /// Queues what is to be entered; false when there is nothing.
+    @discardableResult
+    func queueCommit() -> Bool {
+        run { state, effects in
+            guard let version = state.machine.version, !state.dirty.isEmpty || state.owesCommit else { return false }
             guard version.passReason == nil || !state.dirty.isEmpty else {
                 state.owesCommit = false
-                return nil
+                return false
             }
-            let pieces = state.dirty
-            state.dirty = []
-            state.dirtyBytes = 0
-            state.owesCommit = false
-            state.writesUnderWay += 1
-            return StoreCommit(
+            let commit = StoreCommit(
                 key: key, url: url, generation: version.generation, representation: version.representation,
                 fileExtension: fileExtension(url: url, contentType: version.representation.contentType),
-                pieces: pieces, time: shared.environment.time.wallNow)
+                pieces: state.dirty, time: shared.environment.time.wallNow)
+            state.commits.append(QueuedCommit(commit: commit, promisedBytes: state.promisedBytes))
+            state.dirty = []
+            state.dirtyBytes = 0
+            state.promisedBytes = 0
+            state.owesCommit = false
+            state.writesUnderWay += 1
+            return true
         }
-        guard let commit else { return }
-        // A removal that was decided meanwhile stands before this in the lane: what it took out does not come back.
-        let isWanted = { @Sendable [self] in state.withLock { $0.machine.phase != .ended(.removed) } }
-        shared.committer.enter(commit, if: isWanted) { [self] error in
+    }
+
+    /// On the index lane: enters what is queued, unless somebody was here before.
+    ///
+    /// A removal that was decided meanwhile stands before this in the lane: what it took out does not come back.
+    func enterQueuedCommits(isEnforcing: Bool) {
+        while let next = state.withLock({ $0.commits.first }) {
+            let isWanted = state.withLock { $0.machine.phase != .ended(.removed) }
+            let error = isWanted ? shared.committer.enter(next.commit) : nil
             run { state, effects in
+                state.commits.removeFirst()
                 state.writesUnderWay -= 1
                 guard let error else { return }
                 effects.append(.event(.storeTrouble("commit: \(error)")))
-                apply(state.machine.storeFailed(commit.generation, .storeTrouble("\(error)"), now: now), &state, &effects)
+                apply(state.machine.storeFailed(next.commit.generation, .storeTrouble("\(error)"), now: now), &state, &effects)
             }
+            shared.evictor.settle(next.promisedBytes)
+            guard isWanted else { continue }
+            guard error == nil else {
+                shared.makeStale(key)
+                continue
+            }
+            if isEnforcing { shared.evictor.enforce(sparing: key) }
+            shared.committer.entered(next.commit)
         }
     }
 }

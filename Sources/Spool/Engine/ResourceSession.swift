@@ -26,6 +26,7 @@ final class ResourceSession: Sendable {
         let pool: BufferPool
         let limiter: FetchLimiter
         let committer: Committer
+        let evictor: Evictor
         let limits: SessionLimits
         let counters: Counters
         let configuration: Configuration
@@ -33,6 +34,8 @@ final class ResourceSession: Sendable {
         /// A fetch begins: what it brings might be stored, if this process could write.
         let gapMet: @Sendable () -> Void
         let sessionIdle: @Sendable (ResourceKey) -> Void
+        /// This session stores nothing more: who comes when it is idle shall find another.
+        let makeStale: @Sendable (ResourceKey) -> Void
     }
 
     struct State {
@@ -45,6 +48,10 @@ final class ResourceSession: Sendable {
         /// Written, not yet committed; as the store answered it.
         var dirty: [Piece] = []
         var dirtyBytes: Int64 = 0
+        /// Room that was promised for what is written and not yet queued for a commit.
+        var promisedBytes: Int64 = 0
+        /// Commits on their way to the index lane, oldest first.
+        var commits: [QueuedCommit] = []
         /// The representation is new or was updated; commit it even without bytes.
         var owesCommit = false
         /// Jobs on their way to lanes.
@@ -60,6 +67,13 @@ final class ResourceSession: Sendable {
         var priorities: [ReaderID: ReadPriority] = [:]
         var priority = ReadPriority.prefetch
         var priorityWord: UInt64 = 0
+    }
+
+    /// A commit that waits for its turn on the index lane.
+    struct QueuedCommit {
+        var commit: StoreCommit
+        /// The room that was promised for its bytes.
+        var promisedBytes: Int64
     }
 
     init(key: ResourceKey, url: String, origin: URIReference.Origin, passReason: PassReason?, shared: SharedParts) {
@@ -163,8 +177,7 @@ final class ResourceSession: Sendable {
             case .versionChanged(let old, let new):
                 state.file = nil
                 state.fileGeneration = nil
-                state.dirty = []
-                state.dirtyBytes = 0
+                dropDirty(&state, &effects)
                 let isStored = state.machine.version?.passReason == nil
                 state.owesCommit = isStored
                 if let old {
@@ -200,10 +213,18 @@ final class ResourceSession: Sendable {
     private func forget(_ state: inout State, _ effects: inout [Effect]) {
         state.file = nil
         state.fileGeneration = nil
-        state.dirty = []
-        state.dirtyBytes = 0
+        dropDirty(&state, &effects)
         state.owesCommit = false
         effects.append(.forgetStored)
+    }
+
+    /// What is written and not yet in the index is nobody's.
+    private func dropDirty(_ state: inout State, _ effects: inout [Effect]) {
+        let promised = state.promisedBytes
+        state.dirty = []
+        state.dirtyBytes = 0
+        state.promisedBytes = 0
+        if promised > 0 { effects.append(.call { [shared] in shared.evictor.abandon(promised) }) }
     }
 
     private func perform(_ effects: [Effect]) {
@@ -299,14 +320,6 @@ final class ResourceSession: Sendable {
     /// Whether it was ended by a removal: whoever comes now needs another session.
     var isRemoved: Bool { state.withLock { $0.machine.phase == .ended(.removed) } }
 
-    /// Passes bytes on from now on instead of storing them.
-    func stopStoring(_ reason: PassReason) {
-        run { machine in
-            guard let generation = machine.version?.generation else { return [] }
-            return machine.storeFailed(generation, reason, now: now)
-        }
-    }
-
     /// Takes bytes that can't be used out of the index, so that they are a gap after the next start as well; then, on the index
     /// lane, calls `done` with whether they are out.
     func discard(_ ranges: ByteRangeSet, of generation: GenerationID, done: @escaping @Sendable (Bool) -> Void = { _ in }) {
@@ -343,8 +356,7 @@ final class ResourceSession: Sendable {
         allBut left: ByteRangeSet, of version: SessionStateMachine.Version, because reason: String, _ state: inout State,
         _ effects: inout [Effect]
     ) {
-        state.dirty = []
-        state.dirtyBytes = 0
+        dropDirty(&state, &effects)
         apply(state.machine.storeFailed(version.generation, .storeTrouble(reason), now: now), &state, &effects)
         for range in version.stored.subtracting(left).ranges {
             apply(state.machine.lost(range, of: version.generation, now: now), &state, &effects)

@@ -212,6 +212,8 @@ package final class SessionReader: Sendable {
     package func leave(explicitly: Bool = false) {
         session.run { state, effects in
             guard state.wakes.removeValue(forKey: id) != nil else { return }
+            // What was played to its end was used at its end, too.
+            effects.append(.call { [session] in session.shared.committer.touch(session.key) })
             session.apply(state.machine.readerLeft(id, explicitly: explicitly, now: session.now), &state, &effects)
             session.prioritize(id, nil, &state, &effects)
         }

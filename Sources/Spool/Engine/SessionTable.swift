@@ -34,6 +34,12 @@ struct SessionTable {
         stale.formIntersection(sessions.keys)
     }
 
+    /// The same for one resource.
+    mutating func makeStale(_ key: ResourceKey) {
+        guard let session = sessions[key] else { return }
+        if idle.contains(key), session.isIdle { _ = remove(key) } else { stale.insert(key) }
+    }
+
     mutating func insert(_ session: ResourceSession) -> ResourceSession {
         sessions[session.key] = session
         session.claim()

@@ -2,6 +2,8 @@
 package struct SessionLimits: Hashable, Sendable {
     /// How far a fetch runs ahead of the furthest reader under `.whilePlaying`, in bytes.
     package var readAheadBytes: Int64 = 4 << 20
+    /// What stays behind a reader when room is needed, in bytes: for a short step back.
+    package var keptBehindBytes: Int64 = 1 << 20
     /// The smallest and the largest distance at which a reader joins a running fetch instead of starting one of its own, in bytes.
     package var joinBytes: ClosedRange<Int64> = 65_536...(2 << 20)
     /// How long a fetch that nobody wants stays paused before it is closed.

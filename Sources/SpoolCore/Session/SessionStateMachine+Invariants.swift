@@ -64,6 +64,12 @@ extension SessionStateMachine {
             found.append("\(fetch.name) remembers what is stored")
         }
         if !version.unverified.subtracting(version.stored).isEmpty { found.append("unverified bytes that are not stored") }
+        if !version.evicting.subtracting(version.stored.intersection(version.unverified)).isEmpty {
+            found.append("what is being evicted may be used, or fetched")
+        }
+        for reader in readers where reader.hold.map({ !version.evicting.intersection($0).isEmpty }) ?? false {
+            found.append("\(reader.name) holds what is being evicted")
+        }
         guard let length = version.representation.length else { return found }
         if let upper = version.stored.upperBound, upper > length { found.append("stored to \(upper) of \(length) bytes") }
         for fetch in fetches where fetch.front > length { found.append("\(fetch.name) received \(fetch.front) of \(length) bytes") }

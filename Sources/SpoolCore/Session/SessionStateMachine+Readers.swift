@@ -88,6 +88,7 @@ extension SessionStateMachine {
         guard let index = readers.firstIndex(where: { $0.id == id }) else { return [] }
         readers[index].position = start
         readers[index].end = end
+        readers[index].hold = nil
         return releaseRelays() + replan(now: now)
     }
 
@@ -101,6 +102,7 @@ extension SessionStateMachine {
             readers[index].wantsBytes = true
             return (.wait, replan(now: now))
         }
+        readers[index].hold = nil
         let reader = readers[index]
         if let found = look(reader, max: max) {
             if reader.isOutdated(version) {
@@ -112,7 +114,10 @@ extension SessionStateMachine {
             readers[index].wantsBytes = true
             // Whoever gets bytes is told by them, in the same moment: no other version can come between.
             switch found {
-            case .stored, .memory: readers[index].told = version?.generation
+            case .stored(let range):
+                readers[index].told = version?.generation
+                readers[index].hold = range
+            case .memory: readers[index].told = version?.generation
             case .wait, .end, .failed: break
             }
             return (found, [])

@@ -28,7 +28,9 @@ extension SessionStateMachine {
     mutating func dropShortestRuns(sparing written: ByteRange) -> [SessionAction] {
         guard let version, version.stored.rangeCount > limits.storedRuns else { return [] }
         let shortest = version.stored.ranges
-            .filter { run in !run.contains(written) && !readers.contains { run.contains($0.position) } }
+            .filter { run in
+                !run.contains(written) && version.evicting.intersection(run).isEmpty && !readers.contains { run.contains($0.position) }
+            }
             .sorted { ($0.count, $0.lowerBound) < ($1.count, $1.lowerBound) }
             .prefix(limits.storedRuns / 16 + 1)
         guard !shortest.isEmpty else { return [] }

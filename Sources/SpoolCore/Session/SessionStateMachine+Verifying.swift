@@ -66,8 +66,9 @@ extension SessionStateMachine.Version {
         return ByteRange(run.lowerBound, next.lowerBound)
     }
 
-    /// Makes gaps of stored bytes.
+    /// Makes gaps of stored bytes. Not of what is being evicted: fetched anew at once, it would go with the old bytes.
     mutating func forget(_ ranges: ByteRangeSet) {
+        let ranges = evicting.isEmpty ? ranges : ranges.subtracting(evicting)
         stored.subtract(ranges)
         unverified.subtract(ranges)
     }

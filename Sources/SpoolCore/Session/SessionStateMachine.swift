@@ -52,6 +52,8 @@ package struct SessionStateMachine: Sendable {
         package var unverified = ByteRangeSet()
         /// What is being compared.
         package var verifying = ByteRangeSet()
+        /// What is being evicted: stored, neither to be used nor to be fetched anew before it is gone.
+        package var evicting = ByteRangeSet()
         /// Nil when bytes may be stored, otherwise why they are passed on only.
         package var passReason: PassReason?
         /// Which word of the origin made or confirmed this version, counted from 1; 0 when that was before the session.
@@ -107,6 +109,8 @@ package struct SessionStateMachine: Sendable {
         package var waitsFor: Wait = .nothing
         /// The origin had to be asked for the version: none was known when it came, or another.
         package var awaitedVersion = false
+        /// The stored bytes that it was handed last, and may still be sending.
+        package var hold: ByteRange?
         /// It got bytes.
         package var hasProgress = false
         /// Fetches for it that failed since its last byte, while it was spared. Its next try waits for `retryAt`; that of a newcomer does not.

@@ -30,6 +30,13 @@ extension StoreIndex {
         }
     }
 
+    /// Enters what the file of a generation occupies now, if the generation is in the index.
+    func enterSize(of generation: GenerationID, _ bytes: Int64) throws(SQLiteError) {
+        guard try has(generation) else { return }
+        let before = try size(of: generation)
+        try change { () throws(SQLiteError) in try setSize(of: generation, bytes, was: before) }
+    }
+
     /// Enters a pin or takes one out; false when nothing changed.
     func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(SQLiteError) -> Bool {
         let hash = fields.hash(of: key)

@@ -111,6 +111,13 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    public func evict(_ blocks: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) -> Bool {
+        try discard(ByteRangeSet(blocks.ranges.map(\.widenedToBlocks)), of: generation)
+        return true
+    }
+
+    public var allocationBytes: Int64 { Int64(MemoryDataFile.pageBytes) }
+
     /// Memory is never durable: there is nothing to do.
     public func beginDurablePoint() throws(StoreError) -> DurablePoint? {
         try use { (_) throws(StoreError) in nil }

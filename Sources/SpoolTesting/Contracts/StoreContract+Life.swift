@@ -65,6 +65,23 @@ extension StoreContract {
                 trial.expectEqual(paged, all, "in pages of \(limit)")
             }
         },
+        Rule(name: "evicted blocks are out of the index and free their room; the others stay as they are") { (trial) throws(StoreError) in
+            let store = try trial.open()
+            let sample = StoreSample()
+            let block = Piece.blockBytes
+            let generation = store.makeGeneration()
+            let file = try sample.store([0..<8 * block], of: generation, in: store)
+            let before = try store.totalSizeBytes()
+            let isFreed = try store.evict(.of(2 * block..<4 * block, 7 * block..<8 * block), of: generation, in: file)
+            trial.expectEqual(try store.lookup(sample.key)?.spans, .of(0..<2 * block, 4 * block..<7 * block), "spans")
+            let freed = before - (try store.totalSizeBytes())
+            trial.expectEqual(freed, isFreed ? 3 * block : 0, "freed bytes")
+            try trial.expectPattern(file, sample, generation.rawValue, in: 0, count: Int(2 * block))
+            try trial.expectPattern(file, sample, generation.rawValue, in: 4 * block, count: Int(3 * block))
+            try sample.store([2 * block..<4 * block], of: generation, in: store)
+            trial.expectEqual(try store.lookup(sample.key)?.spans, .of(0..<7 * block), "spans, stored again")
+            try trial.expectPattern(file, sample, generation.rawValue, in: 0, count: Int(7 * block))
+        },
         Rule(name: "what is pinned is no candidate, before its first byte and after its removal") { (trial) throws(StoreError) in
             let store = try trial.open()
             let samples = ["a", "b"].map { StoreSample($0) }

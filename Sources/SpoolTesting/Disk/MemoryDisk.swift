@@ -73,6 +73,18 @@ package final class MemoryDisk: Sendable {
     /// The handles that are open now.
     package var openHandleCount: Int { state.withLock { $0.tree.nodes.values.reduce(0) { $0 + $1.handles.count } } }
 
+    /// What all files take, but for those of these names.
+    package func allocatedBytes(except paths: [String]) -> Int64 {
+        state.withLock { state in
+            paths.reduce(state.tree.allocatedBytes) { sum, path in
+                // One that is not there takes nothing.
+                do { return sum - Int64(try state.tree.pages(state.tree.lookup(path)).allocatedPages * SparsePages.pageBytes) } catch {
+                    return sum
+                }
+            }
+        }
+    }
+
     // MARK: The next start
 
     /// The disk after the process was killed: everything that was written is there, synced or not; handles and locks are gone.

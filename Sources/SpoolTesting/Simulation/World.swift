@@ -23,6 +23,9 @@ package final class World {
         package var windowBytes: Int64?
         package var buffers = 16
         package var fetchesPerHost = 6
+        /// What stored media may occupy; nil for no limit. On a disk it is looked at after every step.
+        package var quotaBytes: Int64?
+        package var policy: any EvictionPolicy = LeastRecentlyUsed()
 
         package init() {}
     }
@@ -58,6 +61,8 @@ package final class World {
         configuration.buffers = plan.buffers
         configuration.fetchesPerHost = plan.fetchesPerHost
         configuration.readAheadBytes = 256 << 10
+        configuration.limits.quotaBytes = plan.quotaBytes
+        configuration.limits.policy = plan.policy
         let environment = CacheEnvironment(
             time: simulator, random: simulator, transport: origin, control: simulator.mailbox("control"),
             indexLane: simulator.mailbox("index"), syncLane: simulator.mailbox("sync"),
@@ -112,6 +117,7 @@ package final class World {
             guard simulator.step() else { return violated("the world stands still and there wait \(unfinished)") }
             steps += 1
             for violation in cache.violations { violated(violation) }
+            checkQuota()
         }
         guard violations.isEmpty else { return }
         if !plan.usesDisk { checkStored(store) }
@@ -136,6 +142,16 @@ package final class World {
     private var unfinished: String { readers.filter { !$0.isOver }.map { "\($0)" }.joined(separator: ", ") }
 
     // MARK: What is stored
+
+    /// The most that may be stored beyond the quota at any moment: one write of a pool buffer.
+    private static let writeBytes: Int64 = 1 << 20
+
+    private func checkQuota() {
+        guard let quota = plan.quotaBytes, plan.usesDisk else { return }
+        let index = ["", "-wal", "-shm", "-journal"].map { "\(Self.directory)/spool.sqlite\($0)" }
+        let occupied = disk.allocatedBytes(except: index + ["\(Self.directory)/lock"])
+        if occupied > quota + Self.writeBytes { violated("\(occupied) bytes are occupied, the quota is \(quota)") }
+    }
 
     /// The next start finds no byte in the index that is not in its file, and right.
     private func checkDisk() {

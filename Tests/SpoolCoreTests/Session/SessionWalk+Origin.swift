@@ -118,6 +118,7 @@ extension SessionWalk {
             note("origin: version \(origin.version), \(origin.length) bytes")
         }
         if faults.losses, chance(5) { lose() }
+        if faults.evicts, owedEviction != nil || chance(3) { evict() }
         if faults.storeFails, chance(12) { storeFails() }
     }
 
@@ -127,6 +128,7 @@ extension SessionWalk {
             if violation != nil || consumers.allSatisfy(\.isOver) { return }
             if owesOpen { opened(); continue }
             if !owedVerifications.isEmpty { verify(); continue }
+            if owedEviction != nil { evict(); continue }
             // One that got all it wanted goes: who stays without reading holds the readers of its relay back.
             if let index = consumers.firstIndex(where: \.isOver) { leave(index); continue }
             if let index = consumers.indices.first(where: { consumers[$0].isAwake && !consumers[$0].isOver }) { act(index); continue }

@@ -11,11 +11,13 @@ struct SessionWalk {
         var losses = false
         var storeFails = false
         var damage = false
+        /// Room is needed again and again.
+        var evicts = false
         /// Limits of stored runs that are met all the time.
         var crowds = false
         /// Some readers want nothing stored.
         var storesNothing = false
-        var isClean: Bool { !breaks && !versions && !losses && !storeFails && !damage && !storesNothing && !crowds }
+        var isClean: Bool { !breaks && !versions && !losses && !storeFails && !damage && !storesNothing && !crowds && !evicts }
     }
 
     struct Consumer {
@@ -54,6 +56,8 @@ struct SessionWalk {
     var shells: [Shell] = []
     var owesOpen = false
     var owedVerifications: [(range: ByteRange, generation: GenerationID)] = []
+    /// Blocks that were taken away from readers and are still on the disk.
+    var owedEviction: (blocks: ByteRangeSet, generation: GenerationID)?
     var disk: [GenerationID: [Int64: UInt8]] = [:]
     var versions: [GenerationID: Int] = [:]
     var lost: [GenerationID: Set<Int64>] = [:]
@@ -72,6 +76,8 @@ struct SessionWalk {
         limits.joinBytes = 8...16
         limits.relayBytes = 16
         limits.skipBytes = 20
+        limits.keptBehindBytes = 5
+        limits.blockBytes = 16
         origin = WalkOrigin(length: 1)
         machine = SessionStateMachine(limits: limits)
         if chance(4) { limits.requestBytes = 24 }
@@ -95,6 +101,7 @@ struct SessionWalk {
         faults.storeFails = chance(4)
         faults.damage = chance(3)
         faults.storesNothing = chance(4)
+        faults.evicts = chance(3)
         origin.cacheControl =
             [nil, "max-age=0", "no-cache", "max-age=2, must-revalidate", "max-age=1, stale-while-revalidate=3"][
                 Int(number(0...4))]
@@ -307,6 +314,25 @@ struct SessionWalk {
             lost[version.generation, default: []].insert(offset)
         }
         take(machine.lost(ByteRange(lower: lower, upper: upper), of: version.generation, now: now), "lost \(lower)..<\(upper)")
+    }
+
+    /// Room is needed: blocks are taken away from readers, and go later; now and then that fails.
+    mutating func evict() {
+        if let owed = owedEviction {
+            owedEviction = nil
+            let isGone = !chance(4)
+            if isGone {
+                for range in owed.blocks.ranges {
+                    for offset in range.lowerBound..<range.upperBound { disk[owed.generation]?[offset] = nil }
+                }
+            }
+            return take(machine.evicted(owed.blocks, of: owed.generation, isGone: isGone, now: now), "evicted \(owed.blocks) \(isGone)")
+        }
+        guard let generation = machine.version?.generation else { return }
+        let blocks = machine.evict(number(1...100), sparing: ByteRangeSet(), regions: [])
+        note("takes \(blocks) away")
+        if !blocks.isEmpty { owedEviction = (blocks, generation) }
+        if let broken = machine.violations.first { fail("after an eviction began: \(broken)") }
     }
 
     mutating func storeFails() {

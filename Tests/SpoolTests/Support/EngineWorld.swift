@@ -45,14 +45,17 @@ final class EngineWorld: Sendable {
         let bytes = try await cache.reader(for: resource.url).bytes()
         #expect(bytes == expected(resource, 0..<resource.length))
         _ = try await status(of: resource) { $0.isComplete && $0.fetches == 0 && $0.readers == 0 }
-        try await eventually("\(resource.url) was committed") { try committedBytes(of: resource) % resource.length == 0 }
+        try await eventually("\(resource.url) was committed") { try await indexedBytes(of: resource) == resource.length }
     }
 
-    private func committedBytes(of resource: VirtualResource) throws -> Int64 {
-        let key = try key(resource)
-        return events.all.reduce(0) { sum, event in
-            if case .bytesCommitted(key, let bytes) = event { sum + bytes } else { sum }
-        }
+    /// The bytes that the index claims of a resource.
+    private func indexedBytes(of resource: VirtualResource) async throws -> Int64 {
+        let key = try key(resource), store = cache.store
+        return try await withCheckedContinuation { (continuation: CheckedContinuation<Result<Int64, CacheError>, Never>) in
+            cache.onIndexLane(key, { continuation.resume(returning: $0) }) { () throws(StoreError) in
+                try store.lookup(key)?.spans.totalBytes ?? 0
+            }
+        }.get()
     }
 
     /// Every byte of the range as the origin has it.

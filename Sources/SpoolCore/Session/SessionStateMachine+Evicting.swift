@@ -1,0 +1,63 @@
+// Stored bytes of a resource in use go: whole blocks that nobody needs soon.
+
+extension SessionStateMachine {
+    /// Takes whole blocks with up to `bytes` stored bytes, or a little more, away from readers, because room is needed; empty when all that
+    /// is stored is needed soon. `evicted` follows once they are gone.
+    ///
+    /// Until then the bytes are neither used nor fetched anew: who comes to them waits. Only blocks that are stored as a whole go, so that
+    /// no fetch brings a byte of them meanwhile. What is compared with its checks just now, what a reader has in hand, its window and a
+    /// little behind it, what a policy wants, and `spared` stay.
+    package mutating func evict(_ bytes: Int64, sparing spared: ByteRangeSet, regions: [EvictionCut.Region]) -> ByteRangeSet {
+        guard phase == .ready, let version, version.evicting.isEmpty else { return ByteRangeSet() }
+        var cut = EvictionCut(blockBytes: limits.blockBytes)
+        // What players have left behind goes first, from where they began; then what lies far ahead, from its end.
+        let lowest = readers.filter { $0.failure == nil }.map(\.position).min() ?? 0
+        let behind = ByteRange(0, lowest).map { EvictionCut.Region($0, isTailFirst: false) }
+        cut.regions = [behind, EvictionCut.Region(ByteRange(lower: lowest, upper: .max))].compactMap { $0 } + regions
+        cut.protected = neededSoon.union(spared).union(version.verifying)
+        let whole = wholeBlocks(of: version)
+        let gone = cut.blocks(of: whole, wanted: bytes).intersection(whole)
+        self.version?.evicting = gone
+        // To readers it is as if the bytes were being compared with their checks, and found wanting.
+        self.version?.unverified.formUnion(gone)
+        self.version?.verifying.formUnion(gone)
+        return gone
+    }
+
+    /// What `evict` took is gone; or it is not, and then it is compared with its checks before its next use.
+    package mutating func evicted(
+        _ blocks: ByteRangeSet, of generation: GenerationID, isGone: Bool, now: MonotonicInstant
+    ) -> [SessionAction] {
+        guard version?.generation == generation else { return [] }
+        version?.evicting.subtract(blocks)
+        version?.verifying.subtract(blocks)
+        if isGone { version?.forget(blocks) }
+        return wakeReaders() + replan(now: now)
+    }
+
+    /// The blocks of which every byte is stored; the last one ends with the resource.
+    private func wholeBlocks(of version: Version) -> ByteRangeSet {
+        let size = limits.blockBytes, length = version.representation.length
+        return ByteRangeSet(
+            version.stored.ranges.compactMap { run in
+                let upper = run.upperBound == length ? run.upperBound : run.upperBound - run.upperBound % size
+                return ByteRange((run.lowerBound + size - 1) / size * size, upper)
+            })
+    }
+
+    /// What readers, fetches and policies are about to use.
+    private var neededSoon: ByteRangeSet {
+        var needed = ByteRangeSet()
+        for reader in readers where reader.failure == nil {
+            let lower = max(0, reader.position - limits.keptBehindBytes)
+            let upper = window(of: reader)?.upperBound ?? reader.position.addingClamped(limits.readAheadBytes)
+            if let window = ByteRange(lower, max(upper, reader.position.addingClamped(1))) { needed.insert(window) }
+            if let hold = reader.hold { needed.insert(hold) }
+        }
+        for fetch in fetches where !fetch.isRelay {
+            if let front = ByteRange(max(0, fetch.released - 1), fetch.front.addingClamped(1)) { needed.insert(front) }
+        }
+        if let goal { needed.insert(goal) }
+        return needed
+    }
+}
