@@ -22,6 +22,7 @@ public final class MediaCache: Sendable {
     package let store: any ResourceStore
     let counters = Counters()
     let temporaryPins = TemporaryPins()
+    private let rest = Locked(StoreRest())
     let committer: Committer
     let evictor: Evictor
     /// What doors keep beside the cache.
@@ -137,11 +138,26 @@ public final class MediaCache: Sendable {
             throw CacheError(.unsupportedURL, "only absolute http and https URLs can be cached; '\(url)'", key: key)
         }
         let made = ResourceSession(
-            key: key, url: url, origin: origin, passReason: store.isWritable ? nil : .readOnlyStore, shared: shared)
+            key: key, url: url, origin: origin, passReason: passReason, shared: shared)
         return try sessions.withLock { table throws(CacheError) in
             if table.isClosed { throw CacheError(.closed, "the cache is closed", key: key) }
             return table.use(key) ?? table.insert(made)
         }
+    }
+
+    /// Why a session that begins now stores nothing; nil when it may.
+    private var passReason: PassReason? {
+        if !store.isWritable { return .readOnlyStore }
+        return rest.withLock { $0.isResting(now: environment.time.now) } ? .storeRests : nil
+    }
+
+    /// A call of the store failed. After several the store rests; the sessions of that time store nothing, those that follow it do.
+    private func storeFailed() {
+        guard let pause = rest.withLock({ $0.failed(now: environment.time.now) }) else { return }
+        record(.storeRests(seconds: pause / 1_000_000_000))
+        let sessions = sessions
+        sessions.withLock { $0.makeStale() }
+        _ = environment.time.after(pause, on: environment.control) { sessions.withLock { $0.makeStale() } }
     }
 
     private func existingSession(_ key: ResourceKey) throws(CacheError) -> ResourceSession? {
@@ -168,6 +184,7 @@ public final class MediaCache: Sendable {
             environment: environment, store: store, pool: pool, limiter: limiter, committer: committer, evictor: evictor, limits: limits,
             counters: counters, configuration: configuration, record: record,
             gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [weak self] key in self?.sessionIsIdle(key) },
+            storeFailed: { [weak self] in self?.storeFailed() },
             makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } })
     }
 

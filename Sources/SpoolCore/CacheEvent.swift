@@ -24,6 +24,8 @@ public enum CacheEvent: Sendable {
     case removed(ResourceKey)
     /// The process that had the store is gone: this one stores from now on.
     case becameWriter
+    /// The store failed again and again: for so long what is fetched is passed on and not stored. What is stored is read all the while.
+    case storeRests(seconds: Int64)
     /// The store mended something when it was opened, or a call to it failed.
     case storeTrouble(String)
 }

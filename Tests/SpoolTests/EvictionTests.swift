@@ -133,6 +133,23 @@ import Testing
     }
 }
 
+@Suite(.timeLimit(.minutes(5))) struct `A store that fails again and again` {
+    @Test func `rests for a while and says so, while readers get their bytes`() async throws {
+        let songs = (0..<4).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 300_000) }
+        let world = try EngineWorld(songs, store: MemoryStore(capacityBytes: 0))
+        for song in songs {
+            #expect(try await world.cache.reader(for: song.url).bytes() == world.expected(song, 0..<song.length))
+        }
+        let rests = world.events.all.filter { if case .storeRests(30) = $0 { true } else { false } }
+        #expect(rests.count == 1)
+        let reasons = world.events.all.compactMap { event -> String? in
+            if case .degradedToPassthrough(_, let reason) = event { reason } else { nil }
+        }
+        #expect(reasons.prefix(3).allSatisfy { $0.contains("full") } && reasons.last == "storeRests", "\(reasons)")
+        await world.cache.close()
+    }
+}
+
 @Suite struct `Limits that allow nothing` {
     struct Mistake: CustomStringConvertible, Sendable {
         var name: String

@@ -183,7 +183,10 @@ extension ResourceSession {
             }
         }
         shared.evictor.abandon(unused)
-        if case .failure = result { shared.makeStale(key) }
+        if case .failure(let failure) = result {
+            shared.makeStale(key)
+            if failure.reason != .quotaReached { shared.storeFailed() }
+        }
         if mustCommit { commit() }
     }
 
@@ -256,6 +259,7 @@ extension ResourceSession {
             guard isWanted else { continue }
             guard error == nil else {
                 shared.makeStale(key)
+                shared.storeFailed()
                 continue
             }
             if isEnforcing { shared.evictor.enforce(sparing: key) }

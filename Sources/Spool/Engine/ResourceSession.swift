@@ -34,6 +34,8 @@ final class ResourceSession: Sendable {
         /// A fetch begins: what it brings might be stored, if this process could write.
         let gapMet: @Sendable () -> Void
         let sessionIdle: @Sendable (ResourceKey) -> Void
+        /// A call of the store failed.
+        let storeFailed: @Sendable () -> Void
         /// This session stores nothing more: who comes when it is idle shall find another.
         let makeStale: @Sendable (ResourceKey) -> Void
     }
@@ -273,6 +275,8 @@ final class ResourceSession: Sendable {
                 trouble = .storeTrouble("\(error)")
                 found = nil
                 shared.record(.storeTrouble("lookup: \(error)"))
+                shared.makeStale(key)
+                shared.storeFailed()
             }
             run { state, effects in
                 state.file = file

@@ -33,7 +33,7 @@ struct EventLogger: EventSink {
         case .fetchStarted, .fetchEnded(_, _, nil): .debug
         case .fetchEnded, .representationReplaced, .gone, .evicted, .removed, .becameWriter: .info
         case .degradedToPassthrough, .usedUnvalidated: .notice
-        case .damageFound, .storeTrouble: .warning
+        case .damageFound, .storeTrouble, .storeRests: .warning
         }
     }
 
@@ -63,6 +63,8 @@ struct EventLogger: EventSink {
             "the process that had the store is gone: what is fetched is kept from now on"
         case .removed(let key):
             "removed \(key.forLog)"
+        case .storeRests(let seconds):
+            "the store failed again and again: nothing is stored for \(seconds) seconds"
         case .storeTrouble(let what):
             "store: \(what)"
         }

@@ -301,6 +301,8 @@ package enum PassReason: Hashable, Sendable {
     case readOnlyStore
     /// The quota is used up by what is in use.
     case quotaReached
+    /// The store failed again and again, and is left alone for a while.
+    case storeRests
     /// The store failed; its own words.
     case storeTrouble(String)
 }

@@ -1,0 +1,36 @@
+import SpoolCore
+import Testing
+
+/// When a store that fails is left alone.
+@Suite struct StoreRestTests {
+    private let start = MonotonicInstant(nanoseconds: 0)
+
+    @Test func `three failures within a minute are a rest of half a minute, two are none`() {
+        var rest = StoreRest()
+        #expect(rest.failed(now: start) == nil)
+        #expect(rest.failed(now: start + .seconds(10)) == nil)
+        #expect(!rest.isResting(now: start + .seconds(10)))
+        #expect(rest.failed(now: start + .seconds(20)) == .seconds(30))
+        #expect(rest.isResting(now: start + .seconds(49)))
+        #expect(!rest.isResting(now: start + .seconds(50)))
+    }
+
+    @Test func `failures that lie far apart are none together`() {
+        var rest = StoreRest()
+        for minute in 0..<10 { #expect(rest.failed(now: start + .seconds(Int64(minute) * 61)) == nil) }
+    }
+
+    @Test func `each rest after another is twice as long, up to ten minutes, and the first again after a good minute`() {
+        var rest = StoreRest()
+        var now = start
+        var rests: [Nanoseconds] = []
+        for _ in 0..<7 {
+            for _ in 0..<3 { if let pause = rest.failed(now: now) { rests.append(pause) } }
+            now = now + (rests.last ?? 0)
+        }
+        #expect(rests == [30, 60, 120, 240, 480, 600, 600].map { .seconds($0) })
+        now = now + .seconds(61)
+        for _ in 0..<3 { if let pause = rest.failed(now: now) { rests.append(pause) } }
+        #expect(rests.last == .seconds(30))
+    }
+}
