@@ -155,6 +155,7 @@ extension ResourceSession {
         _ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, _ result: Result<Written?, WriteFailure>, promised: Int64
     ) {
         var unused = promised
+        var isFirstFailure = false
         let mustCommit = run { state, effects -> Bool in
             state.writesUnderWay -= 1
             guard state.machine.version?.generation == generation else {
@@ -178,6 +179,7 @@ extension ResourceSession {
                 return state.dirtyBytes >= Committer.commitBytes || (state.writesUnderWay == 0 && intake.isFinished)
             case .failure(let failure):
                 segment.isHandedOver = false
+                isFirstFailure = state.machine.version?.passReason == nil
                 apply(state.machine.storeFailed(generation, failure.reason, now: now), &state, &effects)
                 return true
             }
@@ -185,7 +187,8 @@ extension ResourceSession {
         shared.evictor.abandon(unused)
         if case .failure(let failure) = result {
             shared.makeStale(key)
-            if failure.reason != .quotaReached { shared.storeFailed() }
+            // Several writes of one fetch that fail are one failure.
+            if isFirstFailure, failure.reason != .quotaReached { shared.storeFailed() }
         }
         if mustCommit { commit() }
     }

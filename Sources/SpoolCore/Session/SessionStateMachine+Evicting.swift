@@ -11,7 +11,9 @@ extension SessionStateMachine {
         guard phase == .ready, let version, version.evicting.isEmpty else { return ByteRangeSet() }
         var cut = EvictionCut(blockBytes: limits.blockBytes)
         // What players have left behind goes first, from where they began; then what lies far ahead, from its end.
-        let lowest = readers.filter { $0.failure == nil }.map(\.position).min() ?? 0
+        // Without readers it is what the last fetch brought that is wanted next.
+        let positions = readers.filter { $0.failure == nil }.map(\.position)
+        let lowest = positions.min() ?? fetches.filter { !$0.isRelay }.map(\.released).min() ?? 0
         let behind = ByteRange(0, lowest).map { EvictionCut.Region($0, isTailFirst: false) }
         cut.regions = [behind, EvictionCut.Region(ByteRange(lower: lowest, upper: .max))].compactMap { $0 } + regions
         cut.protected = neededSoon.union(spared).union(version.verifying)
