@@ -59,7 +59,7 @@ extension ResourceSession {
     }
 
     private func addConditions(of ask: OriginAsk, to fields: inout HTTPFields) {
-        fields["Range"] = ask.upper.map { "bytes=\(ask.lower)-\($0 - 1)" } ?? "bytes=\(ask.lower)-"
+        if !ask.isPlain { fields["Range"] = ask.upper.map { "bytes=\(ask.lower)-\($0 - 1)" } ?? "bytes=\(ask.lower)-" }
         if let ifRange = ask.ifRange { fields["If-Range"] = ifRange }
         if let revalidation = ask.revalidation {
             if let tag = revalidation.entityTag { fields["If-None-Match"] = tag }

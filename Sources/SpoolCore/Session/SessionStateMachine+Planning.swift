@@ -44,6 +44,7 @@ extension SessionStateMachine {
         var upper = reader.position == 0 ? nil : end(of: reader)
         if let requestBytes = limits.requestBytes { upper = min(upper ?? .max, reader.position.addingClamped(requestBytes)) }
         let stores = wanting.contains { !$0.storesNothing }
+        guard !asksPlainly else { return failOnlyStored() + start(lower: 0, upper: nil, stores: stores, isPlain: true, now: now) }
         return failOnlyStored() + start(lower: reader.position, upper: upper, stores: stores, now: now)
     }
 
@@ -132,7 +133,9 @@ extension SessionStateMachine {
         return FetchID(rawValue: nextFetch)
     }
 
-    private mutating func start(lower: Int64, upper: Int64?, stores: Bool, now: MonotonicInstant) -> [SessionAction] {
+    private mutating func start(
+        lower: Int64, upper: Int64?, stores: Bool, isPlain: Bool = false, now: MonotonicInstant
+    ) -> [SessionAction] {
         let id = makeFetchID()
         var fetch = Fetch(id: id, start: lower, upper: upper, front: lower, released: lower, startedAt: now)
         var ifRange: String?
@@ -145,7 +148,9 @@ extension SessionStateMachine {
         fetches.append(fetch)
         var asked = upper
         if let length = version?.representation.length, asked == length { asked = nil }
-        return [.start(id, OriginAsk(lower: lower, upper: limits.requestBytes == nil ? asked : upper, ifRange: ifRange))]
+        var ask = OriginAsk(lower: lower, upper: limits.requestBytes == nil ? asked : upper, ifRange: ifRange)
+        ask.isPlain = isPlain
+        return [.start(id, ask)]
     }
 
     private func end(of reader: Reader) -> Int64? {
@@ -218,7 +223,11 @@ extension SessionStateMachine {
                 continue
             }
             guard let demand = demand(of: fetch) else {
-                if fetch.isRelay { over.append(fetch.id) } else if fetch.lingersSince == nil { fetches[index].lingersSince = now }
+                if !fetch.isRelay {
+                    if fetch.lingersSince == nil { fetches[index].lingersSince = now }
+                } else if !isAwaited(fetch) {
+                    over.append(fetch.id)
+                }
                 continue
             }
             fetches[index].lingersSince = nil
@@ -233,6 +242,11 @@ extension SessionStateMachine {
             actions += replan(now: now)
         }
         return actions
+    }
+
+    /// Whether somebody who asked only what the resource is stands at a relay: its bytes may be wanted next, and were else asked twice.
+    private func isAwaited(_ relay: Fetch) -> Bool {
+        readers.contains { $0.failure == nil && !$0.onlyStored && !$0.wantsBytes && relay.serves($0.position) }
     }
 
     /// A pause ends when somebody waits, or when half of the window is free again: not for every chunk.

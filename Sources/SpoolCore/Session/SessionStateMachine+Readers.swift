@@ -89,6 +89,8 @@ extension SessionStateMachine {
         readers[index].position = start
         readers[index].end = end
         readers[index].hold = nil
+        // There was nothing where it stood; elsewhere there may be.
+        if case .origin(.rangeNotSatisfiable)? = readers[index].failure { readers[index].failure = nil }
         return releaseRelays() + replan(now: now)
     }
 

@@ -98,7 +98,7 @@ extension SessionStateMachine {
         var actions = adopt(arrival.representation(length: length), servedUpper: length ?? 0, index, arrival, isConditional: false)
         guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions }
         let acceptsRanges = arrival.head.fields["Accept-Ranges"]?.equalsIgnoringCase("bytes") ?? false
-        version?.refusesRanges = fetch.start > 0 || !acceptsRanges
+        version?.refusesRanges = fetch.start > 0 || !acceptsRanges || asksPlainly
         fetches[index].front = 0
         fetches[index].released = 0
         fetches[index].upper = length ?? version?.representation.length
@@ -127,10 +127,15 @@ extension SessionStateMachine {
         let fetch = fetches[index]
         var actions = endFetches([fetch.id])
         guard let version else {
-            if fetch.start == 0, length ?? 0 == 0 {
+            if fetch.start == 0, length == 0 {
                 actions += replaceVersion(by: arrival.representation(length: 0), arrival)
-            } else {
+            } else if fetch.start >= max(length ?? 1, 1) {
                 failReaders(from: length ?? fetch.start, .rangeNotSatisfiable(length: length))
+            } else if !asksPlainly {
+                // Bytes there must be, or nothing at all: without a range the origin has to say which.
+                asksPlainly = true
+            } else {
+                failReaders(from: 0, .status(arrival.head))
             }
             return actions + wakeReaders() + replan(now: now)
         }
@@ -340,7 +345,7 @@ extension SessionStateMachine {
     }
 
     private mutating func failReaders(from offset: Int64, _ error: OriginError) {
-        for index in readers.indices where readers[index].waitsFor != .nothing && readers[index].position >= offset {
+        for index in readers.indices where readers[index].failure == nil && isAsking(readers[index]) && readers[index].position >= offset {
             readers[index].failure = .origin(error)
         }
     }

@@ -7,9 +7,12 @@ extension SessionStateMachine {
         // without a cache: its client can still do something about it. The AVFoundation door, whose client can't, tries again by itself.
         let arrived = fetch.front != fetch.start
         let mayWait = error.isRetryable && error.askedDelay ?? 0 <= limits.longestAskedDelay
+        // What breaks HTTP may be one server's of many: everybody's request is made once more. Where ranges are what it can't do, plainly.
+        let isMalformed = if case .malformed = error { true } else { false }
+        if isMalformed, version == nil, fetch.start == 0 { asksPlainly = true }
         for index in readers.indices where concerns(fetch, readers[index]) {
             let reader = readers[index]
-            if mayWait, reader.failures < limits.failures, reader.hasProgress || arrived {
+            if mayWait, reader.failures < limits.failures, reader.hasProgress || arrived || (isMalformed && reader.failures == 0) {
                 readers[index].failures += 1
             } else {
                 readers[index].failure = .origin(error)

@@ -24,6 +24,8 @@ package struct SessionStateMachine: Sendable {
     var owesRevalidation = false
     /// What is known of the version changed between two events: it is to be committed.
     var owesUpdate = false
+    /// What the origin made of a range from 0 on made no sense: of a resource that nobody knows the whole is asked, without a range.
+    var asksPlainly = false
     var failuresInARow = 0
     var jitter: UInt64 = 0
     /// Nobody but newcomers asks the origin before this moment.
@@ -272,6 +274,8 @@ package struct OriginAsk: Hashable, Sendable {
     package var ifRange: String?
     /// The conditions, where it is to be learnt whether a version is current; nil for a request for bytes.
     package var revalidation: Revalidation?
+    /// No range is named: the whole is asked.
+    package var isPlain = false
 
     package init(lower: Int64, upper: Int64?, ifRange: String?, revalidation: Revalidation? = nil) {
         self.lower = lower

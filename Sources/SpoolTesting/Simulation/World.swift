@@ -1,5 +1,6 @@
 package import Spool
 package import SpoolCore
+internal import SpoolOrigin
 package import SpoolStore
 import SpoolSystem
 
@@ -26,6 +27,8 @@ package final class World {
         /// What stored media may occupy; nil for no limit. On a disk it is looked at after every step.
         package var quotaBytes: Int64?
         package var policy: any EvictionPolicy = LeastRecentlyUsed()
+        /// What else the cache is told.
+        package var configure: @Sendable (inout Configuration) -> Void = { _ in }
 
         package init() {}
     }
@@ -63,8 +66,9 @@ package final class World {
         configuration.readAheadBytes = 256 << 10
         configuration.limits.quotaBytes = plan.quotaBytes
         configuration.limits.policy = plan.policy
+        plan.configure(&configuration)
         let environment = CacheEnvironment(
-            time: simulator, random: simulator, transport: origin, control: simulator.mailbox("control"),
+            time: simulator, random: simulator, transport: RedirectingTransport(origin), control: simulator.mailbox("control"),
             indexLane: simulator.mailbox("index"), syncLane: simulator.mailbox("sync"),
             dataLanes: [simulator.mailbox("data 0"), simulator.mailbox("data 1")])
         cache = try MediaCache(configuration: configuration, environment: environment, store: store)

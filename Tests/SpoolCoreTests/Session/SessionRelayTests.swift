@@ -125,6 +125,22 @@ import Testing
 
     // MARK: No validator
 
+    @Test func `a relay waits for who asked what the resource is, and then for its bytes`() {
+        let probe = SessionProbe()
+        let curious = probe.join(0, wantsBytes: false)
+        probe.openEmpty()
+        #expect(probe.prepare(curious) == .wait)
+        let fetch = probe.startedIDs[0]
+        probe.partial(fetch, 0, 10 * MiB, total: 10 * MiB, fields: Self.noStore)
+        #expect(probe.cancelled == [])
+        let reader = probe.join(0)
+        probe.leave(curious)
+        probe.step(reader)
+        probe.body(fetch, 1000)
+        #expect(probe.read(reader) == 1000)
+        #expect(probe.starts.count == 1)
+    }
+
     @Test func `without a validator the response from 0 is stored`() {
         let (probe, reader, fetch) = relaying(fields: [:])
         probe.body(fetch, 1000)

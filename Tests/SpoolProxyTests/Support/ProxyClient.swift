@@ -168,16 +168,30 @@ final class ProxyClient {
         return nil
     }
 
+    /// The next `count` bytes, or those that come before the server closes, in order or not.
+    func take(upTo count: Int) throws -> [UInt8] {
+        do {
+            while buffer.count - position < count { try fill(wanted: 1) }
+        } catch Failure.ended, Failure.reset(ECONNRESET) {
+            return try take(buffer.count - position)
+        }
+        return try take(count)
+    }
+
     /// A chunked body.
     func chunks() throws -> [UInt8] {
         var body: [UInt8] = []
-        while true {
-            let text = try line()
-            guard let size = Int(text, radix: 16) else { throw Failure.malformed("a chunk of '\(text)' bytes") }
-            body += try take(size)
-            guard try line().isEmpty else { throw Failure.malformed("a chunk that does not end") }
-            if size == 0 { return body }
-        }
+        while let chunk = try chunk() { body += chunk }
+        return body
+    }
+
+    /// The next chunk of a chunked body; nil for the last.
+    func chunk() throws -> [UInt8]? {
+        let text = try line()
+        guard let size = Int(text, radix: 16) else { throw Failure.malformed("a chunk of '\(text)' bytes") }
+        let bytes = try take(size)
+        guard try line().isEmpty else { throw Failure.malformed("a chunk that does not end") }
+        return size == 0 ? nil : bytes
     }
 
     /// Everything until the server closes, in order or not.

@@ -1,0 +1,202 @@
+internal import Spool
+internal import SpoolCore
+
+// Rows 25 to 28, 46 to 50 and 52, and the further cases: redirects, refusals, and what may be stored.
+
+extension OriginCase {
+    private static let reload = Step.ask(Ask(ranges: [Ask.Part(0, nil)], isReload: true))
+
+    static let redirects: [OriginCase] = [
+        OriginCase(
+            "25", "redirects five times, each time with another status and by a relative Location",
+            [
+                .route("/song.mp3", .redirect(301, to: "/a")), .route("/a", .redirect(302, to: "b")),
+                .route("/b", .redirect(303, to: "./c")), .route("/c", .redirect(307, to: "/x/../d")),
+                .route("/d", .redirect(308, to: "/there")), .route("/there", answer), .get(), .get(),
+            ],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all",
+            requests: "0-, /a 0-, /b 0-, /c 0-, /d 0-, /there 0-"),
+        OriginCase(
+            "25", "redirects in a circle",
+            [.route("/song.mp3", .redirect(to: "/a")), .route("/a", .redirect(to: "/song.mp3")), .get()],
+            answers: "502", stored: "nothing", requests: "0-, /a 0-"
+        ).loader(answers: "the original"),
+        OriginCase(
+            "25", "redirects more than ten times",
+            [.route("/song.mp3", .redirect(to: "/1"))] + (1...12).map { .route("/\($0)", .redirect(to: "/\($0 + 1)")) } + [.get()],
+            answers: "502", stored: "nothing", requests: "0-, " + (1...10).map { "/\($0) 0-" }.joined(separator: ", ")
+        ).loader(answers: "the original"),
+        OriginCase(
+            "26", "redirects to a signed URL that expires",
+            [
+                .route("/song.mp3", .redirect(to: "/signed-1")), .route("/signed-1", .cut(afterBytes: 30_000, .close, answer)),
+                .get(to: 30_000),
+                .route("/signed-1", .status(403)), .route("/song.mp3", .redirect(to: "/signed-2")), .route("/signed-2", rest), .get(),
+            ],
+            answers: "206 0-29999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all",
+            requests: #"0-, /signed-1 0-, 30000- if "v1", /signed-2 30000- if "v1""#
+        ),
+        OriginCase(
+            "26", "redirects to a signed URL that has expired",
+            [.route("/song.mp3", .redirect(to: "/signed-1")), .route("/signed-1", .status(403)), .get()],
+            answers: "403", stored: "nothing", requests: "0-, /signed-1 0-"),
+        OriginCase(
+            "27", "redirects from https to http",
+            [.follow([.redirect(to: "http://origin.test/plain.mp3")]), .get()],
+            answers: "502", stored: "nothing", requests: "0-"
+        ).of { $0.url = "https://origin.test/song.mp3" }.on([.http, .loader]).loader(answers: "the original"),
+        OriginCase(
+            "28", "redirects to another host",
+            [.route("/song.mp3", .redirect(to: "http://cdn.test/there")), .route("/there", answer), .get()],
+            answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0- with credentials, /there 0-"
+        ).configured { $0.requestFields = ["Authorization": "Bearer 1"] }.on([.http, .loader]),
+    ]
+
+    static let answers: [OriginCase] = [
+        OriginCase(
+            "46", "is busy at first and says when to come again",
+            [.follow([.status(503, fields: ["Retry-After": "5"]), .correct]), .get(), .get()],
+            answers: "503; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
+        ).flowing,
+        OriginCase(
+            "46", "is busy in the middle of a play and says when to come again",
+            [.follow([.cut(afterBytes: 30_000, .close, .correct), .status(429, fields: ["Retry-After": "5"]), .correct]), .get()],
+            answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1", 30000- if "v1""#
+        ).flowing(after: 30_000),
+        OriginCase(
+            "46", "is busy, and wants to be left alone for an hour",
+            [.follow([.cut(afterBytes: 30_000, .close, .correct), .status(503, fields: ["Retry-After": "3600"])]), .get()],
+            answers: "200 0-29999 of v1, cut", stored: "0-29999 of v1", requests: #"0-, 30000- if "v1""#
+        ).flowing(after: 30_000).withoutRepeats,
+        OriginCase(
+            "47", "fails when it is asked whether what is stored is current",
+            [.get(), .follow([.status(500)]), reload],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 0- unless "v1""#),
+        OriginCase(
+            "47", "is out of reach when part is stored",
+            stored30000 + [.offline(true), .get(to: 30_000), .get(50_000), .offline(false), .get()],
+            answers: "206 0-29999 of v1; 206 0-29999 of v1; 502; 200 0-99999 of v1", stored: "0-99999 of v1, all",
+            requests: #"0-, 50000- if "v1", 30000- if "v1""#
+        ).withoutRepeats.on([.http, .loader]),
+        OriginCase(
+            "48", "says 404 when it is asked whether what is stored is current",
+            [.get(), .follow([.status(404)]), reload],
+            answers: "200 0-99999 of v1; 404", stored: "nothing", requests: #"0-, 0- unless "v1""#),
+        OriginCase(
+            "49", "says 304 with new fields",
+            [.get(), .follow([.status(304, fields: ["ETag": "\"v1\"", "X-New": "1", "Content-Length": "5"])]), reload],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 0- unless "v1""#),
+        OriginCase(
+            "49", "says 304 of another entity tag",
+            [.get(), .follow([.status(304, fields: ["ETag": "\"v2\""]), .correct]), reload],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 0- unless "v1", 0-"#),
+        OriginCase(
+            "50", "forbids to store",
+            [.follow([.fields(["Cache-Control": "no-store"], .correct)]), .get(), .get()],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "nothing", requests: #"0-, 0- if "v1""#),
+        OriginCase(
+            "50", "says private, to a cache of one user",
+            [.follow([.fields(["Cache-Control": "private"], .correct)]), .get(), .get()],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"),
+        OriginCase(
+            "50", "says private, to a cache of several users",
+            [.follow([.fields(["Cache-Control": "private"], .correct)]), .get()],
+            answers: "200 0-99999 of v1", stored: "nothing", requests: "0-"
+        ).configured { $0.isShared = true },
+        OriginCase(
+            "50", "varies by everything",
+            [.follow([.fields(["Vary": "*"], .correct)]), .get()],
+            answers: "200 0-99999 of v1", stored: "nothing", requests: "0-"),
+        OriginCase(
+            "50", "is asked with credentials by a cache of several users",
+            [.get()],
+            answers: "200 0-99999 of v1", stored: "nothing", requests: "0- with credentials"
+        ).configured { configuration in
+            configuration.isShared = true
+            configuration.requestFields = ["Authorization": "Bearer 1"]
+        },
+        OriginCase(
+            "50", "sets a cookie",
+            [.follow([.fields(["Set-Cookie": "id=1"], .correct)]), .get(), .get()],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"),
+        OriginCase(
+            "52", "has an IPv6 address",
+            [.get(), .get()],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"
+        ).of { $0.url = "http://[2001:db8::1]:8000/song.mp3" }.on([.http, .loader]),
+        OriginCase(
+            "F1", "answers with a page of its hotel",
+            [
+                .follow([
+                    .status(
+                        200, fields: ["Content-Type": "text/html", "Cache-Control": "max-age=600"], body: Array("<p>Welcome</p>".utf8)),
+                    .correct,
+                ]), .get(), .get(),
+            ],
+            answers: "200 '<p>Welcome</p>'; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 0-, 14- if "v1""#
+        ).loader(answers: "error; 0-99999 of v1", requests: "0-, 0-"),
+        OriginCase(
+            "F3", "says that it takes no ranges, and takes them",
+            [.follow([.fields(["Accept-Ranges": "none"], .correct)]), .get(50_000, to: 60_000), .get()],
+            answers: "206 50000-59999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all",
+            requests: #"50000-59999, 0-49999 if "v1", 60000- if "v1""#
+        ).loader(requests: "0-"),
+        OriginCase(
+            "F4", "has a Content-Range in a 200",
+            [.follow([.fields(["Content-Range": "bytes 5-9/10"], .ignoresRange)]), .get()],
+            answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"),
+        OriginCase(
+            "F5", "grows while it is played",
+            [
+                .follow([
+                    .fields(["Content-Range": "bytes 0-29999/*"], .shorterRange(maxBytes: 30_000)),
+                    .fields(["Content-Range": "bytes 30000-99999/*"], .correct), .correct,
+                ]), .get(),
+            ],
+            answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1", 100000- if "v1""#
+        ).loader(answers: "the original", stored: "nothing", requests: "0-"),
+        OriginCase(
+            "F7", "writes Content-Range in its own way",
+            [.follow([.fields(["content-range": "Bytes  0-99999/100000 "], .correct)]), .get()],
+            answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"),
+        OriginCase(
+            "F11", "sends no more than so much in one answer",
+            [.follow([.shorterRange(maxBytes: 60_000)]), .get(20_000)],
+            answers: "206 20000-99999 of v1", stored: "20000-99999 of v1", requests: #"20000-, 80000- if "v1""#
+        ).loader(stored: "0-99999 of v1, all", requests: #"0-, 60000- if "v1""#),
+        OriginCase(
+            "F12", "takes one connection at a time",
+            [.follow([.cut(afterBytes: 30_000, .close, .correct), .status(429), .status(429), .correct]), .get()],
+            answers: "200 0-99999 of v1", stored: "0-99999 of v1, all",
+            requests: #"0-, 30000- if "v1", 30000- if "v1", 30000- if "v1""#
+        ).flowing(after: 30_000),
+        OriginCase(
+            "F13", "has a clock that is wrong by years, and a negative Age",
+            [
+                .follow([.fields(["Age": "-5", "Date": "Fri, 01 Jan 2038 00:00:00 GMT", "Cache-Control": "max-age=60"], .correct)]), .get(),
+                .get(),
+            ],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"),
+        OriginCase(
+            "F14", "has a name that can't be found, and then can",
+            [.offline(true), .get(), .offline(false), .get()],
+            answers: "502; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
+        ).on([.http, .loader]),
+    ]
+
+    /// A correct whole answer of another path: the song is not served there.
+    private static let answer = OriginBehaviour.status(
+        200, fields: ["ETag": "\"v1\"", "Content-Type": "audio/mpeg"], body: song.content.bytes(at: 0, count: Int(song.length)))
+    private static let rest = OriginBehaviour.status(
+        206, fields: ["ETag": "\"v1\"", "Content-Type": "audio/mpeg", "Content-Range": "bytes 30000-99999/100000"],
+        body: song.content.bytes(at: 30_000, count: 70_000))
+
+    /// Every row, in the order of the research table; the further cases follow.
+    package static let all: [OriginCase] = {
+        let rows = ranges + bodies + validators + redirects + answers
+        func place(_ row: OriginCase) -> Int {
+            row.number.hasPrefix("F") ? 100 + (Int(row.number.dropFirst()) ?? 0) : Int(row.number) ?? 0
+        }
+        return rows.enumerated().sorted { (place($0.element), $0.offset) < (place($1.element), $1.offset) }.map(\.element)
+    }()
+}

@@ -1,0 +1,88 @@
+package import SpoolCore
+package import SpoolOrigin
+internal import SpoolSystem
+
+/// What an origin does while a row of the table is played; its steps change it, requests use it up.
+package final class OriginCaseScript: Sendable {
+    private struct State {
+        var queue: [OriginBehaviour] = [.correct]
+        var routes: [String: OriginBehaviour] = [:]
+    }
+
+    private let state = Locked(State())
+
+    package init() {}
+
+    package func follow(_ behaviours: [OriginBehaviour]) {
+        state.withLock { $0.queue = behaviours }
+    }
+
+    package func route(_ path: String, _ behaviour: OriginBehaviour) {
+        state.withLock { $0.routes[path] = behaviour }
+    }
+
+    package func behaviour(of request: OriginRequest) -> OriginBehaviour {
+        state.withLock { state in
+            if let behaviour = state.routes[request.path] { return behaviour }
+            return state.queue.count > 1 ? state.queue.removeFirst() : state.queue.first ?? .correct
+        }
+    }
+}
+
+extension OriginRequest {
+    /// Path and query of its URL.
+    fileprivate var path: String {
+        let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        return parts.count == 4 ? "/" + parts[3] : "/"
+    }
+}
+
+// MARK: Outcomes in words
+
+extension OriginCase {
+    /// The longest entity tag that is shown whole.
+    private static let shownTagLength = 24
+
+    /// What the origin was asked: `0-`, `30000- if "v1"`, `0- unless "v1"`, `/b 0-` where it is not the row's own URL.
+    package func words(for entries: [OriginLog.Entry]) -> String {
+        let own = OriginRequest(url: resource.url, fields: [:]).path
+        let asked = entries.map { entry in
+            let fields = entry.request.fields
+            var words: [String] = []
+            if entry.request.method != "GET" { words.append(entry.request.method) }
+            if entry.request.path != own { words.append(entry.request.path) }
+            words.append(entry.range.map { String($0.dropFirst("bytes=".count)) } ?? "whole")
+            if let condition = entry.ifRange { words.append("if \(Self.shown(condition))") }
+            if let condition = fields["If-None-Match"] ?? fields["If-Modified-Since"] { words.append("unless \(Self.shown(condition))") }
+            if fields["Authorization"] != nil { words.append("with credentials") }
+            return words.joined(separator: " ")
+        }
+        let told = asked.indices.filter { countsRepeats || $0 == 0 || asked[$0] != asked[$0 - 1] }.map { asked[$0] }
+        return told.joined(separator: ", ")
+    }
+
+    private static func shown(_ validator: String) -> String {
+        if HTTPDate.parse(validator) != nil { return "its date" }
+        return validator.utf8.count <= shownTagLength ? validator : "\(validator.prefix(8))… of \(validator.utf8.count) bytes"
+    }
+
+    /// Which version's bytes these are, when they begin at `offset`: `30000-99999 of v1`.
+    package func words(for bytes: [UInt8], at offset: Int64) -> String {
+        guard !bytes.isEmpty else { return "nothing" }
+        let range = "\(offset)-\(offset + Int64(bytes.count) - 1)"
+        let version = versions.first { version in
+            offset + Int64(bytes.count) <= version.length
+                && bytes.withUnsafeBytes { version.content.firstDifference(in: $0, at: offset) } == nil
+        }
+        if let version { return "\(range) of v\(version.content.seed)" }
+        return bytes.count < 1000 && bytes.allSatisfy { $0 < 128 }
+            ? "'\(String(decoding: bytes, as: UTF8.self))'" : "\(range) of no version"
+    }
+
+    /// What is stored; `read` gives the bytes of a range of it.
+    package func words(stored: ByteRangeSet, isComplete: Bool, read: (ByteRange) throws -> [UInt8]) rethrows -> String {
+        if stored.isEmpty { return isComplete ? "all of 0 bytes" : "nothing" }
+        let parts = try stored.ranges.map { words(for: try read($0), at: $0.lowerBound) }
+        return parts.joined(separator: ", ") + (isComplete ? ", all" : "")
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import SpoolTesting
+import Testing
+
+/// The table of hostile origins at the HTTP door (docs/origins.md): the answer, what is stored, and what the origin was asked.
+@Suite(.timeLimit(.minutes(20))) struct OriginCaseTests {
+    @Test(arguments: OriginCase.all.filter { $0.doors.contains(.http) })
+    func `each origin gets the right answer`(row: OriginCase) throws {
+        let differences = try OriginCaseRun.scripted(row).differences(from: row.outcome)
+        #expect(differences.isEmpty, "an origin that \(row.name)\n\(differences.joined(separator: "\n"))")
+    }
+
+    #if os(Linux)
+    @Test(arguments: OriginCase.all.filter { $0.doors.contains(.socket) })
+    func `each origin gets the right answer on a socket`(row: OriginCase) throws {
+        let differences = try OriginCaseRun.onSocket(row).differences(from: row.outcome)
+        #expect(differences.isEmpty, "an origin that \(row.name)\n\(differences.joined(separator: "\n"))")
+    }
+    #endif
+}
+
+/// docs/origins.md says what the table says.
+@Suite struct OriginPageTests {
+    private static let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../docs/origins.md")
+
+    @Test func `the page has a line for each row, in order, and no other`() throws {
+        let text = try String(contentsOf: Self.page, encoding: .utf8)
+        let lines = text.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst().map(String.init)
+        let expected = OriginCase.all.map(\.line)
+        for (found, line) in zip(lines, expected) where found != line {
+            Issue.record("docs/origins.md has\n\(found)\nand the table\n\(line)")
+            return
+        }
+        #expect(lines.count == expected.count, "the line after the last that is there: \(expected.dropFirst(lines.count).first ?? "none")")
+    }
+}
+
+extension OriginCase {
+    /// The row on the page.
+    fileprivate var line: String {
+        let doors = [(Doors.http, "H"), (.socket, "S")].filter { self.doors.contains($0.0) }.map(\.1) + (isForLoader ? ["A"] : [])
+        var cells = [number, name, outcome.answers, outcome.stored, outcome.requests]
+        if isForLoader, let loader {
+            let pairs = [
+                (loader.answers, loaderOutcomeByDefault.answers), (loader.stored, outcome.stored), (loader.requests, outcome.requests),
+            ]
+            for (index, (special, usual)) in pairs.enumerated() where special != usual { cells[index + 2] += "<br>A: \(special)" }
+        }
+        return "| " + (cells + [doors.joined()]).map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |"
+    }
+
+    private var loaderOutcomeByDefault: Outcome {
+        var row = self
+        row.loader = nil
+        return row.loaderOutcome
+    }
+}
