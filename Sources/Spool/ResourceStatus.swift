@@ -17,6 +17,9 @@ public struct ResourceStatus: Hashable, Sendable {
     /// Readers and fetches that are at it now.
     public var readers: Int
     public var fetches: Int
+    /// Why its bytes are passed on and not stored, in words, where a cache that is at it found a reason; nil where they are stored, and
+    /// where nobody asked for it since the cache was opened.
+    public var notStoredBecause: String?
 
     /// Whether every byte is stored.
     public var isComplete: Bool {
@@ -34,6 +37,7 @@ public struct ResourceStatus: Hashable, Sendable {
         isPinned = stored?.isPinned ?? false
         readers = live?.readers ?? 0
         fetches = live?.fetches ?? 0
+        notStoredBecause = live?.passReason?.description
     }
 
     /// What the session says, which is newer than the index.
@@ -44,6 +48,7 @@ public struct ResourceStatus: Hashable, Sendable {
         var stored: ByteRangeSet?
         var readers: Int
         var fetches: Int
+        var passReason: PassReason?
     }
 }
 
@@ -52,7 +57,8 @@ extension ResourceSession {
         state.withLock { state in
             ResourceStatus.Live(
                 key: key, url: url, representation: state.machine.version?.representation, stored: state.machine.version?.stored,
-                readers: state.machine.readers.count, fetches: state.machine.fetches.count)
+                readers: state.machine.readers.count, fetches: state.machine.fetches.count,
+                passReason: state.machine.version?.passReason)
         }
     }
 

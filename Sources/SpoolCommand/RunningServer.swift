@@ -84,6 +84,12 @@ struct RunningServer {
         return changed != 0
     }
 
+    /// Why the server passes a resource on and does not store it; nil where it does, or has not been asked for it.
+    func notStoredBecause(_ key: ResourceKey) throws -> String? {
+        guard let reason = try post("not-stored?key=\(key.string.percentEncodedForQuery)").member("because") else { throw incomprehensible }
+        return reason.isEmpty ? nil : reason
+    }
+
     private var incomprehensible: Failure {
         Failure("the server at \(address) answers what this program does not understand; use the same version of both", .inputOutput)
     }

@@ -29,6 +29,17 @@ struct AdminAPI: Sendable {
         },
         "pin": { cache, query, answer in setPinned(true, query, cache, answer) },
         "unpin": { cache, query, answer in setPinned(false, query, cache, answer) },
+        "not-stored": { cache, query, answer in
+            guard let key = query.key else { return answer(.failed(status: 400, "key= is missing")) }
+            cache.status(of: key) { result in
+                switch result {
+                // Without quotes, so that commands read it without a parser.
+                case .success(let status):
+                    answer(.object([("because", .string(status?.notStoredBecause?.replacing("\"", with: "'") ?? ""))]))
+                case .failure(let error): answer(Answer(error))
+                }
+            }
+        },
         "remove-all": { cache, _, answer in removeAll(from: cache, answer) },
     ]
 

@@ -191,6 +191,34 @@ struct ServeTests {
         }
     }
 
+    @Test func `stat says what the running server did not store, and why`() throws {
+        try withServer(["--max-resource", "100K"]) { origin, environment, directory in
+            let url = origin.url("/film.mp4")
+            origin.serve(VirtualResource(url: url, seed: 3, length: 200_000))
+            let got = try SpoolProcess.run(["get", url], environment: environment, in: directory)
+            #expect(got.output == Data(OriginContent(seed: 3).bytes(at: 0, count: 200_000)), "\(got.errors)")
+            let status = try SpoolProcess.run(["stat", url], environment: environment, in: directory)
+            #expect(status.code == 1)
+            #expect(status.errors.contains("nothing is stored of \(url): it is larger than 102400 bytes"), "\(status.errors)")
+        }
+    }
+
+    @Test func `a host that is known to tag its files differently gets by with length and date`() throws {
+        try withServer(["--identity", "127.0.0.1=length-and-date"]) { origin, environment, directory in
+            var film = VirtualResource(url: origin.url("/film.mp4"), seed: 3, length: 200_000)
+            film.lastModified = Timestamp(seconds: 1_700_000_000)
+            origin.serve(film)
+            origin.follow { _, ordinal in
+                ordinal == 0 ? .cut(afterBytes: 50_000, .close, .correct) : .fields(["ETag": "\"node-2\""], .correct)
+            }
+            let got = try SpoolProcess.run(["get", film.url], environment: environment, in: directory)
+            #expect(got.output == Data(OriginContent(seed: 3).bytes(at: 0, count: 200_000)), "\(got.errors)")
+            #expect(origin.log.entries.map(\.range) == ["bytes=0-", "bytes=50000-"])
+            let status = try SpoolProcess.run(["stat", "--json", film.url], environment: environment, in: directory)
+            #expect(status.text.contains("\"complete\":true") && status.text.contains("\"notStored\":null"), "\(status.text)")
+        }
+    }
+
     @Test func `what a killed server left is no server`() throws {
         let directory = try directory.get()
         let environment = ["SPOOL_CACHE": directory.path("store")]

@@ -35,6 +35,19 @@ struct CurlTransportTests {
         }
     }
 
+    // MARK: What comes
+
+    @Test func `what an origin says beyond its response is the answer to no other request`() throws {
+        let world = try World { _, ordinal in
+            ordinal == 0 ? .fields(["Content-Length": "4000"], .correct) : .correct
+        }
+        #expect(world.start(["Range": "bytes=0-9999"]).waitForEnd() == .complete)
+        let second = world.start(["Range": "bytes=0-99"])
+        #expect(second.waitForEnd() == .complete)
+        #expect(world.origin.log.entries.count == 2)
+        #expect(world.origin.connectionCount == 2)
+    }
+
     // MARK: What is sent
 
     @Test func `a request has the fields it was given and three more`() throws {

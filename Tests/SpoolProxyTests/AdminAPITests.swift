@@ -52,6 +52,19 @@ import Testing
         #expect(try post(world.connect(), "/_spool/api/pin", fields).status == 400)
     }
 
+    @Test func `why something is not stored is told`() throws {
+        let film = VirtualResource.film()
+        let world = try ProxyWorld(
+            [film], script: { _, _ in .fields(["Cache-Control": "no-store"], .correct) }, options: { $0.commandToken = "command" })
+        defer { world.stop() }
+        let fields: HTTPFields = ["Authorization": "Bearer command"]
+        func reason() throws -> String { try post(world.connect(), "/_spool/api/not-stored?key=\(film.url)", fields).text }
+        #expect(try reason() == #"{"because":""}"#)
+        #expect(try world.get(film.target).body == film.allBytes)
+        #expect(try reason() == #"{"because":"the origin forbids it (Cache-Control: no-store)"}"#)
+        #expect(try post(world.connect(), "/_spool/api/not-stored", fields).status == 400)
+    }
+
     @Test func `without a token there are no commands`() throws {
         let world = try ProxyWorld()
         defer { world.stop() }

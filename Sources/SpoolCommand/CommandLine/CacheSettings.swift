@@ -40,7 +40,8 @@ struct CacheSettings {
 
     /// For commands that fetch.
     static let fetching =
-        [directory] + LimitFlags.all + [readAhead, policy, freshness] + KeySettings.all + [certificates, http2, verbose, logJSON]
+        [directory] + LimitFlags.all + [LimitFlags.maximumResource, readAhead, policy, freshness, IdentitySettings.identity]
+        + KeySettings.all + [certificates, http2, verbose, logJSON]
 
     /// - Parameter level: what is logged without `--verbose`.
     init(_ arguments: Arguments, level: LogLevel = .info) throws(UsageError) {
@@ -60,6 +61,8 @@ struct CacheSettings {
         configuration.keyPolicy = try KeySettings.policy(arguments)
         configuration.certificateFile = try arguments.value(Self.certificates, expected: "a file that can be read", Self.readableFile)
         configuration.usesHTTP2 = arguments.has(Self.http2)
+        configuration.identities = try IdentitySettings.read(arguments)
+        configuration.maxResourceBytes = try LimitFlags.maximumResourceBytes(arguments)
     }
 
     /// Nil where neither variable says; then the directory must be given.

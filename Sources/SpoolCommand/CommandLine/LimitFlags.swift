@@ -20,6 +20,10 @@ enum LimitFlags {
             "What goes first: 'lru', what was unused longest (the default); 'largest', by size times idle time; or 'keep-heads' or"
             + " 'keep-heads=BYTES', where the beginnings stay as long as anything else can go.")
 
+    static let maximumResource = Flag(
+        "max-resource", takes: "BYTES", environment: "SPOOL_MAX_RESOURCE",
+        help: "What is larger is passed on and not stored; 'none' by default.")
+
     static let all = [quota, maximumAge, maximumCount, minimumFree, evict]
 
     /// Sets what is given; 0 is refused, since nothing could be stored.
@@ -36,6 +40,11 @@ enum LimitFlags {
             limits.maximumAge = limit.value.map { .seconds($0) }
         }
         if let policy = try arguments.value(evict, expected: "lru, largest or keep-heads=BYTES", policy) { limits.policy = policy.value }
+    }
+
+    /// The most bytes of one resource; nil for no limit.
+    static func maximumResourceBytes(_ arguments: Arguments) throws(UsageError) -> Int64? {
+        try arguments.value(maximumResource, expected: "a size above 0, for example 4G, or none") { Limit($0, ByteCount.parse) }?.value
     }
 
     private static func age(_ text: String) -> Limit? {

@@ -103,6 +103,7 @@ extension ResourceStatus {
             json.field("pinned", isPinned)
             json.field("complete", isComplete)
             json.field("storedBytes", stored.totalBytes)
+            if let notStoredBecause { json.field("notStored", notStoredBecause) } else { json.null("notStored") }
             json.field(
                 "stored",
                 array: { json in

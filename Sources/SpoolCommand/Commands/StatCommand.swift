@@ -8,7 +8,10 @@ struct StatCommand: Command {
 
     static let syntax = CommandSyntax(
         "stat", "Show what is stored of one resource",
-        discussion: ["Length, type, validator, age, the stored ranges as numbers, and a bar of them. Exits 1 when nothing is known of it."],
+        discussion: [
+            "Length, type, validator, age, the stored ranges as numbers, and a bar of them; and what a running 'spool serve' did not store of it, and why."
+                + " Exits 1 when nothing is stored."
+        ],
         operands: .init(usage: "URL|KEY", count: 1...1),
         flags: [CacheSettings.directory] + KeySettings.all + [json])
 
@@ -24,10 +27,22 @@ struct StatCommand: Command {
 
     func run() async throws -> ExitCode {
         let cache = try settings.openToLook()
-        let status = try await cache?.closing { try await cache?.status(of: settings.key(name)) } ?? nil
-        guard let status else { throw Failure("nothing is stored of \(name)") }
+        var status = try await cache?.closing { try await cache?.status(of: settings.key(name)) } ?? nil
+        let reason = try notStoredBecause()
+        status?.notStoredBecause = reason
+        guard let status else { throw Failure("nothing is stored of \(name)" + (reason.map { ": \($0)" } ?? "")) }
         try OutputStream.output.write(isJSON ? status.json + "\n" : description(status))
         return .success
+    }
+
+    /// What the server that has the store says. One that was killed says nothing.
+    private func notStoredBecause() throws -> String? {
+        guard let server = RunningServer.announced(in: try settings.directory()) else { return nil }
+        do {
+            return try server.notStoredBecause(settings.key(name))
+        } catch {
+            return nil
+        }
     }
 
     /// Beyond so many ranges only the bar shows them; `--json` has them all.
@@ -65,6 +80,7 @@ struct StatCommand: Command {
         let share = length.map { " of \(ByteCount.text($0)) (\(ByteCount.percent(status.stored.totalBytes, of: $0)) %)" } ?? ""
         let count = status.stored.rangeCount
         facts.append(("stored", "\(ByteCount.text(status.stored.totalBytes))\(share) in \(count) range\(count == 1 ? "" : "s")"))
+        if let reason = status.notStoredBecause { facts.append(("not stored", reason)) }
         return facts
     }
 

@@ -86,7 +86,9 @@ extension SessionStateMachine {
         fetches[index].skip = fetch.start - served.lowerBound
         fetches[index].servedEnd = served.upperBound
         fetches[index].upper = min(fetches[index].upper ?? served.upperBound, served.upperBound)
-        fetches[index].isRelay = !mayStore(index, from: fetch.start)
+        // What began as a relay is beside the leases of others: it stores only where it brings a version of its own.
+        let isNews = version?.generation == arrival.newGeneration
+        fetches[index].isRelay = (fetch.isRelay && !isNews) || !mayStore(index, from: fetch.start)
         return actions + accepted(index, now: now)
     }
 

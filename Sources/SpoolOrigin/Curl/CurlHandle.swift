@@ -1,5 +1,6 @@
 #if os(Linux)
 internal import CCurl
+internal import Glibc
 internal import SpoolCore
 internal import SpoolSystem
 
@@ -62,6 +63,19 @@ final class CurlHandle {
             default: throw .malformed("libcurl refused the request: \(message(for: error.code))")
             }
         }
+    }
+
+    /// Ends the kept connection of a transfer that is complete, when the origin said more on it than its response had bytes.
+    ///
+    /// That belongs to nobody (RFC 9112 §6.3); libcurl would take it for the answer to the next request. For HTTP/1.1 only: later versions
+    /// have something to say at any time.
+    func endConnectionWithExcess() {
+        var socket: curl_socket_t = -1
+        guard spool_curl_get_socket(raw, &socket) == CURLE_OK, socket >= 0 else { return }
+        var byte: UInt8 = 0
+        guard recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0 else { return }
+        // The descriptor is libcurl's to close: it does when it finds the connection dead.
+        _ = shutdown(socket, Int32(SHUT_RDWR))
     }
 
     // MARK: Options

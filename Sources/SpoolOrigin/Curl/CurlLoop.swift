@@ -213,6 +213,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
             // The message is gone once its handle is removed.
             let code = spool_curl_message_result(message)
             guard let transfer = active[raw], let handle = transfer.handle else { continue }
+            if code == CURLE_OK, options.version == .http1 { handle.endConnectionWithExcess() }
             finish(transfer, end(of: transfer, code, handle.message(for: code)))
         }
     }

@@ -12,12 +12,14 @@ package enum Seeds {
     ///
     /// So a change is judged on the same ground as the one before it, and the nights look at new ground; a failure prints its
     /// seed (``Simulator/report(_:)``).
-    package static func list(count: Int) -> [UInt64] {
+    ///
+    /// - Parameter nightly: how many they are in the nights; ten times as many as else when nil.
+    package static func list(count: Int, nightly: Int? = nil) -> [UInt64] {
         if let text = environment("SPOOL_SEED"), let seed = UInt64(text) { return [seed] }
         guard environment("SPOOL_DEPTH") == "nightly" else { return (1...UInt64(count)).map { $0 } }
         let random = SystemRandom()
         // Short numbers are easier to read aloud and to copy.
-        return (0..<count * 10).map { _ in random.next() >> 24 }
+        return (0..<(nightly ?? count * 10)).map { _ in random.next() >> 24 }
     }
 
     private static func environment(_ name: String) -> String? {

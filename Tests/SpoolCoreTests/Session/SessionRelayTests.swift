@@ -141,6 +141,28 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
+    @Test func `what began as a relay stays one, though what it brings may be stored by now`() {
+        let probe = SessionProbe()
+        let shy = probe.join(0, 1000, rules: UseRules(mode: .doNotStore))
+        probe.openEmpty()
+        probe.step(shy)
+        probe.partial(probe.startedIDs[0], 0, 1000, total: 10 * MiB)
+        probe.body(probe.startedIDs[0], 1000)
+        probe.read(shy)
+        probe.finish(probe.startedIDs[0])
+        // Asked for the shy one, and not answered yet, when somebody comes for whom the same version may be stored.
+        probe.move(shy, to: MiB)
+        probe.step(shy)
+        let keen = probe.join(2 * MiB)
+        probe.step(keen)
+        let beside = probe.startedIDs[1], storing = probe.startedIDs[2]
+        probe.partial(storing, 2 * MiB, 10 * MiB, total: 10 * MiB)
+        probe.partial(beside, MiB, 10 * MiB, total: 10 * MiB)
+        #expect(probe.machine.violations == [])
+        #expect(probe.machine.fetches.first { $0.id == beside }?.isRelay == true)
+        #expect(probe.machine.fetches.first { $0.id == storing }?.isRelay == false)
+    }
+
     @Test func `without a validator the response from 0 is stored`() {
         let (probe, reader, fetch) = relaying(fields: [:])
         probe.body(fetch, 1000)

@@ -57,7 +57,7 @@ extension OriginCase {
             "46", "is busy at first and says when to come again",
             [.follow([.status(503, fields: ["Retry-After": "5"]), .correct]), .get(), .get()],
             answers: "503; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
-        ).flowing,
+        ).flowing.loader(answers: "0-99999 of v1; 0-99999 of v1"),
         OriginCase(
             "46", "is busy in the middle of a play and says when to come again",
             [.follow([.cut(afterBytes: 30_000, .close, .correct), .status(429, fields: ["Retry-After": "5"]), .correct]), .get()],
@@ -181,7 +181,7 @@ extension OriginCase {
             "F14", "has a name that can't be found, and then can",
             [.offline(true), .get(), .offline(false), .get()],
             answers: "502; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
-        ).on([.http, .loader]),
+        ).on([.http, .loader]).loader(requests: "0-, 0-, 0-, 0-"),
     ]
 
     /// A correct whole answer of another path: the song is not served there.

@@ -70,7 +70,7 @@ extension OriginCase {
             "32", "takes the request and never answers",
             [.follow([.silence, .correct]), .get(), .get()],
             answers: "504; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
-        ).flowing.on([.http, .loader]),
+        ).flowing.on([.http, .loader]).loader(answers: "0-99999 of v1; 0-99999 of v1"),
         OriginCase(
             "40", "has an empty body", [.follow([.status(200, fields: ["ETag": "\"v1\""])]), .get(), .get()],
             answers: "200 nothing; 200 nothing", stored: "all of 0 bytes", requests: "0-"

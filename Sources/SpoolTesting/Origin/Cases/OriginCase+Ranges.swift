@@ -96,7 +96,7 @@ extension OriginCase {
             "11", "has a Content-Length below what Content-Range names",
             [.follow([.fields(["Content-Length": "4000"], .correct), .correct]), .get(50_000, to: 60_000)],
             answers: "206 50000-59999 of v1", stored: "50000-59999 of v1", requests: #"50000-59999, 54000-59999 if "v1""#
-        ).flowing(after: 4000).on([.http, .loader]).loader(
+        ).flowing(after: 4000).loader(
             stored: "0-3999 of v1, 50000-59999 of v1", requests: #"0-, 50000-59999 if "v1""#),
         OriginCase(
             "33", "knows nothing of HEAD",

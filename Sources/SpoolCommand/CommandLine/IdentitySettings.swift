@@ -1,0 +1,26 @@
+import Spool
+import SpoolCore
+
+/// By what versions are told apart: the flag for hosts whose validators are not to be relied on (docs/freshness.md).
+enum IdentitySettings {
+    static let identity = Flag(
+        "identity", takes: "HOST=RULE",
+        help:
+            "By what two answers of HOST are of one version: 'validator' (the default), 'length-and-date' for servers that tag the same file"
+            + " differently, or 'length' for files that never change; bytes of two versions may mix where that is not so. '*' is every other"
+            + " host; may be repeated.")
+
+    static func read(_ arguments: Arguments) throws(UsageError) -> [String: Identity] {
+        var identities: [String: Identity] = [:]
+        for text in arguments.all(identity) {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2, let rule = rules[parts[1]], !parts[0].contains("/") else {
+                throw arguments.complaint(identity, "can't be '\(text)'; it is HOST=validator, HOST=length-and-date or HOST=length")
+            }
+            identities[parts[0].lowercased()] = rule
+        }
+        return identities
+    }
+
+    private static let rules: [String: Identity] = ["validator": .validator, "length-and-date": .lengthAndLastModified, "length": .length]
+}

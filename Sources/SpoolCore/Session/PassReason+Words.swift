@@ -1,0 +1,17 @@
+extension PassReason: CustomStringConvertible {
+    /// Why, in words for people: events, the log and `spool stat` say it so.
+    package var description: String {
+        switch self {
+        case .noStore: "the origin forbids it (Cache-Control: no-store)"
+        case .varyAny: "the origin says that no two requests get the same (Vary: *)"
+        case .privateResponse: "it is for one user (Cache-Control: private), and several share this cache"
+        case .authorizedRequest: "it was asked for with credentials, and several users share this cache"
+        case .unexpectedType(let type): "it is a page (\(type)) in place of media"
+        case .tooLarge(let limit): "it is larger than \(limit) bytes, the most that is kept of one resource"
+        case .byRequest: "whoever asked wanted nothing stored"
+        case .readOnlyStore: "the store is open for reading only"
+        case .quotaReached: "the quota is used up by what is in use"
+        case .storeTrouble(let words): "the store failed: \(words)"
+        }
+    }
+}
