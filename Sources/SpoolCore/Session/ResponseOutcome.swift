@@ -83,7 +83,8 @@ extension Representation {
         case (.strong(let a), .strong(let b)): return a == b
         case (.weak(let a), .weak(let b)): return a == b
         case (.lastModified(let a, _), .lastModified(let b, _)): return a == b
-        case (.none, .none): return true
+        // An equal length is the least that speaks for it; without one nothing does.
+        case (.none, .none): return length != nil && length == candidate.length
         case (_, .none), (.strong, .lastModified): return isConditional
         default: return false
         }
