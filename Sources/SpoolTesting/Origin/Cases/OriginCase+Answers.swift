@@ -35,7 +35,7 @@ extension OriginCase {
             ],
             answers: "206 0-29999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all",
             requests: #"0-, /signed-1 0-, 30000- if "v1", /signed-2 30000- if "v1""#
-        ),
+        ).flowing,
         OriginCase(
             "26", "redirects to a signed URL that has expired",
             [.route("/song.mp3", .redirect(to: "/signed-1")), .route("/signed-1", .status(403)), .get()],
