@@ -11,6 +11,7 @@ extension PassReason: CustomStringConvertible {
         case .byRequest: "whoever asked wanted nothing stored"
         case .readOnlyStore: "the store is open for reading only"
         case .quotaReached: "the quota is used up by what is in use"
+        case .storeRests: "the store failed again and again, and is left alone for a while"
         case .storeTrouble(let words): "the store failed: \(words)"
         }
     }
