@@ -10,10 +10,11 @@ struct SeededGenerator: RandomNumberGenerator {
         state = seed
     }
 
-    /// Takes the seed from `SPOOL_SEED`, or draws one; prints it, so that a failure can be replayed.
+    /// Takes the seed from `SPOOL_SEED`; else it is 1, and another each night. Prints it, so that a failure can be replayed.
     static func fromEnvironment(_ test: String = #function) -> SeededGenerator {
         let given = ProcessInfo.processInfo.environment["SPOOL_SEED"].flatMap { UInt64($0) }
-        let seed = given ?? .random(in: 1...UInt64(UInt32.max))
+        let isNightly = ProcessInfo.processInfo.environment["SPOOL_DEPTH"] == "nightly"
+        let seed = given ?? (isNightly ? .random(in: 1...UInt64(UInt32.max)) : 1)
         print("\(test): SPOOL_SEED=\(seed)")
         return SeededGenerator(seed: seed)
     }

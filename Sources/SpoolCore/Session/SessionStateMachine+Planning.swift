@@ -252,6 +252,8 @@ extension SessionStateMachine {
     /// A pause ends when somebody waits, or when half of the window is free again: not for every chunk.
     private func shouldResume(_ fetch: Fetch, demand: Int64) -> Bool {
         guard demand > fetch.front else { return false }
+        // A goal stays where it is: were the rest of it less than half of a window, nobody would ever make it more.
+        if let goal, demand == goal.upperBound { return true }
         if readers.contains(where: { $0.waitsFor == .bytes && $0.position >= fetch.front && fetch.leases($0.position) }) { return true }
         let window = fetch.isRelay ? limits.relayBytes : limits.readAheadBytes
         let end = min(fetch.upper ?? .max, version?.representation.length ?? .max)

@@ -65,6 +65,20 @@ import Testing
 
     // MARK: Leaving
 
+    @Test func `what a policy still wants when its reader leaves comes, however little it is`() {
+        let (probe, reader, fetch) = running(policy: .readAhead(bytes: 2 * MiB)) { $0.readAheadBytes = MiB }
+        #expect(probe.body(fetch, 10 * MiB) == 2 * MiB)
+        probe.store(fetch)
+        probe.read(reader, upTo: 65_536)
+        #expect(probe.fetch(fetch)?.isPaused == true)
+        probe.leave(reader)
+        #expect(probe.resumed == [fetch])
+        #expect(probe.body(fetch, 10 * MiB) == 65_536)
+        probe.store(fetch)
+        probe.pass(.seconds(1))
+        #expect(probe.cancelled == [fetch])
+    }
+
     @Test func `the fetch of a reader that left lingers for a second, then ends`() {
         let (probe, reader, fetch) = running()
         probe.body(fetch, 65_536)

@@ -173,7 +173,9 @@ import Testing
         mutate(["../../g", "./a/../b/.//..", "//h/../x", "?y", "a/b/c/../../.."]) { text in
             let result: URIReference
             do throws(ParseError) { result = try URIReference(Self.base).resolving(URIReference(text)) } catch { return }
-            let segments = result.path.split(separator: "/", omittingEmptySubsequences: false)
+            // Where no authority comes before, a path of two slashes needs a dot to be told from one (RFC 3986 §3.3).
+            let path = result.host == nil && result.path.hasPrefix("/.//") ? result.path.dropFirst(2) : result.path
+            let segments = path.split(separator: "/", omittingEmptySubsequences: false)
             #expect(!segments.contains("..") && !segments.contains("."), "\(text)")
             #expect(result.scheme != nil, "\(text)")
         }
