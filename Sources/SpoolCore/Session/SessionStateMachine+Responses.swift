@@ -312,7 +312,10 @@ extension SessionStateMachine {
             actions += storeFailed(generation, .tooLarge(limit: limit), now: now)
         }
         if fetch.isRelay { actions += releaseRelays() }
-        if fetch.isRelay || fetch.upper.map({ fetch.front >= $0 }) ?? false { actions += replan(now: now) }
+        let hasAll = fetch.upper.map { fetch.front >= $0 } ?? false
+        // What a policy wanted after its reader left has come: from now on nobody wants the fetch.
+        let isUnwanted = !hasAll && fetch.lingersSince == nil && demand(of: fetch) == nil
+        if fetch.isRelay || hasAll || isUnwanted { actions += replan(now: now) }
         return actions
     }
 
