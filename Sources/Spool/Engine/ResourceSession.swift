@@ -381,9 +381,10 @@ final class ResourceSession: Sendable {
 }
 
 extension ResourceSession.State {
-    /// Nobody reads, nothing is fetched, nothing is on its way to the disk: the session may be let go.
+    /// Nobody reads, nothing is fetched, nothing is on its way to the disk, nothing is being compared with its checks: the session may be
+    /// let go, and what is stored may be evicted.
     var isIdle: Bool {
         claims == 0 && wakes.isEmpty && machine.goal == nil && intakes.isEmpty && writesUnderWay == 0 && dirty.isEmpty && !owesCommit
-            && machine.phase != .opening
+            && machine.phase != .opening && !machine.isVerifying
     }
 }

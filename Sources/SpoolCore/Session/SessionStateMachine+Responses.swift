@@ -314,7 +314,7 @@ extension SessionStateMachine {
         if fetch.isRelay { actions += releaseRelays() }
         let hasAll = fetch.upper.map { fetch.front >= $0 } ?? false
         // What a policy wanted after its reader left has come: from now on nobody wants the fetch.
-        let isUnwanted = !hasAll && fetch.lingersSince == nil && demand(of: fetch) == nil
+        let isUnwanted = readers.isEmpty && fetch.lingersSince == nil && demand(of: fetch) == nil
         if fetch.isRelay || hasAll || isUnwanted { actions += replan(now: now) }
         return actions
     }

@@ -51,6 +51,9 @@ extension SessionStateMachine {
         return damaged.intersection(version.unverified)
     }
 
+    /// Whether stored bytes are being compared with their checks. What would be evicted meanwhile would seem to be damaged.
+    package var isVerifying: Bool { phase == .ready && version.map { !$0.verifying.isEmpty } ?? false }
+
     /// Whether the reader waits for stored bytes that are not verified yet, and for nobody else.
     func waitsForVerification(_ reader: Reader) -> Bool {
         reader.waitsFor == .bytes && version?.unverified.contains(reader.position) == true

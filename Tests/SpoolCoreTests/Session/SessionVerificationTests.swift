@@ -19,6 +19,17 @@ import Testing
         #expect(probe.starts.isEmpty, "nothing is fetched")
     }
 
+    @Test func `a resource is in use as long as its bytes are being verified, also when its last reader left`() {
+        let probe = SessionProbe()
+        probe.open(length: 10 * MiB, stored: [0...10 * MiB - 1], isVerified: false)
+        let reader = probe.join(0)
+        probe.step(reader)
+        probe.leave(reader)
+        #expect(probe.machine.isVerifying)
+        probe.verified(0...MiB - 1)
+        #expect(!probe.machine.isVerifying)
+    }
+
     @Test func `no more is verified for a reader that waits than it wants`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB, stored: [0...10 * MiB - 1], isVerified: false)
