@@ -213,8 +213,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
             // The message is gone once its handle is removed.
             let code = spool_curl_message_result(message)
             guard let transfer = active[raw], let handle = transfer.handle else { continue }
-            // Where others wait for a connection, one of them may have this one already: what is said on it is for that one.
-            if code == CURLE_OK, options.version == .http1, active.count <= options.maxConnections { handle.endConnectionWithExcess() }
+            // Another transfer, were there one, may have taken this connection over already: what is said on it is then for that one.
+            if code == CURLE_OK, options.version == .http1, active.count == 1 { handle.endConnectionWithExcess() }
             finish(transfer, end(of: transfer, code, handle.message(for: code)))
         }
     }
