@@ -5,6 +5,7 @@ import os
 import sys
 
 import cases_bytes
+import cases_encryption
 import cases_http
 import cases_players
 import cases_trouble
@@ -22,7 +23,7 @@ def main():
 
     cases = [
         case
-        for module in (cases_http, cases_bytes, cases_players, cases_trouble)
+        for module in (cases_http, cases_bytes, cases_players, cases_trouble, cases_encryption)
         for case in module.CASES
         if options.only.lower() in case.name.lower()
     ]

@@ -78,6 +78,11 @@ struct UsageTests {
         Mistake(words: ["serve", "--min-free", "0"], names: "--min-free"),
         Mistake(words: ["serve", "--evict", "keep-heads=0"], names: "--evict"),
         Mistake(words: ["serve", "--origin", "example.com"], names: "--origin"),
+        Mistake(words: ["get", "http://a/", "--cipher", "rot13", "--key-file", "k"], names: "--cipher"),
+        Mistake(words: ["get", "http://a/", "--cipher", "aes-256-gcm"], names: "--key-file"),
+        Mistake(words: ["ls", "--key-file", "k", "--passphrase-file", "p"], names: "--key-file and --passphrase-file"),
+        Mistake(
+            words: ["ls"], names: "SPOOL_KEY_FILE and SPOOL_PASSPHRASE", variables: ["SPOOL_KEY_FILE": "k", "SPOOL_PASSPHRASE": "p"]),
         Mistake(words: ["serve", "word"], names: "'word'"),
         Mistake(words: ["get"], names: "URL"),
         Mistake(words: ["get", "http://127.0.0.1/a", "--range", "9-5"], names: "--range"),

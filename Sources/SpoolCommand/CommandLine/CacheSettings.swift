@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolStore
 import SpoolSystem
 
 #if canImport(Darwin)
@@ -13,6 +14,7 @@ struct CacheSettings {
     var configuration = Configuration()
     let logLevel: LogLevel
     let logFormat: StandardErrorLog.Format
+    let encryption: EncryptionSettings
 
     static let directory = Flag(
         "cache", takes: "DIR", environment: "SPOOL_CACHE",
@@ -38,9 +40,12 @@ struct CacheSettings {
     static let verbose = Flag("verbose", "v", help: "Log every request and every fetch.")
     static let logJSON = Flag("log-json", help: "Log one JSON object a line.")
 
+    /// For every command on a store.
+    static let store = [directory] + EncryptionSettings.all
+
     /// For commands that fetch.
     static let fetching =
-        [directory] + LimitFlags.all + [LimitFlags.maximumResource, readAhead, policy, freshness, IdentitySettings.identity]
+        store + LimitFlags.all + [LimitFlags.maximumResource, readAhead, policy, freshness, IdentitySettings.identity]
         + KeySettings.all + [certificates, http2, verbose, logJSON]
 
     /// - Parameter level: what is logged without `--verbose`.
@@ -63,6 +68,7 @@ struct CacheSettings {
         configuration.usesHTTP2 = arguments.has(Self.http2)
         configuration.identities = try IdentitySettings.read(arguments)
         configuration.maxResourceBytes = try LimitFlags.maximumResourceBytes(arguments)
+        encryption = try EncryptionSettings(arguments)
     }
 
     /// Nil where neither variable says; then the directory must be given.
@@ -117,7 +123,7 @@ struct CacheSettings {
         var configuration = configuration
         configuration.directory = try directory()
         configuration.log = log
-        return try MediaCache(configuration: configuration)
+        return try cache(configuration)
     }
 
     /// Opens the store to look at it; nil when there is none yet, and none is made.
@@ -127,7 +133,17 @@ struct CacheSettings {
         var configuration = configuration
         configuration.directory = directory
         configuration.isReadOnly = true
-        return try MediaCache(configuration: configuration)
+        return try cache(configuration)
+    }
+
+    private func cache(_ configuration: Configuration) throws -> MediaCache {
+        var configuration = configuration
+        configuration.encryption = try encryption.options()
+        do throws(CacheError) { return try MediaCache(configuration: configuration) } catch {
+            guard case StoreError.key(.missing)? = error.cause else { throw error }
+            let flags = "\(EncryptionSettings.keyFile.spelling) or \(EncryptionSettings.passphraseFile.spelling)"
+            throw Failure("\(error.message) (\(flags))")
+        }
     }
 
     /// The server that has the store, for commands that need it to act.

@@ -127,6 +127,9 @@ struct Arguments {
 
     func has(_ flag: Flag) -> Bool { values.has(flag) }
 
+    /// Whether the flag is on the command line itself, not in the environment.
+    func isGiven(_ flag: Flag) -> Bool { values.has(flag) && values.variables[flag.name] == nil }
+
     /// The value that was given last, else that of the environment.
     subscript(flag: Flag) -> String? { values.byFlag[flag.name]?.last }
 

@@ -17,7 +17,7 @@ struct GetCommand: Command {
                 + " A file is written as FILE.part and renamed when it is complete."
         ],
         operands: .init(usage: "URL", count: 1...1),
-        flags: [outputFlag, range, CacheSettings.directory, CacheSettings.readAhead] + KeySettings.all
+        flags: [outputFlag, range] + CacheSettings.store + [CacheSettings.readAhead] + KeySettings.all
             + [CacheSettings.verbose, CacheSettings.logJSON])
 
     private let settings: CacheSettings

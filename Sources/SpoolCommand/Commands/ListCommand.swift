@@ -9,7 +9,7 @@ struct ListCommand: Command {
     static let syntax = CommandSyntax(
         "ls", "List what the store holds",
         discussion: ["One line for each resource: how much of it is stored, its length, its URL."],
-        flags: [CacheSettings.directory, long, json])
+        flags: CacheSettings.store + [long, json])
 
     private let settings: CacheSettings
     private let isLong: Bool

@@ -9,7 +9,7 @@ struct PinCommand: Command {
             "Also what is not stored yet. What is pinned counts towards the quota; 'spool unpin' lets it go again, 'spool rm' too."
         ],
         operands: .init(usage: "URL|KEY…", count: 1...CommandSyntax.maxOperands),
-        flags: [CacheSettings.directory] + KeySettings.all)
+        flags: CacheSettings.store + KeySettings.all)
 
     private let pinning: Pinning
 
@@ -24,7 +24,7 @@ struct UnpinCommand: Command {
         "unpin", "Let pinned resources go again when room is needed",
         discussion: ["Exits 1 when one of them was not pinned."],
         operands: .init(usage: "URL|KEY…", count: 1...CommandSyntax.maxOperands),
-        flags: [CacheSettings.directory] + KeySettings.all)
+        flags: CacheSettings.store + KeySettings.all)
 
     private let pinning: Pinning
 

@@ -9,7 +9,7 @@ struct RemoveCommand: Command {
         "rm", "Remove resources from the store",
         discussion: ["Asks nothing and says what it removed. Exits 1 when one of them was not there."],
         operands: .init(usage: "URL… | --all", count: 0...CommandSyntax.maxOperands),
-        flags: [CacheSettings.directory] + KeySettings.all + [all])
+        flags: CacheSettings.store + KeySettings.all + [all])
 
     private let settings: CacheSettings
     private let names: [String]

@@ -13,7 +13,7 @@ struct StatCommand: Command {
                 + " Exits 1 when nothing is stored."
         ],
         operands: .init(usage: "URL|KEY", count: 1...1),
-        flags: [CacheSettings.directory] + KeySettings.all + [json])
+        flags: CacheSettings.store + KeySettings.all + [json])
 
     private let settings: CacheSettings
     private let name: String

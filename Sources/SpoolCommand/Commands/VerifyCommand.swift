@@ -14,7 +14,7 @@ struct VerifyCommand: Command {
                 + " is found before it is served, too. Exits 1 when damaged bytes are left in the store or a resource is not there."
         ],
         operands: .init(usage: "[URL…]", count: 0...CommandSyntax.maxOperands),
-        flags: [CacheSettings.directory] + KeySettings.all + [repair, json])
+        flags: CacheSettings.store + KeySettings.all + [repair, json])
 
     private let settings: CacheSettings
     private let names: [String]

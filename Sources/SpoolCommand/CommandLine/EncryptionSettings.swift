@@ -1,0 +1,109 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+
+/// How an encrypted store is opened: the flags of every command that opens one.
+///
+/// A key is never on the command line, where every user of the machine could see it (`ps`), but in a file or in the environment.
+struct EncryptionSettings {
+    static let keyFile = Flag(
+        "key-file", takes: "FILE", environment: "SPOOL_KEY_FILE",
+        help: "The key of an encrypted store, 32 bytes or 64 hexadecimal digits that only you may read. A new store is encrypted with it.")
+    static let passphraseFile = Flag(
+        "passphrase-file", takes: "FILE", environment: "SPOOL_PASSPHRASE_FILE",
+        help: "The same by a passphrase: the first line of FILE, or the variable SPOOL_PASSPHRASE.")
+    static let cipher = Flag(
+        "cipher", takes: "NAME", environment: "SPOOL_CIPHER",
+        help: "What a new encrypted store is sealed with: 'chacha20-poly1305' (the default) or 'aes-256-gcm'.")
+
+    static let all = [keyFile, passphraseFile, cipher]
+
+    private let secret: Secret?
+    private let algorithm: CipherAlgorithm?
+    /// The key, once it was read: a pipe gives it only once, and some commands open the store twice.
+    private let provider = Locked<(any KeyProvider)?>(nil)
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        // A command without these flags opens no store of the user's.
+        secret = try Secret(arguments, keyFile: Self.keyFile, passphraseFile: Self.passphraseFile, variable: "SPOOL_PASSPHRASE")
+        algorithm = try Self.algorithm(arguments)
+        if arguments.isGiven(Self.cipher), secret == nil {
+            throw arguments.complaint(Self.cipher, "needs a key: \(Self.keyFile.spelling) or \(Self.passphraseFile.spelling)")
+        }
+    }
+
+    /// What the store is opened with; nil without a key. Reads the file that holds it.
+    func options() throws(Failure) -> EncryptionOptions? {
+        guard let secret else { return nil }
+        let provider = if let known = provider.withLock({ $0 }) { known } else { try secret.provider() }
+        self.provider.withLock { $0 = provider }
+        return EncryptionOptions(keyProvider: provider, algorithm: algorithm ?? .chaCha20Poly1305)
+    }
+
+    /// The cipher that the command line names.
+    static func algorithm(_ arguments: Arguments) throws(UsageError) -> CipherAlgorithm? {
+        try arguments.value(cipher, expected: "chacha20-poly1305 or aes-256-gcm") { name in
+            switch name {
+            case "chacha20-poly1305": .chaCha20Poly1305
+            case "aes-256-gcm": .aes256GCM
+            default: nil
+            }
+        }
+    }
+
+    /// Where a key comes from.
+    enum Secret {
+        case keyFile(String)
+        case passphraseFile(String)
+        case passphrase(String)
+
+        /// What two flags and a variable say; nil when they say nothing. What is on the command line counts before what is in the
+        /// environment.
+        init?(_ arguments: Arguments, keyFile: Flag, passphraseFile: Flag, variable: String) throws(UsageError) {
+            guard arguments.syntax.flags.contains(where: { $0.name == keyFile.name }) else { return nil }
+            let isOnLine = arguments.isGiven(keyFile) || arguments.isGiven(passphraseFile)
+            func value(_ flag: Flag) -> String? { arguments.isGiven(flag) || !isOnLine ? arguments[flag] : nil }
+            let passphrase = isOnLine ? nil : Environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+            let found = [
+                value(keyFile).map { Secret.keyFile($0) }, value(passphraseFile).map { .passphraseFile($0) },
+                passphrase.map { .passphrase($0) },
+            ].compactMap(\.self)
+            if found.count > 1 {
+                let names = isOnLine ? [keyFile.spelling, passphraseFile.spelling] : [keyFile.environment ?? "", variable]
+                throw UsageError("\(names.joined(separator: " and ")) are two keys; give one", command: arguments.syntax.name)
+            }
+            guard let only = found.first else { return nil }
+            self = only
+        }
+
+        /// The key, once its file was read.
+        func provider() throws(Failure) -> any KeyProvider {
+            switch self {
+            case .keyFile(let path):
+                guard let key = Self.key(try SecretFile.read(path)) else {
+                    throw Failure(
+                        "\(path) is no key: it has to be 32 bytes, or 64 hexadecimal digits; 'head -c 32 /dev/urandom' makes one", .usage)
+                }
+                return .key(key)
+            case .passphraseFile(let path):
+                // The first line, as editors end a file with one.
+                let line = try SecretFile.read(path).prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+                guard !line.isEmpty, let passphrase = String(validating: line, as: UTF8.self) else {
+                    throw Failure("the first line of \(path) is no passphrase: it is empty, or not UTF-8", .usage)
+                }
+                return .passphrase(passphrase)
+            case .passphrase(let passphrase): return .passphrase(passphrase)
+            }
+        }
+
+        /// The key of 32 bytes, or of 64 hexadecimal digits and perhaps the end of their line.
+        private static func key(_ bytes: [UInt8]) -> EncryptionKey? {
+            if bytes.count == EncryptionKey.byteCount { return EncryptionKey(bytes: bytes) }
+            let digits = bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...]
+            guard digits.count == 2 * EncryptionKey.byteCount else { return nil }
+            let values = digits.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+            guard values.count == digits.count else { return nil }
+            return EncryptionKey(bytes: stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) })
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import SpoolSystem
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// A file that holds a key or a passphrase.
+///
+/// A regular file must be its owner's alone, as `ssh` asks of private keys. What is no regular file, such as a pipe, is as private as whoever
+/// made it wants it to be: `--key-file <(command)` hands in a key that lies elsewhere.
+enum SecretFile {
+    /// The longest secret that is read, in bytes.
+    static let limitBytes = 4096
+
+    /// All bytes of the file.
+    ///
+    /// - Throws: when it can't be read, others may read it, or it is longer than `limitBytes`. No message shows a byte of it.
+    static func read(_ path: String) throws(Failure) -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw failure(errno, "open", path) }
+        defer { close(file) }
+        try check(file, path)
+        var bytes = [UInt8](repeating: 0, count: limitBytes + 1)
+        var count = 0
+        // A pipe gives what it has: each turn reads at least one byte, or ends.
+        while count < bytes.count {
+            let got = bytes.withUnsafeMutableBytes { systemRead(file, $0.baseAddress.map { $0 + count }, $0.count - count) }
+            if got == 0 { return Array(bytes[..<count]) }
+            if got > 0 { count += got } else if errno != EINTR { throw failure(errno, "read", path) }
+        }
+        throw Failure("\(path) is longer than \(limitBytes) bytes: it is no key and no passphrase", .usage)
+    }
+
+    private static func check(_ file: Int32, _ path: String) throws(Failure) {
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw failure(errno, "look at", path) }
+        let mode = UInt32(status.st_mode)
+        if mode & UInt32(S_IFMT) == UInt32(S_IFDIR) { throw failure(EISDIR, "read", path) }
+        guard mode & UInt32(S_IFMT) == UInt32(S_IFREG), mode & 0o077 != 0 else { return }
+        throw Failure(
+            "others can read \(path), which holds the key of the store: 'chmod 600 \(path)', or hand it in by a pipe", .usage)
+    }
+
+    private static func failure(_ code: Int32, _ operation: String, _ path: String) -> Failure {
+        Failure("the key of the store can't be had: \(SystemError(code: code, operation: operation, subject: path))", .inputOutput)
+    }
+}
+
+private func systemRead(_ file: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int { read(file, bytes, count) }

@@ -1,0 +1,162 @@
+import Foundation
+import SpoolCore
+import SpoolTesting
+import Testing
+
+/// The commands on an encrypted store: where its key may come from, and what is said when it is not the right one.
+@Suite(.timeLimit(.minutes(20)))
+struct EncryptionCommandTests {
+    private static let length: Int64 = 200_001
+    private static let digits = String(repeating: "0aF9", count: 16)
+
+    /// One origin, one file, one store, and files with keys.
+    private final class Scene {
+        let directory: ScratchDirectory
+        let origin: RawOrigin
+        let url: String
+
+        init() throws {
+            directory = try ScratchDirectory()
+            origin = try RawOrigin()
+            url = origin.url("/a-private-song-with-a-long-name.mp3")
+            origin.serve(VirtualResource(url: url, seed: 7, length: EncryptionCommandTests.length, contentType: "audio/mpeg"))
+        }
+
+        deinit { origin.stop() }
+
+        var bytes: Data { Data(OriginContent(seed: 7).bytes(at: 0, count: Int(EncryptionCommandTests.length))) }
+
+        /// A file with these bytes, which its owner alone may read unless `mode` says otherwise.
+        func file(_ name: String, _ content: Data, mode: Int = 0o600) throws -> String {
+            let path = directory.path(name)
+            #expect(FileManager.default.createFile(atPath: path, contents: content, attributes: [.posixPermissions: mode]))
+            return path
+        }
+
+        func run(_ words: String..., environment: [String: String] = [:]) throws -> SpoolProcess.Outcome {
+            try SpoolProcess.run(words, environment: ["SPOOL_CACHE": directory.path("store")].merging(environment) { $1 }, in: directory)
+        }
+
+        /// Every byte of the store, by the path of its file.
+        func stored() throws -> [String: Data] {
+            let root = directory.path("store")
+            var found: [String: Data] = [:]
+            for name in FileManager.default.enumerator(atPath: root)?.compactMap({ $0 as? String }) ?? [] {
+                var isDirectory: ObjCBool = false
+                guard FileManager.default.fileExists(atPath: "\(root)/\(name)", isDirectory: &isDirectory), !isDirectory.boolValue else {
+                    continue
+                }
+                found[name] = try Data(contentsOf: URL(fileURLWithPath: "\(root)/\(name)"))
+            }
+            return found
+        }
+    }
+
+    @Test func `a key in a file, as bytes or as digits, opens the store for every command`() throws {
+        let scene = try Scene()
+        let key = try scene.file("key", Data(Self.digits.utf8) + Data("\n".utf8))
+        let values = (0..<32).map { $0 % 2 == 0 ? UInt8(0x0A) : 0xF9 }
+        let same = try scene.file("key-of-bytes", Data(values))
+        let cipher = ["--cipher", "aes-256-gcm"]
+        let first = try SpoolProcess.run(
+            ["get", scene.url, "-o", "-", "--cache", scene.directory.path("store"), "--key-file", key] + cipher, in: scene.directory)
+        #expect(first.code == 0, "\(first.errors)")
+        #expect(first.output == scene.bytes)
+        scene.origin.stop()
+        let second = try scene.run("get", scene.url, "--key-file", same)
+        #expect(second.output == scene.bytes, "\(second.errors)")
+        for words in [["ls"], ["stat", scene.url], ["verify"], ["pin", scene.url], ["unpin", scene.url], ["rm", scene.url]] {
+            let outcome = try SpoolProcess.run(
+                words, environment: ["SPOOL_CACHE": scene.directory.path("store"), "SPOOL_KEY_FILE": key], in: scene.directory)
+            #expect(outcome.code == 0, "\(words): \(outcome.errors)")
+            #expect(outcome.text.contains(words == ["verify"] ? "no damage" : "a-private-song"), "\(words)")
+        }
+    }
+
+    @Test func `a passphrase comes from the first line of a file or from the environment`() throws {
+        let scene = try Scene()
+        let file = try scene.file("phrase", Data("correct horse é\r\nanother line\n".utf8))
+        #expect(try scene.run("get", scene.url, "--passphrase-file", file).output == scene.bytes)
+        #expect(try scene.run("ls", environment: ["SPOOL_PASSPHRASE": "correct horse é"]).text.contains("a-private-song"))
+        #expect(try scene.run("ls", environment: ["SPOOL_PASSPHRASE_FILE": file]).text.contains("a-private-song"))
+        let wrong = try scene.run("ls", environment: ["SPOOL_PASSPHRASE": "battery staple"])
+        #expect(wrong.code == 1 && wrong.errors.contains("another key"))
+        // What is on the command line counts.
+        let both = try scene.run(
+            "ls", "--passphrase-file", file, environment: ["SPOOL_PASSPHRASE": "battery staple", "SPOOL_KEY_FILE": "none"])
+        #expect(both.code == 0, "\(both.errors)")
+    }
+
+    @Test func `a store that a key made shows nothing of what it holds, and another key or none changes nothing`() throws {
+        let scene = try Scene()
+        let key = try scene.file("key", Data(repeating: 1, count: 32)), other = try scene.file("other", Data(repeating: 2, count: 32))
+        #expect(try scene.run("get", scene.url, "--key-file", key).output == scene.bytes)
+        let before = try scene.stored()
+        for bytes in before.values {
+            #expect(bytes.range(of: Data("a-private-song".utf8)) == nil && bytes.range(of: scene.bytes[1000..<1032]) == nil)
+        }
+        for words in [["ls"], ["get", scene.url], ["verify", "--repair"], ["rm", "--all"], ["serve", "--listen", "127.0.0.1:0"]] {
+            func outcome(_ more: [String]) throws -> SpoolProcess.Outcome {
+                try SpoolProcess.run(words + more, environment: ["SPOOL_CACHE": scene.directory.path("store")], in: scene.directory)
+            }
+            let wrong = try outcome(["--key-file", other])
+            #expect(wrong.code == 1 && wrong.errors.contains("another key; nothing was changed"), "\(words): \(wrong.errors)")
+            let none = try outcome([])
+            #expect(none.code == 1 && none.errors.contains("--key-file or --passphrase-file"), "\(words): \(none.errors)")
+        }
+        #expect(try scene.stored().filter { $0.key != "lock" } == before.filter { $0.key != "lock" })
+        #expect(try scene.run("get", scene.url, "--key-file", key).output == scene.bytes)
+    }
+
+    @Test func `a key file that others may read is refused, but a pipe is not`() throws {
+        let scene = try Scene()
+        for mode in [0o640, 0o604, 0o660] {
+            let open = try scene.file("open-\(mode)", Data(repeating: 1, count: 32), mode: mode)
+            let outcome = try scene.run("get", scene.url, "--key-file", open)
+            #expect(outcome.code == 64 && outcome.errors.contains("chmod 600"), "\(outcome.errors)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: scene.directory.path("store")))
+        // `verify --repair` opens the store twice, a pipe gives its bytes once.
+        let script = "\"$0\" \"$@\" --key-file <(printf %s \(Self.digits))"
+        for words in [["get", scene.url, "-o", "-"], ["verify", "--repair"]] {
+            let bash = Process(), output = Pipe()
+            bash.executableURL = URL(fileURLWithPath: "/bin/bash")
+            bash.arguments = ["-c", script, try #require(SpoolProcess.executable).path] + words
+            bash.environment = ["SPOOL_CACHE": scene.directory.path("store")]
+            bash.standardOutput = output
+            try bash.run()
+            let said = try output.fileHandleForReading.readToEnd() ?? Data()
+            bash.waitUntilExit()
+            #expect(bash.terminationStatus == 0)
+            #expect(words[0] == "verify" ? String(decoding: said, as: UTF8.self).contains("no damage") : said == scene.bytes)
+        }
+    }
+
+    @Test func `what is no key is told by the name of its file and never shown`() throws {
+        let scene = try Scene()
+        let secret = "a-secret-that-is-no-key"
+        let cases: [(flag: String, content: Data, names: String)] = [
+            ("--key-file", Data(secret.utf8), "32 bytes, or 64 hexadecimal digits"),
+            ("--key-file", Data(String(repeating: "g", count: 64).utf8), "32 bytes, or 64 hexadecimal digits"),
+            ("--key-file", Data(repeating: 65, count: 5000), "longer than 4096 bytes"),
+            ("--passphrase-file", Data("\n\(secret)\n".utf8), "no passphrase"),
+            ("--passphrase-file", Data([0xFF, 0xFE]), "no passphrase"),
+        ]
+        for (number, example) in cases.enumerated() {
+            let path = try scene.file("secret-\(number)", example.content)
+            let outcome = try scene.run("get", scene.url, example.flag, path)
+            #expect(outcome.code == 64 && outcome.errors.contains(path) && outcome.errors.contains(example.names), "\(outcome.errors)")
+            #expect(!outcome.errors.contains(secret))
+        }
+        let missing = try scene.run("get", scene.url, "--key-file", scene.directory.path("nowhere"))
+        #expect(missing.code == 74 && missing.errors.contains("nowhere"))
+        #expect(!FileManager.default.fileExists(atPath: scene.directory.path("store")))
+    }
+
+    @Test func `a plain store is not opened with a key`() throws {
+        let scene = try Scene()
+        #expect(try scene.run("get", scene.url).output == scene.bytes)
+        let outcome = try scene.run("ls", environment: ["SPOOL_PASSPHRASE": "correct horse"])
+        #expect(outcome.code == 1 && outcome.errors.contains("not encrypted"))
+    }
+}
