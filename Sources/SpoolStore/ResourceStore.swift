@@ -39,6 +39,10 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// The time of a resource's first commit is its access time until `touch` sets another.
     func commit(_ commit: StoreCommit) throws(StoreError)
 
+    /// Takes away the data file of a generation that nothing was committed of, and never will be. May be called anywhere, also when the
+    /// store is closed; blocks on the disk.
+    func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String)
+
     /// The pieces of a generation that have bytes in `range`, in order and not cut; none when the generation is not in the index.
     func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece]
 
@@ -135,6 +139,8 @@ extension ResourceStore {
     /// Nobody else can have written.
     public func resume() throws(StoreError) -> Bool { true }
     public var owesSweep: Bool { false }
+    /// The file goes with its last holder.
+    public func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String) {}
     /// The page of most systems.
     public var allocationBytes: Int64 { 4096 }
     public func freeBytes() throws(StoreError) -> Int64? { nil }

@@ -13,7 +13,8 @@ extension SQLiteStore {
         if let open = files.file(of: generation), open.isWritable || !isWritable { return open }
         let hash = hash(of: key)
         let path = path(of: generation, hash: hash, fileExtension: fileExtension)
-        let handle = try open(path, of: generation, in: layout.directory(hash: hash))
+        let kept = try keptHandle(of: generation, path)
+        let handle = if let kept { kept } else { try open(path, of: generation, in: layout.directory(hash: hash)) }
         let sealing = keys.map { keys in
             FileSealing(
                 key: key, sealer: PieceSealer(keys: keys, keyHash: hash, generation: generation, random: sealedParts.random),
@@ -25,6 +26,15 @@ extension SQLiteStore {
             generation: generation, handle: handle, size: size, table: files, isWritable: isWritable, sealing: sealing)
         files.opened(file)
         return file
+    }
+
+    /// A handle of the file that is still open, unless another program has taken its name away meanwhile.
+    private func keptHandle(of generation: GenerationID, _ path: String) throws(StoreError) -> (any FileHandle)? {
+        guard let kept = files.handle(of: generation, isWritable: isWritable) else { return nil }
+        do throws(SystemError) {
+            guard let named = try fileSystem.status(path), try named.identity == kept.status().identity else { return nil }
+            return kept
+        } catch { throw StoreError(error) }
     }
 
     private func open(
@@ -46,18 +56,26 @@ extension SQLiteStore {
     private func create(
         _ path: String, of generation: GenerationID, in directory: String
     ) throws(SystemError) -> any FileHandle {
-        guard let status = try fileSystem.status(path) else {
-            try fileSystem.createDirectory(directory)
-            let handle = try fileSystem.open(path, .create)
-            noteNewEntries(in: directory)
-            return handle
-        }
-        let handle = try fileSystem.open(path, .readWrite)
+        guard let status = try fileSystem.status(path) else { return try createNew(path, in: directory) }
         // A number of ours never had a file, unless its reservation was lost:
         // 1. A power loss took the transaction that reserved it, or the index was set aside; but not the file.
         // 2. The next opening gives the number out again.
         // 3. Bytes of the old file would stand in the holes of the new one, where nothing tells them apart.
-        if generation.rawValue >= numbers.first, !files.wasOpened(generation), status.size > 0 { try handle.truncate(to: 0) }
+        let isStranger = generation.rawValue >= numbers.first && !files.wasOpened(generation) && status.size > 0
+        if isStranger, status.linkCount > 1 {
+            // An exported file that is the same one keeps its bytes.
+            try fileSystem.unlink(path)
+            return try createNew(path, in: directory)
+        }
+        let handle = try fileSystem.open(path, .readWrite)
+        if isStranger { try handle.truncate(to: 0) }
+        return handle
+    }
+
+    private func createNew(_ path: String, in directory: String) throws(SystemError) -> any FileHandle {
+        try fileSystem.createDirectory(directory)
+        let handle = try fileSystem.open(path, .create)
+        noteNewEntries(in: directory)
         return handle
     }
 
@@ -136,6 +154,16 @@ extension SQLiteStore {
     }
 
     // MARK: Unlinking
+
+    public func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String) {
+        files.retire(generation)
+        let hash = hash(of: key)
+        let path = path(of: generation, hash: hash, fileExtension: fileExtension)
+        do throws(SystemError) { try fileSystem.unlink(path) } catch {
+            if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: path, error)) }
+        }
+        removeDirectory(layout.directory(hash: hash))
+    }
 
     /// Unlinks the file of a generation that is out of the index. Its open handles go on reading it.
     func retire(_ retired: StoreIndex.Retired) {

@@ -1,3 +1,5 @@
+package import SpoolCore
+
 /// The part of a file system that the store uses; blocking calls, to be made on a lane.
 ///
 /// Implemented by `POSIXFileSystem` and, for simulation, by `SpoolTesting`'s faulty in-memory disk.
@@ -38,12 +40,33 @@ package struct FileStatus: Hashable, Sendable {
     /// What the file occupies on disk, in bytes (`st_blocks` × 512).
     package var allocatedBytes: Int64
     package var isDirectory: Bool
+    /// Neither a directory nor a pipe, a device, a socket.
+    package var isRegular: Bool
+    /// How many names the file has.
+    package var linkCount: Int
+    /// When the bytes were changed last, as the file system tells; 0 where it does not.
+    package var modified: Timestamp
+    /// What tells the file from all others of this machine while it exists; nil where nothing does.
+    package var identity: FileIdentity?
 
-    package init(size: Int64, allocatedBytes: Int64, isDirectory: Bool) {
+    package init(
+        size: Int64, allocatedBytes: Int64, isDirectory: Bool, isRegular: Bool? = nil, linkCount: Int = 1,
+        modified: Timestamp = Timestamp(nanoseconds: 0), identity: FileIdentity? = nil
+    ) {
         self.size = size
         self.allocatedBytes = allocatedBytes
         self.isDirectory = isDirectory
+        self.isRegular = isRegular ?? !isDirectory
+        self.linkCount = linkCount
+        self.modified = modified
+        self.identity = identity
     }
+}
+
+/// A file by the number of its file system and its own in there.
+package struct FileIdentity: Hashable, Sendable {
+    package var device: UInt64
+    package var number: UInt64
 }
 
 /// An open file. Closed when the last reference goes.

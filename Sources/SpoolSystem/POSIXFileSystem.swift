@@ -1,4 +1,5 @@
 import CSpoolSystem
+import SpoolCore
 
 #if canImport(Darwin)
 import Darwin
@@ -108,8 +109,16 @@ private func openDirectory(_ path: String) throws(SystemError) -> UnsafeMutableR
 
 extension FileStatus {
     init(_ value: stat) {
+        #if canImport(Darwin)
+        let modified = value.st_mtimespec
+        #else
+        let modified = value.st_mtim
+        #endif
         self.init(
-            size: Int64(value.st_size), allocatedBytes: Int64(value.st_blocks) * 512, isDirectory: value.st_mode & S_IFMT == S_IFDIR)
+            size: Int64(value.st_size), allocatedBytes: Int64(value.st_blocks) * 512, isDirectory: value.st_mode & S_IFMT == S_IFDIR,
+            isRegular: value.st_mode & S_IFMT == S_IFREG, linkCount: Int(value.st_nlink),
+            modified: Timestamp(nanoseconds: Int64(modified.tv_sec) &* 1_000_000_000 &+ Int64(modified.tv_nsec)),
+            identity: FileIdentity(device: UInt64(truncatingIfNeeded: value.st_dev), number: UInt64(value.st_ino)))
     }
 }
 

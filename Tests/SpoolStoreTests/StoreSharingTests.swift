@@ -4,6 +4,12 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
 /// Several openers of one directory, as processes are: each store has descriptors and locks of its own.
 @Suite struct StoreSharingTests {
     private let directory: TemporaryDirectory
@@ -13,6 +19,32 @@ import Testing
     init() throws {
         directory = try TemporaryDirectory()
         disk = DiskStore(directory)
+    }
+
+    // MARK: Files with more than one holder, or name
+
+    @Test func `a file that is opened again before its bytes are synced can be punched`() throws {
+        let store = try disk.open()
+        let generation = store.makeGeneration()
+        // Its holder lets go; what waits for the next durable point does not.
+        try film.store([0..<200_000], of: generation, in: store)
+        let file = try store.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension)
+        #expect(try store.evict(.of(0..<131_072), of: generation, in: file))
+        #expect(try file.bytes(at: 0, count: 100) == [UInt8](repeating: 0, count: 100))
+        try store.close()
+    }
+
+    @Test func `a file that has another name outside the store is never punched`() throws {
+        let store = try disk.open()
+        let generation = store.makeGeneration()
+        let file = try film.store([0..<200_000], of: generation, in: store)
+        let found = try #require(try store.lookup(film.key))
+        let (inside, outside) = (try #require(store.filePath(of: found)), directory.path + "/mine.mp4")
+        #expect(link(inside, outside) == 0)
+        #expect(try !store.evict(.of(0..<131_072), of: generation, in: file))
+        #expect(try store.lookup(film.key)?.spans == .of(131_072..<200_000), "they are out of the index all the same")
+        #expect(try file.bytes(at: 0, count: 200_000) == film.pattern(generation.rawValue, at: 0, count: 200_000))
+        try store.close()
     }
 
     // MARK: Becoming the writer

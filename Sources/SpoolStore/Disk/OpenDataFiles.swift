@@ -14,8 +14,15 @@ final class OpenDataFiles: Sendable {
         var failure: SystemError?
     }
 
+    /// A handle that may outlive the file that it was opened for: a durable point has it, or will.
+    private struct OpenHandle {
+        weak var handle: (any FileHandle)?
+        var isWritable: Bool
+    }
+
     private struct State {
         var files: [GenerationID: OpenFile] = [:]
+        var handles: [GenerationID: OpenHandle] = [:]
         var unsynced: [GenerationID: any FileHandle] = [:]
         var newDirectories: Set<String> = []
         /// Generations whose file was opened since the store was opened.
@@ -33,9 +40,25 @@ final class OpenDataFiles: Sendable {
         state.withLock { $0.files[generation]?.file }
     }
 
+    /// A handle of a generation that is still open; nil when there is none that can do what is wanted.
+    ///
+    /// A second one beside it would have a lock of its own, and the two would keep each other from ever being exclusive: then nothing could
+    /// be punched before the next durable point has let go of the first.
+    func handle(of generation: GenerationID, isWritable: Bool) -> (any FileHandle)? {
+        state.withLock { state in
+            guard let open = state.handles[generation], open.isWritable == isWritable else { return nil }
+            return open.handle
+        }
+    }
+
+    /// Entries of handles that may be gone; beyond, they are swept out.
+    private static let sweepThreshold = 256
+
     /// Enters a file that was just opened.
     func opened(_ file: StoreDataFile) {
         state.withLock { state in
+            if state.handles.count >= Self.sweepThreshold { state.handles = state.handles.filter { $0.value.handle != nil } }
+            state.handles[file.generation] = OpenHandle(handle: file.handle, isWritable: file.isWritable)
             state.files[file.generation] = OpenFile(file: file)
             state.opened.insert(file.generation.asRange)
         }

@@ -107,6 +107,8 @@ final class StoreDataFile: DataFile {
         guard !table.isClosed else { throw .closed }
         guard let whole = range.wholeBlocks else { return false }
         do throws(SystemError) {
+            // The file has a name outside the store as well: what is punched here would be missing there.
+            guard try handle.status().linkCount <= 1 else { return false }
             guard try handle.lock(.exclusive) else {
                 // Another process reads it. Who asked in vain has lost the lock that it had.
                 _ = try handle.lock(.shared)
