@@ -8,8 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#ifdef __APPLE__
+#include <sys/clonefile.h>
+#else
+#include <linux/fs.h>
+#endif
 
 int32_t spool_open(const char *path, int32_t flags, uint32_t permissions) {
     return open(path, flags | O_CLOEXEC, (mode_t)permissions);
@@ -38,7 +46,37 @@ int32_t spool_flock(int32_t fd, int32_t kind) {
     return flock(fd, operation | LOCK_NB);
 }
 
+// By a second name, for file systems whose rename always replaces: link(2) never does.
+static int32_t rename_by_link(const char *from, const char *to) {
+    if (link(from, to) != 0) return -1;
+    unlink(from);
+    return 0;
+}
+
 #ifdef __APPLE__
+
+int32_t spool_clone(int32_t source, const char *path, uint32_t permissions) {
+    if (fclonefileat(source, AT_FDCWD, path, 0) != 0) return -1;
+    // A clone has the permissions of its source.
+    int32_t clone = chmod(path, (mode_t)permissions) == 0 ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    if (clone == -1) {
+        int code = errno;
+        unlink(path);
+        errno = code;
+    }
+    return clone;
+}
+
+int64_t spool_copy_range(int32_t source, int32_t target, int64_t offset, size_t count) {
+    (void)source, (void)target, (void)offset, (void)count;
+    errno = ENOTSUP;
+    return -1;
+}
+
+int32_t spool_rename_exclusive(const char *from, const char *to) {
+    if (renamex_np(from, to, RENAME_EXCL) == 0) return 0;
+    return errno == ENOTSUP || errno == EINVAL ? rename_by_link(from, to) : -1;
+}
 
 // F_PUNCHHOLE wants offset and length in whole blocks, so the range shrinks to them.
 int32_t spool_punch_hole(int32_t fd, int64_t offset, int64_t count) {
@@ -75,6 +113,27 @@ void spool_error_text(int32_t code, char *buffer, size_t capacity) {
 void spool_name_this_thread(const char *name) { pthread_setname_np(name); }
 
 #else
+
+int32_t spool_clone(int32_t source, const char *path, uint32_t permissions) {
+    int32_t clone = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)permissions);
+    if (clone == -1) return -1;
+    if (ioctl(clone, FICLONE, source) == 0) return clone;
+    int code = errno;
+    close(clone);
+    unlink(path);
+    errno = code;
+    return -1;
+}
+
+int64_t spool_copy_range(int32_t source, int32_t target, int64_t offset, size_t count) {
+    off_t from = offset, to = offset;
+    return copy_file_range(source, &from, target, &to, count, 0);
+}
+
+int32_t spool_rename_exclusive(const char *from, const char *to) {
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+    return errno == EINVAL || errno == ENOSYS ? rename_by_link(from, to) : -1;
+}
 
 int32_t spool_punch_hole(int32_t fd, int64_t offset, int64_t count) {
     return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, count);

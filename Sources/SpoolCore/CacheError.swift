@@ -38,6 +38,14 @@ public struct CacheError: Error, Sendable {
         public static let key = Code("key")
         /// The app's content transform failed.
         public static let transform = Code("transform")
+        /// A file outside the store can't be read or written.
+        public static let file = Code("file")
+        /// What was to be made is there already, and is not to be replaced.
+        public static let exists = Code("exists")
+        /// The limits of the store leave no room for it.
+        public static let noRoom = Code("noRoom")
+        /// The caller's task was cancelled.
+        public static let cancelled = Code("cancelled")
         /// The configuration makes no sense.
         public static let configuration = Code("configuration")
     }

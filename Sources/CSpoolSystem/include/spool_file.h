@@ -35,6 +35,17 @@ int32_t spool_advise_will_need(int32_t fd, int64_t offset, int64_t count);
 /// Makes the written data durable: fdatasync; on Darwin F_BARRIERFSYNC, or F_FULLFSYNC when `full` is not 0.
 int32_t spool_synchronize(int32_t fd, int32_t full);
 
+/// Makes `path` as a clone of an open file, which shares its blocks until one of the two changes; answers the descriptor of the clone.
+/// Nothing is left at `path` when it fails: ENOTSUP, EOPNOTSUPP, EXDEV or EINVAL where the file system knows no clones.
+int32_t spool_clone(int32_t source, const char *path, uint32_t permissions);
+
+/// Copies at most `count` bytes at `offset` of one file to the same offset of another inside the kernel; 0 at the end of the source.
+/// Darwin has no such call: answers ENOTSUP.
+int64_t spool_copy_range(int32_t source, int32_t target, int64_t offset, size_t count);
+
+/// Renames, unless there is something of the new name: EEXIST.
+int32_t spool_rename_exclusive(const char *from, const char *to);
+
 /// flock(2): `kind` is 0 to unlock, 1 for shared, 2 for exclusive; never waits (EWOULDBLOCK).
 int32_t spool_flock(int32_t fd, int32_t kind);
 

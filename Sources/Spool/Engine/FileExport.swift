@@ -1,0 +1,280 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+
+/// One export, from the look at the index to the file's name.
+///
+/// Index calls on the index lane, everything else on the generation's data lane, a run of bytes at a time, so that others have their turn.
+final class FileExport: Sendable {
+    /// Bytes that are compared and copied at a time: what one row of the index has checks for.
+    private static let runBytes: Int64 = 4 << 20
+
+    private let cache: MediaCache
+    private let key: ResourceKey
+    private let path: String
+    private let options: ExportOptions
+    private let cancellation: TransferCancellation
+    private let progress: @Sendable (Int64) -> Void
+    private let done: @Sendable (Result<ExportedFile, CacheError>) -> Void
+    /// Nothing of the resource is evicted meanwhile.
+    private let pin: TemporaryPin
+
+    init(
+        cache: MediaCache, key: ResourceKey, path: String, options: ExportOptions, cancellation: TransferCancellation,
+        progress: @escaping @Sendable (Int64) -> Void, done: @escaping @Sendable (Result<ExportedFile, CacheError>) -> Void
+    ) {
+        self.cache = cache
+        self.key = key
+        self.path = path
+        self.options = options
+        self.cancellation = cancellation
+        self.progress = progress
+        self.done = done
+        pin = cache.temporaryPin(key)
+    }
+
+    /// What is exported.
+    private struct Source: Sendable {
+        var stored: StoredResource
+        var length: Int64
+        /// Nil for a resource without bytes.
+        var file: (any DataFile)?
+        /// Where the bytes lie as readers get them; nil when they are opened or changed on the way.
+        var plainPath: String?
+    }
+
+    /// The file under way.
+    private struct Target: Sendable {
+        var draft: FileDraft
+        var method: ExportedFile.Method
+    }
+
+    // MARK: Finding
+
+    func start() {
+        if cache.isClosed { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
+        // What was received a moment ago is on its way to the disk, and then to the index.
+        cache.afterWrites { [self] in
+            cache.liveSession(of: key)?.commit()
+            cache.onIndexLane(key, { [self] in found($0) }) { [self] () throws(StoreError) in try find() }
+        }
+    }
+
+    private func find() throws(StoreError) -> (stored: StoredResource, file: (any DataFile)?, plainPath: String?)? {
+        let store = cache.store
+        guard var stored = try store.lookup(key) else { return nil }
+        guard !stored.spans.isEmpty else { return (stored, nil, nil) }
+        let file = try store.dataFile(of: stored.generation, key: key, fileExtension: stored.fileExtension)
+        if !store.isWritable {
+            // Another process may have evicted something before we held the file's lock; from now on it does not.
+            guard let again = try store.lookup(key), again.generation == stored.generation else { return nil }
+            stored = again
+        }
+        let isPlain = cache.configuration.contentTransform == nil && file.descriptor != nil
+        return (stored, file, isPlain ? store.filePath(of: stored) : nil)
+    }
+
+    private func found(_ result: Result<(stored: StoredResource, file: (any DataFile)?, plainPath: String?)?, CacheError>) {
+        switch result {
+        case .failure(let error): done(.failure(error))
+        case .success(nil): fail(.notStored, "nothing is stored of it")
+        case .success(let found?):
+            guard let length = found.stored.representation.length else {
+                return fail(.notStored, "its end is not known yet; read it to its end first")
+            }
+            let missing = length - found.stored.spans.totalBytes
+            guard missing == 0 else {
+                return fail(.notStored, "\(missing) of its \(length) bytes are not stored; read it to its end first")
+            }
+            let source = Source(stored: found.stored, length: length, file: found.file, plainPath: found.plainPath)
+            onDataLane(source) { [self] () throws(SystemError) in
+                try checkPath()
+                let target = try makeTarget(source)
+                goOn(source, target, from: 0)
+            }
+        }
+    }
+
+    // MARK: Making
+
+    /// Complains before the work, not after it.
+    private func checkPath() throws(SystemError) {
+        guard let status = try POSIXFileSystem().status(path) else { return }
+        guard status.isRegular else { throw .isNoFile(path, status, "create") }
+        if !options.replacesExisting { throw .exists(path) }
+    }
+
+    private func makeTarget(_ source: Source) throws(SystemError) -> Target {
+        if let plainPath = source.plainPath, let descriptor = source.file?.descriptor {
+            if let target = try sharing(.clone(of: descriptor), .clone, source) { return target }
+            if options.mayLink, let identity = try fileStatus(ofDescriptor: descriptor).identity,
+                let target = try sharing(.link(to: plainPath, identity), .link, source)
+            {
+                return target
+            }
+        }
+        return Target(draft: try draft(.empty), method: .copy)
+    }
+
+    /// A draft that has the bytes already; nil where that can't be.
+    private func sharing(
+        _ beginning: FileDraft.Beginning, _ method: ExportedFile.Method, _ source: Source
+    ) throws(SystemError) -> Target? {
+        do throws(SystemError) {
+            let draft = try draft(beginning)
+            // What lies beyond the end belongs to nobody; it can be cut off a clone only.
+            if try draft.status().size != source.length {
+                guard method == .clone else { return nil }
+                try draft.truncate(to: source.length)
+            }
+            return Target(draft: draft, method: method)
+        } catch {
+            if error.meansNoRoom { throw error }
+            // Another file system, or one that knows neither: the bytes are copied, and what is wrong besides shows there.
+            return nil
+        }
+    }
+
+    private func draft(_ beginning: FileDraft.Beginning) throws(SystemError) -> FileDraft {
+        try FileDraft(path: path, tag: cache.environment.random.next(), beginning: beginning)
+    }
+
+    // MARK: Going through the bytes
+
+    /// On the data lane: the run at `position`, and then the one after it.
+    private func goOn(_ source: Source, _ target: Target, from position: Int64) {
+        if cancellation.isCancelled { return fail(.cancelled, "the export was cancelled; nothing of the file is left") }
+        guard let file = source.file, let run = ByteRange(position, position + min(Self.runBytes, source.length - position)) else {
+            return finish(source, target)
+        }
+        cache.onIndexLane(
+            key,
+            { [self] (result: Result<[Piece], CacheError>) in
+                switch result {
+                case .failure(let error): done(.failure(error))
+                case .success(let pieces):
+                    onDataLane(source) { [self] () throws(SystemError) in
+                        guard ByteRangeSet([run]).subtracting(ByteRangeSet(pieces.map(\.range))).isEmpty else {
+                            return fail(.representationChanged, "it was removed or replaced meanwhile")
+                        }
+                        try take(run, pieces, of: file, source, target)
+                    }
+                }
+            }
+        ) { [cache] () throws(StoreError) in
+            try cache.store.pieces(of: source.stored.generation, in: run).compactMap { $0.blocks(touching: run) }
+        }
+    }
+
+    private func take(
+        _ run: ByteRange, _ pieces: [Piece], of file: any DataFile, _ source: Source, _ target: Target
+    ) throws(SystemError) {
+        // What is sealed is checked by the read itself; a second look would open it twice.
+        let isSealed = pieces.contains { $0.checks?.kind == .sealed }
+        let damage = isSealed ? file.admit(pieces) : file.damage(in: pieces)
+        if !damage.isEmpty { return takeOut(ByteRangeSet(damage.map(\.range)), source, cause: damage.compactMap(\.cause).first) }
+        do throws(CopyFailure) {
+            if target.method == .copy { try copy(run, of: file, source, to: target.draft) }
+        } catch {
+            switch error {
+            case .file(let error): throw error
+            case .store(.corrupt(_, let range)): return takeOut(ByteRangeSet([range]), source, cause: nil)
+            case .store(let error): return done(.failure(CacheError(error, key: key)))
+            case .transform(let error): return done(.failure(error))
+            }
+        }
+        progress(run.count)
+        goOn(source, target, from: run.upperBound)
+    }
+
+    private enum CopyFailure: Error {
+        case store(StoreError)
+        case file(SystemError)
+        case transform(CacheError)
+    }
+
+    private func copy(_ run: ByteRange, of file: any DataFile, _ source: Source, to draft: FileDraft) throws(CopyFailure) {
+        if source.plainPath != nil, let descriptor = file.descriptor {
+            do throws(SystemError) {
+                if try draft.copy(from: descriptor, at: run.lowerBound, count: run.count) { return }
+            } catch { throw .file(error) }
+        }
+        var failure: CopyFailure?
+        let transformFailure = Locked<CacheError?>(nil)
+        let bytes: any StoredBytes =
+            cache.configuration.contentTransform.map { TransformedBytes(.file(file), $0, key: key, failure: transformFailure) } ?? file
+        withUnsafeTemporaryAllocation(byteCount: Self.bufferBytes, alignment: 64) { buffer in
+            var position = run.lowerBound
+            while position < run.upperBound, failure == nil {
+                let part = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: run.upperBound - position)))
+                failure = Self.copy(part, at: position, from: bytes, to: draft, key)
+                position += Int64(part.count)
+            }
+        }
+        if let error = transformFailure.withLock({ $0 }) { throw .transform(error) }
+        if let failure { throw failure }
+    }
+
+    /// Bytes that are in memory at a time.
+    private static let bufferBytes = 1 << 20
+
+    private static func copy(
+        _ part: UnsafeMutableRawBufferPointer, at position: Int64, from bytes: any StoredBytes, to draft: FileDraft, _ key: ResourceKey
+    ) -> CopyFailure? {
+        var done = 0
+        while done < part.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: part[done...])
+            do throws(StoreError) {
+                let count = try bytes.read(into: rest, at: position + Int64(done))
+                guard count > 0 else { throw .corrupt(key, ByteRange(lower: position, upper: position + Int64(part.count))) }
+                done += count
+            } catch { return .store(error) }
+        }
+        do throws(SystemError) { try draft.write(UnsafeRawBufferPointer(part), at: position) } catch { return .file(error) }
+        return nil
+    }
+
+    // MARK: Ending
+
+    private func finish(_ source: Source, _ target: Target) {
+        onDataLane(source) { [self] () throws(SystemError) in
+            try target.draft.finish(isReplacing: options.replacesExisting)
+            done(
+                .success(
+                    ExportedFile(
+                        key: key, path: path, bytes: source.length, representation: source.stored.representation, method: target.method)))
+        }
+    }
+
+    /// Damaged bytes become a gap, as if a reader had found them.
+    private func takeOut(_ damaged: ByteRangeSet, _ source: Source, cause: StoreError?) {
+        cache.record(.damageFound(key, bytes: damaged.totalBytes))
+        if let cause { cache.record(.storeTrouble("read of \(key.forLog): \(cause)")) }
+        let error = CacheError(
+            .store,
+            "can't export \(key): \(damaged.totalBytes) of its bytes are damaged on the disk; read it to its end, which fetches them"
+                + " again, and repeat", key: key, cause: cause)
+        guard cache.store.isWritable else { return done(.failure(error)) }
+        let generation = source.stored.generation
+        cache.liveSession(of: key)?.forget(damaged, of: generation)
+        cache.onIndexLane(key, { [done] (_: Result<Void, CacheError>) in done(.failure(error)) }) { [cache] () throws(StoreError) in
+            try cache.store.discard(damaged, of: generation)
+        }
+    }
+
+    private func fail(_ code: CacheError.Code, _ reason: String) {
+        done(.failure(CacheError(code, "can't export \(key): \(reason)", key: key)))
+    }
+
+    private func onDataLane(_ source: Source, _ body: @escaping @Sendable () throws(SystemError) -> Void) {
+        cache.environment.dataLane(for: source.stored.generation).post { [self] in
+            // What is posted from now on may never run.
+            if cache.isClosed { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
+            do throws(SystemError) { try body() } catch {
+                let code: CacheError.Code = error.meansExists ? .exists : .file
+                let advice = error.meansExists ? "there is a file of that name; take another, or let it be replaced" : "\(error)"
+                done(.failure(CacheError(code, "can't export \(key) to \(path): \(advice)", key: key, cause: error)))
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+
+/// One import, from the look at the file to the commit.
+///
+/// All bytes are written to a generation of their own and entered in one commit, so that nobody ever sees a part of it. Room is promised
+/// before each write, as for fetched bytes.
+final class FileImport: Sendable {
+    /// Bytes that are read and written at a time.
+    private static let stepBytes: Int64 = 1 << 20
+
+    struct Request: Sendable {
+        var path: String
+        var url: String
+        var key: ResourceKey
+        var options: ImportOptions
+    }
+
+    /// What is written, and nobody's yet.
+    private struct Written {
+        var pieces: [Piece] = []
+        var promisedBytes: Int64 = 0
+    }
+
+    /// The file and where its bytes go.
+    private struct Work: Sendable {
+        var source: any FileHandle
+        var status: FileStatus
+        var generation: GenerationID
+        var representation: Representation
+        var fileExtension: String
+        /// Nil for a file without bytes.
+        var target: (any DataFile)?
+    }
+
+    private let cache: MediaCache
+    private let request: Request
+    private let cancellation: TransferCancellation
+    private let progress: @Sendable (Int64) -> Void
+    private let done: @Sendable (Result<ImportedFile, CacheError>) -> Void
+    private let written = Locked(Written())
+
+    init(
+        cache: MediaCache, request: Request, cancellation: TransferCancellation, progress: @escaping @Sendable (Int64) -> Void,
+        done: @escaping @Sendable (Result<ImportedFile, CacheError>) -> Void
+    ) {
+        self.cache = cache
+        self.request = request
+        self.cancellation = cancellation
+        self.progress = progress
+        self.done = done
+    }
+
+    private var key: ResourceKey { request.key }
+
+    // MARK: Beginning
+
+    func start() {
+        if cache.isClosed { return done(.failure(closed)) }
+        let generation = cache.store.makeGeneration()
+        onDataLane(generation) { [self] in
+            do throws(SystemError) {
+                let files = POSIXFileSystem()
+                // Opening a pipe would wait for its other end.
+                if let status = try files.status(request.path), !status.isRegular {
+                    throw SystemError.isNoFile(request.path, status, "open")
+                }
+                let source = try files.open(request.path, .read)
+                prepare(source, try source.status(), generation)
+            } catch { failFile(error) }
+        }
+    }
+
+    private func prepare(_ source: any FileHandle, _ status: FileStatus, _ generation: GenerationID) {
+        if let complaint = complaint(about: status.size) { return fail(.noRoom, complaint) }
+        guard let representation = representation(length: status.size) else {
+            return fail(.configuration, "the entity tag has to be in quotes, as the origin sends it")
+        }
+        let work = Work(
+            source: source, status: status, generation: generation, representation: representation,
+            fileExtension: fileExtension(url: request.url, contentType: representation.contentType))
+        cache.onIndexLane(
+            key,
+            { [self] (result: Result<Work?, CacheError>) in
+                switch result {
+                case .failure(let error): done(.failure(error))
+                case .success(nil): failExists()
+                case .success(let work?): next(work, at: 0)
+                }
+            }
+        ) { [self] () throws(StoreError) in
+            guard cache.store.isWritable else { throw .readOnly }
+            guard try mayStore() else { return nil }
+            var work = work
+            if status.size > 0 {
+                work.target = try cache.store.dataFile(of: generation, key: key, fileExtension: work.fileExtension)
+            }
+            return work
+        }
+    }
+
+    private func complaint(about size: Int64) -> String? {
+        if let limit = cache.configuration.maxResourceBytes, size > limit {
+            return "it has \(size) bytes, and the cache keeps at most \(limit) of one resource"
+        }
+        if let quota = cache.configuration.limits.quotaBytes, let all = ByteRange(0, size), cache.evictor.allocation(of: all) > quota {
+            return "it has \(size) bytes, and the quota of the store is \(quota)"
+        }
+        return nil
+    }
+
+    /// On the index lane: whether nothing is stored, or may be replaced.
+    private func mayStore() throws(StoreError) -> Bool {
+        let session = cache.liveSession(of: key)
+        session?.enterWhatIsWritten()
+        if request.options.replacesStored { return true }
+        // Whoever reads it at this moment has bytes in memory that will be stored.
+        if let session, session.state.withLock({ !$0.isIdle }) { return false }
+        return try cache.store.lookup(key)?.spans.isEmpty ?? true
+    }
+
+    private func representation(length: Int64) -> Representation? {
+        var fields: HTTPFields = [:]
+        let options = request.options
+        let guess =
+            mediaType(ofFileExtension: pathExtension(path: request.path)) ?? mediaType(ofFileExtension: pathExtension(url: request.url))
+        if let type = options.contentType ?? guess { fields["Content-Type"] = type }
+        switch options.validator {
+        case .strong(let tag), .weak(let tag):
+            guard tag.hasSuffix("\""), tag.count > 1, EntityTag(tag) != nil else { return nil }
+            fields["ETag"] = tag
+        case .lastModified(let date, _): fields["Last-Modified"] = HTTPDate.format(date)
+        case .none: break
+        }
+        let now = cache.environment.time.wallNow
+        return Representation(length: length, validator: options.validator, fields: fields, requestTime: now, responseTime: now)
+    }
+
+    // MARK: Copying
+
+    /// On any lane: the step at `position`, once there is room for it.
+    private func next(_ work: Work, at position: Int64) {
+        if cancellation.isCancelled {
+            return give(up: work, CacheError(.cancelled, "the import was cancelled; nothing is stored", key: key))
+        }
+        guard let range = ByteRange(position, position + min(Self.stepBytes, work.status.size - position)) else { return finish(work) }
+        let bytes = cache.evictor.allocation(of: range)
+        let isGranted = cache.evictor.reserve(bytes) { [self] isGranted in step(work, range, bytes, isGranted) }
+        if let isGranted { step(work, range, bytes, isGranted) }
+    }
+
+    private func step(_ work: Work, _ range: ByteRange, _ promised: Int64, _ isGranted: Bool) {
+        guard isGranted else {
+            let message =
+                "can't import \(request.path): there is no room in the store for its \(work.status.size) bytes; what is pinned or played stays"
+            return give(up: work, CacheError(.noRoom, message, key: key))
+        }
+        written.withLock { $0.promisedBytes += promised }
+        onDataLane(work.generation) { [self] in
+            let failure = cache.isClosed ? closed : copy(range, work)
+            cache.evictor.written(promised)
+            if let failure { return give(up: work, failure) }
+            progress(range.count)
+            next(work, at: range.upperBound)
+        }
+    }
+
+    private func copy(_ range: ByteRange, _ work: Work) -> CacheError? {
+        guard let target = work.target else { return nil }
+        return withUnsafeTemporaryAllocation(byteCount: Int(range.count), alignment: 64) { buffer in
+            do throws(SystemError) {
+                guard try work.source.read(into: buffer, at: range.lowerBound) == buffer.count else { return changed }
+            } catch { return fileError(error) }
+            do throws(StoreError) {
+                let pieces = try target.write(UnsafeRawBufferPointer(buffer), at: range.lowerBound)
+                written.withLock { written in
+                    for piece in pieces { written.pieces.append(joining: piece) }
+                }
+                return nil
+            } catch { return CacheError(error, key: key) }
+        }
+    }
+
+    // MARK: Entering
+
+    private func finish(_ work: Work) {
+        onDataLane(work.generation) { [self] in
+            do throws(SystemError) {
+                let now = try work.source.status()
+                guard now.size == work.status.size, now.modified == work.status.modified else { return give(up: work, changed) }
+            } catch { return give(up: work, fileError(error)) }
+            // What is posted to the lane of a closed cache may never run.
+            if cache.isClosed { return give(up: work, closed) }
+            cache.environment.indexLane.post { [self] in enter(work) }
+        }
+    }
+
+    /// On the index lane.
+    private func enter(_ work: Work) {
+        do throws(StoreError) {
+            guard try mayStore() else { return give(up: work, existsError) }
+        } catch { return give(up: work, CacheError(error, key: key)) }
+        // What it knew holds no longer; who looks from now on finds the file.
+        cache.sessions.withLock { $0.remove(key) }?.end(.removed)
+        let (pieces, promised) = written.withLock { written in
+            defer { written = Written() }
+            return (written.pieces, written.promisedBytes)
+        }
+        let commit = StoreCommit(
+            key: key, url: request.url, generation: work.generation, representation: work.representation,
+            fileExtension: work.fileExtension, pieces: pieces, time: cache.environment.time.wallNow)
+        let failure = cache.committer.enter(commit)
+        cache.evictor.settle(promised)
+        if let failure { return give(up: work, CacheError(failure, key: key)) }
+        do throws(StoreError) {
+            let stored = try cache.store.lookup(key)
+            guard stored?.generation == work.generation, stored?.spans.totalBytes == work.status.size else {
+                if stored?.generation == work.generation { _ = try cache.store.remove(key) }
+                return give(up: work, overtaken)
+            }
+        } catch { return give(up: work, CacheError(error, key: key)) }
+        cache.evictor.enforce(sparing: key)
+        cache.committer.entered(commit)
+        done(.success(ImportedFile(key: key, bytes: work.status.size, representation: work.representation)))
+    }
+
+    // MARK: Failing
+
+    /// Takes what was written out of the world.
+    private func give(up work: Work, _ error: CacheError) {
+        let promised = written.withLock { written in
+            defer { written = Written() }
+            return written.promisedBytes
+        }
+        cache.evictor.abandon(promised)
+        cache.store.drop(work.generation, key: key, fileExtension: work.fileExtension)
+        done(.failure(error))
+    }
+
+    private var closed: CacheError { CacheError(.closed, "the cache is closed", key: key) }
+
+    private var changed: CacheError {
+        CacheError(.file, "can't import \(request.path): it changed while it was read", key: key)
+    }
+
+    private var overtaken: CacheError {
+        CacheError(.representationChanged, "can't import \(request.path): \(key) was removed or stored anew meanwhile", key: key)
+    }
+
+    private var existsError: CacheError {
+        CacheError(
+            .exists,
+            "can't import \(request.path): something is stored of \(key), or being fetched; remove it first, or let it be replaced",
+            key: key)
+    }
+
+    private func failExists() { done(.failure(existsError)) }
+
+    private func fail(_ code: CacheError.Code, _ reason: String) {
+        done(.failure(CacheError(code, "can't import \(request.path): \(reason)", key: key)))
+    }
+
+    private func fileError(_ error: SystemError) -> CacheError {
+        CacheError(.file, "can't import \(request.path): \(error)", key: key, cause: error)
+    }
+
+    private func failFile(_ error: SystemError) { done(.failure(fileError(error))) }
+
+    private func onDataLane(_ generation: GenerationID, _ body: @escaping @Sendable () -> Void) {
+        cache.environment.dataLane(for: generation).post(body)
+    }
+}
+
+extension [Piece] {
+    /// Adds a piece, joined with the last where that is possible: fewer rows to enter.
+    fileprivate mutating func append(joining piece: Piece) {
+        if let joined = last?.joined(with: piece) { self[count - 1] = joined } else { append(piece) }
+    }
+}
+
+extension ResourceSession {
+    /// On the index lane: enters what is written and not yet in the index.
+    fileprivate func enterWhatIsWritten() {
+        if queueCommit() { enterQueuedCommits(isEnforcing: false) }
+    }
+}
+
+/// The extension of the last part of a path, without the dot; empty when it has none.
+private func pathExtension(path: String) -> String {
+    let name = path.split(separator: "/" as Character).last ?? ""
+    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
+    return String(name[name.index(after: dot)...])
+}
