@@ -42,6 +42,17 @@ extension MediaCache {
         }
     }
 
+    // MARK: Others that look
+
+    /// Enters what was received up to now into the index, where other processes see it; calls back on the index lane.
+    package func enterReceived(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+        if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
+        afterWrites { [self] in
+            for session in sessions.withLock({ $0.all }) { session.commit() }
+            onIndexLane(nil, done) { () throws(StoreError) in }
+        }
+    }
+
     // MARK: Suspension
 
     /// Makes everything durable and lets go of every lock on the store, for a process that the system is about to suspend.

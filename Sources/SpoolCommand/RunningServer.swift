@@ -90,7 +90,10 @@ struct RunningServer {
         return reason.isEmpty ? nil : reason
     }
 
-    private var incomprehensible: Failure {
+    /// Lets the server enter what it received a moment ago into the index, for who looks there next.
+    func enterReceived() throws { _ = try post("enter-received") }
+
+    var incomprehensible: Failure {
         Failure("the server at \(address) answers what this program does not understand; use the same version of both", .inputOutput)
     }
 
@@ -103,7 +106,7 @@ struct RunningServer {
     }
 
     /// Sends one command; the body of its answer. Throws what the server says when it refuses.
-    private func post(_ command: String) throws -> String {
+    func post(_ command: String) throws -> String {
         guard let url = try? URIReference(address), let origin = url.origin, let port = UInt16(exactly: origin.port) else {
             throw Failure("serve.json names no address: \(address)", .inputOutput)
         }
@@ -128,18 +131,18 @@ struct RunningServer {
 
 extension String {
     /// The value of a text member of a flat JSON object that this program wrote: without escapes.
-    fileprivate func member(_ name: String) -> String? {
+    func member(_ name: String) -> String? {
         guard let start = firstRange(of: "\"\(name)\":\"") else { return nil }
         return String(self[start.upperBound...].prefix { $0 != "\"" })
     }
 
     /// The value of a number in a flat JSON object.
-    fileprivate func number(_ name: String) -> Int64? {
+    func number(_ name: String) -> Int64? {
         guard let start = firstRange(of: "\"\(name)\":") else { return nil }
         return Int64(self[start.upperBound...].prefix { $0.isNumber || $0 == "-" })
     }
 
-    fileprivate var percentEncodedForQuery: String {
+    var percentEncodedForQuery: String {
         let digits = Array("0123456789ABCDEF")
         var text = ""
         for byte in utf8 {

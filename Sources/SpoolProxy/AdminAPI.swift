@@ -40,8 +40,28 @@ struct AdminAPI: Sendable {
                 }
             }
         },
+        "enter-received": { cache, _, answer in
+            cache.enterReceived { result in
+                switch result {
+                case .success: answer(.object([("entered", .integer(1))]))
+                case .failure(let error): answer(Answer(error))
+                }
+            }
+        },
         "remove-all": { cache, _, answer in removeAll(from: cache, answer) },
+        "import": { cache, query, answer in importFile(query, cache, answer) },
+        "repair": { cache, query, answer in repair(query, cache, answer) },
+        "job": { cache, query, answer in
+            guard let id = query.number("id") else { return answer(.failed(status: 400, "id= is missing")) }
+            jobs(of: cache).wait(for: id, beyond: query.number("after") ?? 0, answer)
+        },
+        "cancel": { cache, query, answer in
+            guard let id = query.number("id") else { return answer(.failed(status: 400, "id= is missing")) }
+            answer(.object([("cancelled", .integer(jobs(of: cache).cancel(id) ? 1 : 0))]))
+        },
     ]
+
+    private static func jobs(of cache: MediaCache) -> AdminJobs { cache.attachments.object(AdminJobs.self) { AdminJobs() } }
 
     private static let path = "api/"
     /// The longest query that is looked at, in bytes; the head of a request is bounded besides.
@@ -117,6 +137,46 @@ struct AdminAPI: Sendable {
         }
     }
 
+    private static func importFile(_ query: Query, _ cache: MediaCache, _ answer: @escaping @Sendable (Answer) -> Void) {
+        guard let path = query["path"], path.hasPrefix("/"), let url = query["url"] else {
+            return answer(.failed(status: 400, "path= or url= is missing"))
+        }
+        var options = ImportOptions()
+        options.contentType = query["type"]
+        if let tag = query["etag"] { options.validator = tag.hasPrefix("W/") ? .weak(entityTag: tag) : .strong(entityTag: tag) }
+        options.replacesStored = query["replace"] == "1"
+        let (jobs, cancellation, key) = (jobs(of: cache), TransferCancellation(), query.key)
+        guard let id = jobs.begin(cancel: { cancellation.cancel() }) else { return answer(.tooManyJobs) }
+        cache.importFile(
+            path, for: url, key: key, options: options, cancellation: cancellation, progress: { jobs.moved($0, of: id) }
+        ) { result in
+            jobs.end(id, result.map { [("bytes", .integer($0.bytes))] })
+        }
+        answer(.object([("job", .integer(id))]))
+    }
+
+    /// Damaged ranges that are told one by one; beyond, they are repaired all the same and counted.
+    private static let rangeLimit = 10_000
+
+    private static func repair(_ query: Query, _ cache: MediaCache, _ answer: @escaping @Sendable (Answer) -> Void) {
+        guard let key = query.key else { return answer(.failed(status: 400, "key= is missing")) }
+        let jobs = jobs(of: cache)
+        guard let id = jobs.begin(cancel: {}) else { return answer(.tooManyJobs) }
+        cache.verify(key, isRepairing: true, progress: { jobs.moved($0, of: id) }) { result in
+            jobs.end(
+                id,
+                result.map { found in
+                    guard let found else { return [("stored", .integer(0))] }
+                    let damaged = found.damaged.ranges.prefix(rangeLimit).map { "\($0.lowerBound)-\($0.upperBound)" }
+                    return [
+                        ("stored", .integer(1)), ("sound", .integer(found.soundBytes)), ("unchecked", .integer(found.uncheckedBytes)),
+                        ("damaged", .string(damaged.joined(separator: " "))), ("repaired", .integer(found.isRepaired ? 1 : 0)),
+                    ]
+                })
+        }
+        answer(.object([("job", .integer(id))]))
+    }
+
     private static func removeAll(from cache: MediaCache, _ answer: @escaping @Sendable (Answer) -> Void) {
         cache.onIndexLane(
             nil,
@@ -152,6 +212,8 @@ struct Query: Sendable {
     }
 
     subscript(name: String) -> String? { items[name] }
+
+    func number(_ name: String) -> Int64? { items[name].flatMap { Int64($0) } }
 
     /// The key that is meant.
     var key: ResourceKey? { items["key"].map(ResourceKey.init(normalized:)) }

@@ -130,6 +130,8 @@ struct CacheSettings {
     func openToLook() throws -> MediaCache? {
         let directory = try directory()
         guard try POSIXFileSystem().status(directory + "/spool.sqlite") != nil else { return nil }
+        // A server that was killed does not answer; then there is nothing more to see than what lies there.
+        if let server = RunningServer.announced(in: directory) { do { try server.enterReceived() } catch {} }
         var configuration = configuration
         configuration.directory = directory
         configuration.isReadOnly = true

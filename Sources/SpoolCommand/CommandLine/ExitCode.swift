@@ -52,7 +52,7 @@ extension ExitCode {
     private static func of(_ error: CacheError) -> ExitCode {
         switch error.code {
         case .originUnreachable, .originTimeout, .tlsFailed: .unreachable
-        case .store, .storeLocked: .inputOutput
+        case .store, .storeLocked, .file: .inputOutput
         case .unsupportedURL: .usage
         default: .failure
         }

@@ -41,7 +41,7 @@ struct GetCommand: Command {
     }
 
     /// The last part of the URL's path, as it is; nil when that is empty.
-    private static func fileName(of url: String) -> String? {
+    static func fileName(of url: String) -> String? {
         let path = url.prefix { $0 != "?" && $0 != "#" }
         guard let scheme = path.firstRange(of: "://") else { return nil }
         let parts = path[scheme.upperBound...].split(separator: "/", omittingEmptySubsequences: false)

@@ -1,6 +1,5 @@
 import Spool
 import SpoolCore
-import SpoolSystem
 
 /// `spool verify`: reads what is stored and compares it with its checks.
 struct VerifyCommand: Command {
@@ -34,14 +33,8 @@ struct VerifyCommand: Command {
         guard isRepairing else { return try await looked.closing { try await verify(looked) } }
         await looked.close()
         let cache = try settings.open()
-        return try await cache.closing {
-            guard cache.store.isWritable else {
-                throw Failure(
-                    "another process has the store at \(try settings.directory()): stop it to repair, or look without \(Self.repair.spelling)",
-                    .inputOutput)
-            }
-            return try await verify(cache)
-        }
+        // A server that has the store repairs it itself, so that its readers hear of it.
+        return try await cache.closing { try await verify(cache, through: cache.store.isWritable ? nil : settings.server()) }
     }
 
     private func noStore() throws -> ExitCode {
@@ -52,70 +45,54 @@ struct VerifyCommand: Command {
 
     // MARK: Verifying
 
-    private func verify(_ cache: MediaCache) async throws -> ExitCode {
+    private func verify(_ cache: MediaCache, through server: RunningServer? = nil) async throws -> ExitCode {
         let report = Report(isJSON: isJSON, isRepairing: isRepairing)
         try report.begin()
         if names.isEmpty {
-            try await verifyAll(cache, report)
+            try await verifyAll(cache, server, report)
         } else {
-            try await verifyNamed(cache, report)
+            try await verifyNamed(cache, server, report)
         }
         try report.end()
         return report.isGood ? .success : .failure
     }
 
     /// A page at a time, so that memory does not grow with the store.
-    private func verifyAll(_ cache: MediaCache, _ report: Report) async throws {
+    private func verifyAll(_ cache: MediaCache, _ server: RunningServer?, _ report: Report) async throws {
         var last: ResourceKey?
         while true {
             let page = try await cache.resources(after: last)
             guard let end = page.last else { return }
-            for status in page { try await verify(status, in: cache, report) }
+            for status in page { try await verify(status, in: cache, server, report) }
             last = end.key
         }
     }
 
-    private func verifyNamed(_ cache: MediaCache, _ report: Report) async throws {
+    private func verifyNamed(_ cache: MediaCache, _ server: RunningServer?, _ report: Report) async throws {
         for name in names {
             guard let status = try await cache.status(of: settings.key(name)) else {
                 OutputStream.error.say("spool: nothing is stored of \(name)")
                 report.isGood = false
                 continue
             }
-            try await verify(status, in: cache, report)
+            try await verify(status, in: cache, server, report)
         }
     }
 
-    private func verify(_ status: ResourceStatus, in cache: MediaCache, _ report: Report) async throws {
+    private func verify(
+        _ status: ResourceStatus, in cache: MediaCache, _ server: RunningServer?, _ report: Report
+    ) async throws {
         let line = SharedProgress(name: "\(status.key)", total: status.stored.totalBytes)
         defer { line.clear() }
         // One that went since it was listed has no damage.
-        guard let found = try await cache.verify(status.key, isRepairing: isRepairing, progress: line.add) else { return }
+        let verification =
+            if let server { try server.repair(status.key, progress: line.add) } else {
+                try await cache.verify(status.key, isRepairing: isRepairing, progress: line.add)
+            }
+        guard let found = verification else { return }
         line.clear()
         try report.add(found)
     }
-}
-
-/// The progress line, which a thread of the cache draws.
-private final class SharedProgress: Sendable {
-    private let line: Locked<ProgressLine>
-
-    init(name: String, total: Int64) {
-        var line = ProgressLine(name: name, stream: .error, time: SystemTime())
-        line.total = total
-        line.showsStore = false
-        self.line = Locked(line)
-    }
-
-    var add: @Sendable (Int64) -> Void {
-        { [line] bytes in
-            // Drawn outside the lock: a terminal may be slow.
-            let drawn = line.withLock { $0.lineAfter(bytes, fromStore: bytes) }
-            if let drawn { ProgressLine.draw(drawn, on: .error) }
-        }
-    }
-
-    func clear() { line.withLock { $0 }.clear() }
 }
 
 /// What is said of the resources, and of all together. A class: the compiler's optimiser fails on one that is handed on across `await`.

@@ -1,0 +1,81 @@
+import Spool
+import SpoolCore
+import SpoolSystem
+
+/// `spool export`: a stored resource becomes a file.
+struct ExportCommand: Command {
+    static let replace = Flag("replace", help: "Put the file in the place of one that has its name.")
+    static let link = Flag(
+        "link",
+        help:
+            "Where the file can't be a clone, let it be the store's own under a second name (a hard link) and no copy; don't change it then."
+    )
+
+    static let syntax = CommandSyntax(
+        "export", "Make a file of a resource that is stored as a whole",
+        discussion: [
+            "Every stored byte is checked on the way, and opened where the store is encrypted. The file is a clone of the store's where the"
+                + " file system knows clones, else a copy; it has its name when it is complete. Nothing is fetched: 'spool get' does that.",
+            "FILE may be a directory: then the file has the name that the URL has.",
+        ],
+        operands: .init(usage: "URL|KEY FILE", count: 2...2),
+        flags: CacheSettings.store + KeySettings.all + [replace, link])
+
+    private let settings: CacheSettings
+    private let name: String
+    private let file: String
+    private let options: ExportOptions
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        settings = try CacheSettings(arguments)
+        name = arguments.operands[0]
+        file = arguments.operands[1]
+        var options = ExportOptions()
+        options.replacesExisting = arguments.has(Self.replace)
+        options.mayLink = arguments.has(Self.link)
+        self.options = options
+    }
+
+    func run() async throws -> ExitCode {
+        let path = try path()
+        // Reading is enough, so it works beside a server as well; nothing is made only to be looked at.
+        guard let cache = try settings.openToLook() else { throw Failure("nothing is stored of \(name)") }
+        let interruption = try await Interruption.install()
+        return try await cache.closing { try await export(from: cache, to: path, interruption) }
+    }
+
+    private func path() throws -> String {
+        guard try POSIXFileSystem().status(file)?.isDirectory == true else { return file }
+        guard let last = GetCommand.fileName(of: name) else {
+            throw UsageError("the URL names no file; give the name of one, not of a directory", command: Self.syntax.name)
+        }
+        return file + (file.hasSuffix("/") ? "" : "/") + last
+    }
+
+    private func export(from cache: MediaCache, to path: String, _ interruption: Interruption) async throws -> ExitCode {
+        let key = settings.key(name)
+        let line = SharedProgress(name: path, total: try await cache.status(of: key)?.representation.length)
+        let cancellation = TransferCancellation()
+        interruption.onFirst { cancellation.cancel() }
+        let result = await withCheckedContinuation { continuation in
+            cache.export(key, to: path, options: options, cancellation: cancellation, progress: line.add) {
+                continuation.resume(returning: $0)
+            }
+        }
+        line.clear()
+        if case .failure = result, let signal = interruption.signal { throw Failure("interrupted; no file was made", .signal(signal)) }
+        let exported = try result.get()
+        try OutputStream.output.write("exported \(key) to \(path) (\(ByteCount.text(exported.bytes)), \(exported.method.words))\n")
+        return .success
+    }
+}
+
+extension ExportedFile.Method {
+    fileprivate var words: String {
+        switch self {
+        case .clone: "cloned"
+        case .link: "linked"
+        case .copy: "copied"
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Spool
+import SpoolCore
+import SpoolSystem
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// `spool import`: a file becomes a stored resource.
+struct ImportCommand: Command {
+    static let contentType = Flag("content-type", takes: "TYPE", help: "The media type; by default what the extension says.")
+    static let entityTag = Flag(
+        "etag", takes: "TAG",
+        help: "The entity tag that the origin gives this version, with its quotes, so that it need not be fetched anew.")
+    static let replace = Flag("replace", help: "Put the file in the place of what is stored of the resource.")
+
+    static let syntax = CommandSyntax(
+        "import", "Store a file as if it had been fetched from a URL",
+        discussion: [
+            "The file is copied into the store, with checks, and sealed where the store is encrypted; it stays as it is. Room is made for it"
+                + " as for fetched bytes. It is stored when all of it is: interrupted, everything is as before.",
+            "While a server has the store, the server reads the file and stores it.",
+        ],
+        operands: .init(usage: "FILE URL", count: 2...2),
+        flags: CacheSettings.store + LimitFlags.all + [LimitFlags.maximumResource] + KeySettings.all
+            + [contentType, entityTag, replace])
+
+    private let settings: CacheSettings
+    private let file: String
+    private let url: String
+    private let options: ImportOptions
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        settings = try CacheSettings(arguments)
+        file = arguments.operands[0]
+        url = arguments.operands[1]
+        var options = ImportOptions()
+        options.contentType = arguments[Self.contentType]
+        if let tag = arguments[Self.entityTag] {
+            options.validator = tag.hasPrefix("W/") ? .weak(entityTag: tag) : .strong(entityTag: tag)
+        }
+        options.replacesStored = arguments.has(Self.replace)
+        self.options = options
+    }
+
+    func run() async throws -> ExitCode {
+        let size = try POSIXFileSystem().status(file)?.size
+        let interruption = try await Interruption.install()
+        let line = SharedProgress(name: file, total: size)
+        let cache = try settings.open()
+        do {
+            let bytes = try await cache.closing {
+                cache.store.isWritable
+                    ? try await store(in: cache, line, interruption) : try store(through: settings.server(), cache, line, interruption)
+            }
+            line.clear()
+            try OutputStream.output.write("imported \(file) as \(try cache.key(for: url)) (\(ByteCount.text(bytes)))\n")
+            return .success
+        } catch {
+            line.clear()
+            guard let signal = interruption.signal else { throw error }
+            throw Failure("interrupted; nothing was stored", .signal(signal))
+        }
+    }
+
+    private func store(in cache: MediaCache, _ line: SharedProgress, _ interruption: Interruption) async throws -> Int64 {
+        let cancellation = TransferCancellation()
+        interruption.onFirst { cancellation.cancel() }
+        return try await withCheckedContinuation { continuation in
+            cache.importFile(file, for: url, key: nil, options: options, cancellation: cancellation, progress: line.add) {
+                continuation.resume(returning: $0)
+            }
+        }.get().bytes
+    }
+
+    private func store(
+        through server: RunningServer, _ cache: MediaCache, _ line: SharedProgress, _ interruption: Interruption
+    ) throws -> Int64 {
+        try server.importFile(
+            absolute(file), for: url, key: cache.key(for: url), options: options, progress: line.add,
+            onBegin: { interruption.onFirst($0) })
+    }
+
+    /// The server has a working directory of its own.
+    private func absolute(_ path: String) throws(SystemError) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let directory = getcwd(nil, 0) else { throw SystemError(code: errno, operation: "getcwd") }
+        defer { free(directory) }
+        return String(cString: directory) + "/" + path
+    }
+}

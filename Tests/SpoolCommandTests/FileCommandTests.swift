@@ -1,0 +1,154 @@
+import Foundation
+import SpoolCore
+import SpoolTesting
+import Testing
+
+/// `export`, `import` and `verify --repair`: with the store to themselves, and while a server has it.
+@Suite(.timeLimit(.minutes(20)))
+struct FileCommandTests {
+    private static let length: Int64 = 5_000_001
+
+    /// One origin, one store, and perhaps a server that has it.
+    private final class Scene {
+        let directory: ScratchDirectory
+        let origin: RawOrigin
+        let url: String
+        let bytes = Data(OriginContent(seed: 7).bytes(at: 0, count: Int(FileCommandTests.length)))
+        private var server: SpoolProcess?
+
+        init(withServer: Bool) throws {
+            directory = try ScratchDirectory()
+            origin = try RawOrigin()
+            url = origin.url("/music/song.mp3")
+            origin.serve(VirtualResource(url: url, seed: 7, length: FileCommandTests.length, contentType: "audio/mpeg"))
+            if withServer { try startServer() }
+        }
+
+        deinit {
+            server?.send(SIGKILL)
+            origin.stop()
+        }
+
+        func startServer() throws {
+            let server = try SpoolProcess(
+                ["serve", "--listen", "127.0.0.1:0", "--cache", directory.path("store")], in: directory)
+            _ = try #require(server.readLine())
+            self.server = server
+        }
+
+        func run(_ words: String...) throws -> SpoolProcess.Outcome {
+            try SpoolProcess.run(words, environment: ["SPOOL_CACHE": directory.path("store")], in: directory)
+        }
+
+        func file(_ name: String) throws -> Data { try Data(contentsOf: directory.url.appendingPathComponent(name)) }
+
+        func makeFile(_ name: String, _ bytes: Data) throws -> String {
+            try bytes.write(to: directory.url.appendingPathComponent(name))
+            return directory.path(name)
+        }
+
+        /// Changes one byte of the only data file, as a failing disk does.
+        func changeStoredByte(at offset: UInt64) throws {
+            let root = URL(fileURLWithPath: directory.path("store/data"))
+            let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+            let file = try FileHandle(forUpdating: try #require(files.first { $0.pathExtension == "mp3" }))
+            try file.seek(toOffset: offset)
+            let byte = try #require(try file.read(upToCount: 1)?.first)
+            try file.seek(toOffset: offset)
+            try file.write(contentsOf: Data([~byte]))
+            try file.close()
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `export makes a file of what is stored, also into a directory`(withServer: Bool) throws {
+        let scene = try Scene(withServer: withServer)
+        let missing = try scene.run("export", scene.url, scene.directory.path("out.mp3"))
+        #expect(missing.code == 1 && missing.errors.contains("nothing is stored"), "\(missing.errors)")
+        _ = try scene.run("get", scene.url, "-o", scene.directory.path("got.mp3"))
+        // A server enters what it received a second later.
+        let out = scene.directory.path("out.mp3")
+        let exported = try scene.run("export", scene.url, out)
+        #expect(exported.code == 0, "\(exported.errors)")
+        #expect(exported.text.hasPrefix("exported \(scene.url) to \(out) ("), "\(exported.text)")
+        #expect(try scene.file("out.mp3") == scene.bytes)
+        let again = try scene.run("export", scene.url, out)
+        #expect(again.code == 1 && again.errors.contains("there is a file of that name"), "\(again.errors)")
+        #expect(try scene.run("export", scene.url, out, "--replace").code == 0)
+        try FileManager.default.createDirectory(atPath: scene.directory.path("music"), withIntermediateDirectories: false)
+        #expect(try scene.run("export", scene.url, scene.directory.path("music"), "--link").code == 0)
+        #expect(try scene.file("music/song.mp3") == scene.bytes)
+        let nowhere = try scene.run("export", scene.url, scene.directory.path("missing/song.mp3"))
+        #expect(nowhere.code == 74 && nowhere.errors.contains("missing"), "\(nowhere.errors)")
+    }
+
+    @Test(arguments: [false, true])
+    func `import makes a stored resource of a file, which is then read without its origin`(withServer: Bool) throws {
+        let scene = try Scene(withServer: withServer)
+        scene.origin.setOffline(true)
+        let path = try scene.makeFile("mine.mp3", scene.bytes)
+        let imported = try scene.run("import", path, scene.url, "--etag", "\"v1\"")
+        #expect(imported.code == 0, "\(imported.errors)")
+        #expect(imported.text.hasPrefix("imported \(path) as \(scene.url) ("), "\(imported.text)")
+        let status = try scene.run("stat", scene.url)
+        #expect(status.text.contains("audio/mpeg") && status.text.contains("\"v1\""), "\(status.text)")
+        #expect(try scene.run("ls").text.contains(scene.url))
+        let again = try scene.run("import", path, scene.url)
+        #expect(again.code != 0 && again.errors.contains("is stored of"), "\(again.errors)")
+        #expect(try scene.run("import", path, scene.url, "--replace").code == 0)
+        #expect(try scene.run("get", scene.url, "-o", "-").output == scene.bytes)
+        let missing = try scene.run("import", scene.directory.path("missing"), scene.url + "2")
+        #expect(missing.code == 74 && missing.errors.contains("missing"), "\(missing.errors)")
+        #expect(try scene.run("verify").code == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func `verify takes damage out, also of a store that a server has`(withServer: Bool) throws {
+        let scene = try Scene(withServer: false)
+        _ = try scene.run("get", scene.url, "-o", scene.directory.path("got.mp3"))
+        try scene.changeStoredByte(at: 1_000_000)
+        if withServer { try scene.startServer() }
+        let looked = try scene.run("verify")
+        #expect(looked.code == 1 && looked.text.contains("damaged: bytes 983040-1048575"), "\(looked.text)")
+        let repaired = try scene.run("verify", "--repair")
+        #expect(
+            repaired.code == 0 && repaired.text.contains("damaged, taken out: bytes 983040-1048575"), "\(repaired.text) \(repaired.errors)")
+        #expect(try scene.run("verify", scene.url, "--repair").text.contains("no damage"))
+        #expect(try scene.run("get", scene.url, "-o", "-").output == scene.bytes)
+    }
+
+    @Test func `an import that is interrupted stores nothing`() async throws {
+        let scene = try Scene(withServer: false)
+        // A file that takes long enough to be interrupted, without blocks of its own.
+        let path = scene.directory.path("large.mp4")
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        #expect(truncate(path, 6 << 30) == 0)
+        let process = try SpoolProcess(
+            ["import", path, scene.url, "--cache", scene.directory.path("store")], in: scene.directory)
+        // Its data file appears once it copies.
+        let data = URL(fileURLWithPath: scene.directory.path("store/data"))
+        try await eventually("the import had begun") {
+            let files = FileManager.default.enumerator(at: data, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+            return files.contains { $0.pathExtension == "mp3" }
+        }
+        process.send(SIGINT)
+        let outcome = try process.end()
+        #expect(outcome.code == 130)
+        #expect(outcome.errors.contains("interrupted; nothing was stored"), "\(outcome.errors)")
+        #expect(try scene.run("ls").text.contains("song.mp3") == false)
+        let left = FileManager.default.enumerator(at: data, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+        #expect(!left.contains { $0.pathExtension == "mp3" })
+    }
+}
+
+/// Asks again and again, letting others go on between, until it is so; fails when that takes as long as only a hang does.
+private func eventually(_ condition: String, _ holds: () -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(Awaited<Void>.hangSeconds)
+    while !holds() {
+        guard ContinuousClock.now < deadline else {
+            Issue.record("it never was so that \(condition)")
+            return
+        }
+        await Task.yield()
+    }
+}
