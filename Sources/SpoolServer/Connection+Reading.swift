@@ -107,7 +107,7 @@ extension Connection {
     /// After the bytes at hand: what to listen for, and how long.
     private func settle() {
         guard phase == .reading else { return }
-        listen(for: isHalfClosed ? .read : [.read, .peerClosed])
+        listen(for: isHalfClosed ? .read : .readOrPeerClosed)
         let isInsideRequest = !input.isEmpty || skipping != nil
         if isInsideRequest, !isHeadTimed {
             isHeadTimed = true

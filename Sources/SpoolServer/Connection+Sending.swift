@@ -14,10 +14,10 @@ extension Connection {
             response.discard()
             return start(.error(500, "the answer had the status \(response.status), which ends no request"))
         }
-        do throws(ResponseWriter.InvalidField) {
+        do throws(FieldLines.InvalidField) {
             try server.writer.write(
-                status: response.status, fields: response.fields, framing: framing, version: request?.version ?? .http11, now: now,
-                into: &server.headBuffer)
+                status: response.status, prepared: response.prepared, fields: response.fields, framing: framing,
+                version: request?.version ?? .http11, now: now, into: &server.headBuffer)
         } catch {
             response.discard()
             return start(.error(500, "the answer had a header field that can't be sent: \(error.name.prefix(64).filter(\.isLetter))"))
@@ -50,11 +50,44 @@ extension Connection {
             sending.isOutputBody = true
             if bytes.count <= Self.inlineBodyBytes { server.headBuffer += bytes } else { tail = bytes }
         }
+        if framing.sendsBody, sendsWithSmallFile() { return }
         let result = server.headBuffer.withUnsafeBytes { send($0) }
         switch result {
         case .count(let count) where count == server.headBuffer.count: sending.setOutput(tail)
         case .count(let count): sending.setOutput(server.headBuffer[count...] + tail)
         case .wouldBlock: sending.setOutput(server.headBuffer + tail)
+        case .ended, .failed: return clientLeft()
+        }
+        pump()
+    }
+
+    /// Sends the head together with the whole body when that is a small piece of a file that is in memory: two calls instead of four.
+    /// False when it is not; then nothing was sent.
+    private func sendsWithSmallFile() -> Bool {
+        let head = server.headBuffer.count, room = server.gathering.count - head
+        guard let source = sending.source, let remaining = sending.remaining, remaining > 0, remaining <= Self.inlineBodyBytes,
+            remaining <= room, server.options.coldReads?.readsSmallFiles ?? true,
+            case .file(let descriptor, let offset, let count, let keepAlive) = source.next(max: Int(remaining)), count == remaining
+        else { return false }
+        let gathered = UnsafeMutableRawBufferPointer(rebasing: server.gathering[..<(head + count)])
+        let read = withExtendedLifetime(keepAlive) {
+            readResident(descriptor: descriptor, into: UnsafeMutableRawBufferPointer(rebasing: gathered[head...]), offset: offset)
+        }
+        guard read == count else { return false }
+        server.headBuffer.withUnsafeBytes { gathered.copyMemory(from: $0) }
+        sentWithBody(send(UnsafeRawBufferPointer(gathered)), head: head, source)
+        return true
+    }
+
+    /// Head and body went to the socket together, as far as it took them; what it did not take of the body comes from the source again.
+    private func sentWithBody(_ result: Transferred, head: Int, _ source: any BodySource) {
+        switch result {
+        case .count(let count) where count >= head:
+            sending.sent(count - head)
+            server.sentBodyBytes += Int64(count - head)
+            source.consumed(count - head)
+        case .count(let count): sending.setOutput(Array(server.headBuffer[count...]))
+        case .wouldBlock: sending.setOutput(server.headBuffer)
         case .ended, .failed: return clientLeft()
         }
         pump()
@@ -67,7 +100,7 @@ extension Connection {
     }
 
     /// Bodies up to this size are copied behind the head; larger ones are sent from where they are.
-    private static var inlineBodyBytes: Int { 16 * 1024 }
+    static var inlineBodyBytes: Int { 16 * 1024 }
 
     // MARK: The body
 
@@ -103,7 +136,7 @@ extension Connection {
     /// All that was promised is sent, so the turn need not end before the answer does.
     private var isComplete: Bool { sending.isOutputSent && sending.remaining == 0 }
 
-    private var writeInterest: PollInterest { isHalfClosed ? .write : [.write, .peerClosed] }
+    private var writeInterest: PollInterest { isHalfClosed ? .write : .writeOrPeerClosed }
 
     private func sendOutput() -> Step {
         let start = sending.outputSent
@@ -298,16 +331,19 @@ extension Connection {
         endUpload(isComplete: false)
         closeSource()
         guard exchange != nil || sending.refusal != nil else { return }
-        let state = sending, exchange = exchange
+        let record = server.options.onResponse.map { ($0, accessRecord(end)) }
+        let serial = sending.warmingSerial, exchange = exchange
         sending = SendingState()
-        sending.warmingSerial = state.warmingSerial
+        sending.warmingSerial = serial
         self.exchange = nil
         exchange?.end()
-        guard let onResponse = server.options.onResponse else { return }
-        onResponse(
-            AccessRecord(
-                method: exchange?.request.method ?? "", target: exchange?.request.target ?? "", status: state.status,
-                bodyBytes: state.sentBodyBytes, duration: exchange.map { loop.readClock() - $0.began } ?? 0, end: end))
+        if let (onResponse, record) = record { onResponse(record) }
+    }
+
+    private func accessRecord(_ end: AccessRecord.End) -> AccessRecord {
+        AccessRecord(
+            method: exchange?.request.method ?? "", target: exchange?.request.target ?? "", status: sending.status,
+            bodyBytes: sending.sentBodyBytes, duration: exchange.map { loop.readClock() - $0.began } ?? 0, end: end)
     }
 
     private func closeSource() {

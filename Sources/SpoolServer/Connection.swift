@@ -24,15 +24,16 @@ final class Connection: @unchecked Sendable {
         case closed
     }
 
-    unowned let server: HTTPServer
+    /// Holds the connection in turn, until that is closed.
+    let server: HTTPServer
     let loop: EventLoop
     var socket: Socket
     /// Whose connection it is, where that is counted.
     let client: [UInt8]?
     private var registration: Registration?
-    private var interest: PollInterest = [.read, .peerClosed]
+    private var interest: PollInterest = .readOrPeerClosed
     /// What the present phase wants reported, whatever a body that is being received adds.
-    private var phaseInterest: PollInterest = [.read, .peerClosed]
+    private var phaseInterest: PollInterest = .readOrPeerClosed
     var phase = Phase.reading
     /// Where the server's list has this connection.
     var position = 0
@@ -93,13 +94,13 @@ final class Connection: @unchecked Sendable {
         case .sending:
             if events.contains(.peerClosed), upload == nil { isHalfClosed = true }
             if events.contains(.writable) { return pump() }
-            listen(for: [.write])
+            listen(for: .write)
         case .handling, .waiting, .warming:
             // With nothing to send there is no telling a client that closed from one that only finished speaking;
             // clients that do the latter are rare, and an origin's bytes for one that left are dear.
             if events.contains(.peerClosed), upload == nil { return clientLeft() }
             // The rest of what was sent waits in the kernel, whose buffer is the bound.
-            listen(for: [.peerClosed])
+            listen(for: .peerClosed)
         case .draining: drain()
         case .closed: break
         }

@@ -30,6 +30,10 @@ package final class HTTPServer: @unchecked Sendable {
 
     /// Where connections receive; nothing stays in it.
     let scratch: UnsafeMutableRawBufferPointer
+    /// Where a head and a small body are put together for one call.
+    let gathering: UnsafeMutableRawBufferPointer
+    /// The longest head that a body is put behind.
+    private static let gatheredHeadBytes = 16 * 1024
     /// Where heads are written; nothing stays in it.
     var headBuffer: [UInt8] = []
     var writer = ResponseWriter()
@@ -44,11 +48,13 @@ package final class HTTPServer: @unchecked Sendable {
         self.options = options
         self.handler = handler
         scratch = .allocate(byteCount: options.inputBytes, alignment: 16)
+        gathering = .allocate(byteCount: Self.gatheredHeadBytes + Connection.inlineBodyBytes, alignment: 16)
         headBuffer.reserveCapacity(4096)
     }
 
     deinit {
         scratch.deallocate()
+        gathering.deallocate()
     }
 
     // MARK: Listening

@@ -7,6 +7,8 @@ struct PartialHead {
     private var version = HTTPVersion.http11
     private var isAbsolute = false
     private var lines: [RequestHead.FieldLine] = []
+    /// Room that is made at once: what players send fits.
+    private static let usualFieldCount = 8
 
     private(set) var hasRequestLine = false
     /// Where the first field line begins.
@@ -109,6 +111,7 @@ struct PartialHead {
             throw RequestRefusal(400, "a header field has no valid name")
         }
         let value = try Self.value((colon + 1)..<line.upperBound, of: input)
+        if lines.isEmpty { lines.reserveCapacity(Self.usualFieldCount) }
         lines.append(
             RequestHead.FieldLine(
                 nameStart: UInt16(line.lowerBound), nameEnd: UInt16(colon), valueStart: UInt16(value.lowerBound),

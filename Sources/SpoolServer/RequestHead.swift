@@ -23,6 +23,8 @@ package struct RequestHead: Sendable {
     /// The head's bytes, which `lines` points into.
     private let bytes: [UInt8]
     private let lines: [FieldLine]
+    /// A bit for each length that a name has, so that most names that are absent are known to be without a look at the others.
+    private let nameLengths: UInt64
 
     /// Where a field line's name and value stand in the head.
     struct FieldLine {
@@ -47,7 +49,10 @@ package struct RequestHead: Sendable {
         self.keepAlive = keepAlive
         self.bytes = bytes
         self.lines = lines
+        nameLengths = lines.reduce(0) { $0 | Self.bit($1.name.count) }
     }
+
+    private static func bit(_ length: Int) -> UInt64 { 1 << UInt64(min(length, 63)) }
 
     /// A request made of parts, as tests and in-memory callers want it; the fields together take less than 64 KiB.
     package init(
@@ -104,9 +109,10 @@ package struct RequestHead: Sendable {
     }
 
     private func line(_ name: String) -> FieldLine? {
-        lines.first { line in
-            line.name.count == name.utf8.count
-                && zip(bytes[line.name], name.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+        let count = name.utf8.count
+        guard nameLengths & Self.bit(count) != 0 else { return nil }
+        return lines.first { line in
+            line.name.count == count && zip(bytes[line.name], name.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
         }
     }
 

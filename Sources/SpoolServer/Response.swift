@@ -5,6 +5,8 @@ package struct Response {
     package var status: Int
     /// What the handler says; framing and connection fields are the server's and are left out when they are here.
     package var fields: HTTPFields
+    /// Lines that go before those of `fields`; no name should be in both.
+    package var prepared: FieldLines?
     package var body: Body
 
     package enum Body {
@@ -19,6 +21,11 @@ package struct Response {
         self.status = status
         self.fields = fields
         self.body = body
+    }
+
+    package init(_ status: Int, prepared: FieldLines, body: Body) {
+        self.init(status, body: body)
+        self.prepared = prepared
     }
 
     /// An answer in plain words: what happened, and what to do.

@@ -9,28 +9,30 @@ package struct ResponseWriter {
 
     package init() {}
 
-    /// A head that can't be written: the offending field's name.
-    package struct InvalidField: Error, Hashable, Sendable {
-        package var name: String
-    }
-
     /// Appends status line, the response's fields, and those of framing and connection to `out`.
     ///
     /// - Parameters:
+    ///   - prepared: lines that were made before; they come first.
     ///   - now: the wall clock, for `Date`, which is written once a second; a `Date` among the fields is kept instead (RFC 9110 §6.6.1).
     ///   - version: the request's; an HTTP/1.0 client is told when the connection stays.
     package mutating func write(
-        status: Int, fields: HTTPFields, framing: ResponseFraming, version: HTTPVersion, now: Timestamp, into out: inout [UInt8]
-    ) throws(InvalidField) {
+        status: Int, prepared: FieldLines? = nil, fields: HTTPFields, framing: ResponseFraming, version: HTTPVersion, now: Timestamp,
+        into out: inout [UInt8]
+    ) throws(FieldLines.InvalidField) {
         out += "HTTP/1.1 ".utf8
-        out += String(status).utf8
+        FieldLines.append(Int64(status), to: &out)
         out.append(Grammar.space)
         out += Status.reason(status).utf8
-        out += Self.lineEnd
+        out += FieldLines.lineEnd
         var hasDate = false
-        for field in fields.lines where !Self.isServers(field.name) {
-            try Self.append(field, into: &out)
-            if field.name.equalsIgnoringCase("date") { hasDate = true }
+        if let prepared {
+            out += prepared.bytes
+            hasDate = prepared.hasDate
+        }
+        if !fields.lines.isEmpty {
+            let lines = try FieldLines(fields)
+            out += lines.bytes
+            hasDate = hasDate || lines.hasDate
         }
         if !hasDate { appendDate(now, into: &out) }
         Self.append(framing.length, into: &out)
@@ -39,32 +41,7 @@ package struct ResponseWriter {
         } else if version == .http10 {
             out += "Connection: keep-alive\r\n".utf8
         }
-        out += Self.lineEnd
-    }
-
-    private static let lineEnd: [UInt8] = [Grammar.carriageReturn, Grammar.lineFeed]
-
-    /// Whether the field is the server's to write.
-    private static func isServers(_ name: String) -> Bool {
-        switch name.utf8.count {
-        case 7: name.equalsIgnoringCase("upgrade")
-        case 10: name.equalsIgnoringCase("connection") || name.equalsIgnoringCase("keep-alive")
-        case 14: name.equalsIgnoringCase("content-length")
-        case 17: name.equalsIgnoringCase("transfer-encoding")
-        default: false
-        }
-    }
-
-    private static func append(_ field: HTTPFields.Field, into out: inout [UInt8]) throws(InvalidField) {
-        guard !field.name.isEmpty, field.name.utf8.allSatisfy(Grammar.isToken) else { throw InvalidField(name: field.name) }
-        for byte in field.value.utf8 where byte == Grammar.carriageReturn || byte == Grammar.lineFeed || byte == 0 {
-            throw InvalidField(name: field.name)
-        }
-        out += field.name.utf8
-        out.append(Grammar.colon)
-        out.append(Grammar.space)
-        out += field.value.utf8
-        out += lineEnd
+        out += FieldLines.lineEnd
     }
 
     private static func append(_ length: ResponseFraming.Length, into out: inout [UInt8]) {
@@ -72,8 +49,8 @@ package struct ResponseWriter {
         case .none, .untilClose: break
         case .known(let count):
             out += "Content-Length: ".utf8
-            out += String(count).utf8
-            out += lineEnd
+            FieldLines.append(count, to: &out)
+            out += FieldLines.lineEnd
         case .chunked:
             out += "Transfer-Encoding: chunked\r\n".utf8
         }

@@ -59,6 +59,8 @@ package struct ColdReads: Sendable {
     package var isResident: @Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Bool
     /// Brings the range into memory; blocks.
     package var readAhead: @Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Void
+    /// Whether small pieces of files that are in memory are read and sent with the head; what is in memory the system says then.
+    package var readsSmallFiles = true
 
     /// By the system's page cache unless told otherwise.
     package init(

@@ -92,7 +92,7 @@ final class Poller: @unchecked Sendable {
     }
 
     private func setRead(_ file: Int32, from old: PollInterest, to new: PollInterest, token: UInt64) throws(SystemError) {
-        let both: PollInterest = [.read, .peerClosed]
+        let both = PollInterest.readOrPeerClosed
         guard old.intersection(both) != new.intersection(both) else { return }
         // A filter that is added again keeps EV_CLEAR as it was: delete it first.
         if !old.isDisjoint(with: both) { try submit(file, EVFILT_READ, EV_DELETE, token) }

@@ -12,6 +12,10 @@ package struct PollInterest: OptionSet, Hashable, Sendable {
     package static let write = PollInterest(rawValue: 2)
     /// The peer closed its sending side, whether or not there are bytes left to read.
     package static let peerClosed = PollInterest(rawValue: 4)
+
+    // Made here: a literal of several is put together anew, through a loop, wherever it stands.
+    package static let readOrPeerClosed = PollInterest(rawValue: read.rawValue | peerClosed.rawValue)
+    package static let writeOrPeerClosed = PollInterest(rawValue: write.rawValue | peerClosed.rawValue)
 }
 
 /// What a descriptor reported.

@@ -38,7 +38,7 @@ import Testing
         var writer = ResponseWriter()
         var out: [UInt8] = []
         let framing = ResponseFraming(of: Response(204), method: "GET", version: .http11, keepAlive: true)
-        #expect(throws: ResponseWriter.InvalidField.self) {
+        #expect(throws: FieldLines.InvalidField.self) {
             try writer.write(
                 status: 204, fields: HTTPFields([.init(name: name, value: "v")]), framing: framing, version: .http11,
                 now: Timestamp(seconds: 0), into: &out)

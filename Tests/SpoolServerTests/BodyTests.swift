@@ -14,7 +14,7 @@ struct BodyTests {
     // MARK: Files
 
     /// The sizes lie around the largest segment of a loopback connection, where holding back the last part of an answer shows.
-    @Test(arguments: [1, 60 << 10, 64 << 10, 65_483, 65_484, 70 << 10, 200 << 10])
+    @Test(arguments: [20 << 10, 60 << 10, 64 << 10, 65_483, 65_484, 70 << 10, 200 << 10])
     func `an answer leaves in as few calls as there are, none of which holds bytes back`(size: Int) throws {
         let file = try TestFile(count: size)
         let calls = Locked<[TransferCall]>([])
@@ -38,6 +38,33 @@ struct BodyTests {
             }
         }
         server.stop()
+    }
+
+    @Test func `a small file leaves with its head in one call, where it is in memory`() throws {
+        let file = try TestFile(count: 16 << 10)
+        let calls = Locked<[TransferCall]>([])
+        for readsSmallFiles in [true, false] {
+            let server = try serve({
+                $0.onTransfer = { call in calls.withLock { $0.append(call) } }
+                $0.coldReads = ColdReads(lane: DiskLane(name: "cold"))
+                $0.coldReads?.readsSmallFiles = readsSmallFiles
+            }) { _ in Response(206, body: .source(FileSource(file, 0..<16 << 10), length: 16 << 10)) }
+            let client = try server.connect()
+            #expect(try client.get("/").body == file.bytes)
+            _ = server.counters
+            let sends = calls.withLock { calls in
+                defer { calls = [] }
+                return calls.compactMap { call -> Int? in
+                    switch call {
+                    case .send(let asked, _), .sendFile(let asked, _): asked
+                    case .receive: nil
+                    }
+                }
+            }
+            // A file that was written a moment ago is in memory, unless the system had to make room.
+            #expect(sends.count == (readsSmallFiles ? 1 : 2), "\(sends)")
+            server.stop()
+        }
     }
 
     private func failed(_ calls: Locked<[TransferCall]>) {

@@ -45,7 +45,7 @@ struct ResponseWriterTests {
         ("X:", "a"),
     ])
     func `a field that would split the response is refused`(name: String, value: String) {
-        #expect(throws: ResponseWriter.InvalidField.self) {
+        #expect(throws: FieldLines.InvalidField.self) {
             _ = try head(Response(200, fields: HTTPFields([.init(name: name, value: value)])))
         }
     }
