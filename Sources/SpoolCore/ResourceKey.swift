@@ -10,7 +10,9 @@ public struct ResourceKey: Hashable, Sendable, Comparable {
         self.string = string
     }
 
-    public static func == (a: ResourceKey, b: ResourceKey) -> Bool { a.string.utf8.elementsEqual(b.string.utf8) }
+    public static func == (a: ResourceKey, b: ResourceKey) -> Bool {
+        a.string.hasSameBytes(as: b.string)
+    }
 
     public static func < (a: ResourceKey, b: ResourceKey) -> Bool { a.string.utf8.lexicographicallyPrecedes(b.string.utf8) }
 
@@ -24,4 +26,31 @@ public struct ResourceKey: Hashable, Sendable, Comparable {
 
 extension ResourceKey: CustomStringConvertible {
     public var description: String { string }
+}
+
+extension String {
+    /// Whether both strings have the same UTF-8, eight bytes at a time.
+    fileprivate func hasSameBytes(as other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        let isSame = utf8.withContiguousStorageIfAvailable { a in
+            other.utf8.withContiguousStorageIfAvailable { b in
+                UnsafeRawBufferPointer(a).hasSameBytes(as: UnsafeRawBufferPointer(b))
+            }
+        }
+        // Strings of foreign make have no storage to look at.
+        return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Of two buffers of one length.
+    fileprivate func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+        let words = count / 8
+        for index in 0..<words
+        where loadUnaligned(fromByteOffset: index * 8, as: UInt64.self) != other.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self) {
+            return false
+        }
+        for index in (words * 8)..<count where self[index] != other[index] { return false }
+        return true
+    }
 }

@@ -43,6 +43,16 @@ package struct UseRules: Hashable, Sendable {
         return .revalidate
     }
 
+    /// Until when the response may be used as at `now`, without asking and without a look at anything but the clock; nil when it may not.
+    /// At most a day, which is looked no further ahead.
+    package func usableUntil(_ representation: Representation, now: Timestamp) -> Timestamp? {
+        guard use(of: representation, now: now) == .use else { return nil }
+        guard policy(for: representation) == .standard else { return Timestamp(nanoseconds: .max) }
+        // Ages are whole seconds, so the last of those that remain may be over in a moment. What is used stale is looked at each time.
+        let remaining = max(0, Freshness(representation, isShared: isShared, now: now).remaining - 1)
+        return Timestamp(nanoseconds: now.nanoseconds.addingSaturated(.seconds(min(remaining, Freshness.maxHeuristicLifetime))))
+    }
+
     /// Whether the response may be used at `now` although the origin could not say that it is current: it is out of reach, or
     /// fails (RFC 9111 §4.2.4, §4.3.3; RFC 5861 §4).
     ///

@@ -120,7 +120,7 @@ package enum RangeResolution: Hashable, Sendable {
 
 extension RangeHeader.Spec {
     /// The bytes of a representation of `length` bytes, clipped to it; nil when there are none.
-    fileprivate func range(length: Int64) -> ByteRange? {
+    func range(length: Int64) -> ByteRange? {
         switch self {
         case .bounded(let first, let last): ByteRange(first, last < length ? last + 1 : length)
         case .from(let first): ByteRange(first, length)

@@ -1,14 +1,31 @@
-extension Representation {
-    /// The age of the stored response at `now` in whole seconds, never negative (RFC 9111 §4.2.3).
-    ///
+/// How old a stored response is, with all that its fields say read once (RFC 9111 §4.2.3).
+package struct ResponseAge: Hashable, Sendable {
+    /// The age when the response came, in nanoseconds.
+    private let initial: Nanoseconds
+    private let responseTime: Timestamp
+
     /// Counts the age that caches before us reported, what the response took to come, and the time since.
-    /// Clocks that disagree add nothing; sums that do not fit become the largest number.
-    package func currentAge(now: Timestamp) -> Int64 {
+    init(initial: Nanoseconds, responseTime: Timestamp) {
+        self.initial = initial
+        self.responseTime = responseTime
+    }
+
+    /// The age at `now` in whole seconds, never negative. Clocks that disagree add nothing; sums that do not fit become the largest number.
+    package func seconds(now: Timestamp) -> Int64 {
+        initial.addingSaturated(now.nanosecondsSince(responseTime)) / .seconds(1)
+    }
+}
+
+extension Representation {
+    /// The age of the stored response, by its fields.
+    package var age: ResponseAge {
         let apparent = date.map { responseTime.nanosecondsSince($0) } ?? 0
         let corrected = reportedAge.addingSaturated(responseTime.nanosecondsSince(requestTime))
-        let resident = now.nanosecondsSince(responseTime)
-        return max(apparent, corrected).addingSaturated(resident) / .seconds(1)
+        return ResponseAge(initial: max(apparent, corrected), responseTime: responseTime)
     }
+
+    /// The age of the stored response at `now` in whole seconds.
+    package func currentAge(now: Timestamp) -> Int64 { age.seconds(now: now) }
 
     /// When the origin made the response, by its own clock.
     private var date: Timestamp? { fields["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } }

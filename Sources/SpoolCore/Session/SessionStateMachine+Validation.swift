@@ -55,6 +55,7 @@ extension SessionStateMachine {
 
     /// The origin is asked with these fields from now on.
     package mutating func willAsk(with fields: HTTPFields) {
+        if fields != requestFields { standingUse = nil }
         requestFields = fields
         rules.isAuthorized = fields["Authorization"] != nil
     }
@@ -72,6 +73,9 @@ extension SessionStateMachine {
         }
         return names.allSatisfy { before.combined($0) == requestFields.combined($0) } ? .matches : .differs
     }
+
+    /// Whether a request of today would surely select this response.
+    func isSelected(_ version: Version) -> Bool { selection(of: version) == .matches }
 
     // MARK: Asking
 

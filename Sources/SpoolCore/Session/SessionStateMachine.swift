@@ -20,6 +20,8 @@ package struct SessionStateMachine: Sendable {
     package internal(set) var goal: ByteRange?
     /// How often the origin said which version is current.
     var confirmations: UInt32 = 0
+    /// What hits need not find out again.
+    var standingUse: StandingUse?
     /// A stale response was served while the origin was to be asked beside that.
     var owesRevalidation = false
     /// What is known of the version changed between two events: it is to be committed.
@@ -48,7 +50,9 @@ package struct SessionStateMachine: Sendable {
     /// The representation that is served now.
     package struct Version: Hashable, Sendable {
         package var generation: GenerationID
-        package var representation: Representation
+        package var representation: Representation { didSet { revision += 1 } }
+        /// How often the representation has changed since the version came.
+        package private(set) var revision: UInt32 = 0
         package var stored: ByteRangeSet
         /// Of these, what an earlier opening stored and nobody has compared with its checks since: not to be used yet.
         package var unverified = ByteRangeSet()

@@ -158,7 +158,35 @@ struct SessionWalk {
 
     // MARK: Readers
 
+    /// A reader comes the short way: it takes some of its first bytes and goes, or stays as any other. False when there is no such way now.
+    mutating func hit() -> Bool {
+        let policy: CachePolicy = chance(2) ? .standard : .preferStored
+        let first = number(0...max(1, origin.length)), last = first + number(0...60)
+        let found = machine.hit(
+            chance(5) ? nil : .bounded(first: first, last: last), policy: policy, isShared: false, fetchPolicy: .whilePlaying,
+            max: number(1...30), wallNow: wallNow)
+        guard let found else { return false }
+        let version = versions[found.generation], isStrict = ["no-cache", "max-age=0"].contains(origin.cacheControl)
+        if policy == .standard, isStrict, !origin.noStore { fail("a hit of version \(version ?? 0), which was to be asked for") }
+        for offset in found.stored.lowerBound..<found.stored.upperBound
+        where version == nil || disk[found.generation]?[offset] != version.map({ WalkOrigin.byte($0, offset) }) {
+            fail("wrong byte at \(offset) in a hit")
+        }
+        let count = number(0...found.stored.count)
+        if chance(2) {
+            take(machine.hitLeft(found.reader, after: count, now: now), "reader \(found.reader.rawValue) was a hit of \(count) bytes")
+            return true
+        }
+        var consumer = Consumer(id: found.reader, position: found.range.lowerBound + count, end: found.range.upperBound)
+        consumer.version = version
+        consumers.append(consumer)
+        let event = "reader \(found.reader.rawValue) stays after a hit of \(count) bytes"
+        take(machine.readerAdvanced(found.reader, by: count, now: now), event)
+        return true
+    }
+
     mutating func join() {
+        if chance(3), hit() { return }
         let start = number(0...max(1, origin.length + 5)), end = chance(3) ? nil : start + number(1...60)
         let policies: [FetchPolicy] = [.whilePlaying, .whilePlaying, .readAhead(bytes: number(1...60)), .wholeResource]
         let policy = policies[Int(number(0...3))]
