@@ -215,6 +215,11 @@ extension ResourceSession {
         commit()
     }
 
+    /// Enters what was written into the index, but where more of it is on its way to the disk: the last of that does.
+    func commitUnlessWriting() {
+        if state.withLock({ $0.writesUnderWay == 0 || !$0.dirty.isEmpty }) { commit() }
+    }
+
     /// Enters what was written into the index.
     func commit() {
         guard queueCommit() else { return }
