@@ -183,13 +183,9 @@ public final class MediaCache: Sendable {
         return ResourceSession.SharedParts(
             environment: environment, store: store, pool: pool, limiter: limiter, committer: committer, evictor: evictor, limits: limits,
             counters: counters, configuration: configuration, record: record,
-            gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [weak self] key in self?.sessionIsIdle(key) },
+            gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [sessions] session in sessions.withLock { $0.noteIdle(session) } },
             storeFailed: { [weak self] in self?.storeFailed() },
             makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } })
-    }
-
-    private func sessionIsIdle(_ key: ResourceKey) {
-        sessions.withLock { $0.noteIdle(key) }
     }
 
     package var record: @Sendable (CacheEvent) -> Void {

@@ -79,10 +79,9 @@ extension ResourceSession {
 
     /// The rules by which a reader with these options uses what is stored.
     private func rules(of options: ReadOptions) -> UseRules {
-        var policy = options.cachePolicy ?? shared.configuration.cachePolicy
-        // A playlist that its origin serves as text is one all the same.
-        if policy == .preferStored, playlistExtensions.contains(pathExtension(url: url)) { policy = .standard }
-        return UseRules(policy: policy, mode: options.mode, isShared: shared.configuration.isShared, request: options.request)
+        UseRules(
+            policy: shared.configuration.policy(for: url, options.cachePolicy), mode: options.mode, isShared: shared.configuration.isShared,
+            request: options.request)
     }
 
     /// The newest reader says how the origin is asked: its URL has the signature that is still good, its fields the token.

@@ -176,6 +176,11 @@ private final class ProxyHandler: Handler {
         self.wallNow = wallNow
     }
 
+    /// Whoever stands in for a site answers as its caching rules say, unless the owner wants everything.
+    private var policy: CachePolicy? {
+        rules.fixedOrigin != nil && cache.configuration.cachePolicy != .storeEverything ? .standard : nil
+    }
+
     func bodySink(for request: RequestHead) -> (any BodySink)? {
         site?.passesOn(request) ?? false ? PassedBody(count: request.contentLength) : nil
     }
@@ -195,7 +200,7 @@ private final class ProxyHandler: Handler {
             if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
             // A URL without a key is refused with its reason when the reader is made.
             guard let key = try? cache.key(for: url) else { return .init(target: target) }
-            return .init(target: target, key: key)
+            return .init(target: target, key: key, hits: HitMemo(key: key, url: url, policy: cache.policy(for: url, policy)))
         }
         if case .refused(let refusal) = meaning.target { return exchange.respond(.error(refusal.status, refusal.explanation)) }
         if let refusal = sites.refusal(of: request) { return exchange.respond(.error(403, refusal)) }
@@ -206,9 +211,7 @@ private final class ProxyHandler: Handler {
         case .resource(let url) where passesOn:
             if let site { PassOn(exchange, url: url, site: site, cache: cache).begin() }
         case .resource(let url):
-            // Whoever stands in for a site answers as its caching rules say, unless the owner wants everything.
-            let isSite = rules.fixedOrigin != nil && cache.configuration.cachePolicy != .storeEverything
-            let policy = isSite ? CachePolicy.standard : nil
+            if let hits = meaning.hits, HitAnswer.respond(to: request, on: exchange, from: cache, hits, now: wallNow()) { return }
             ResourceAnswer(exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy, now: wallNow).begin()
         case .own where request.method != "GET" && request.method != "HEAD":
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))

@@ -13,10 +13,11 @@ final class TargetMemo: @unchecked Sendable {
         var authority: String?
     }
 
-    /// What a target means, and for a resource the key that goes with it.
+    /// What a target means, and for a resource the key that goes with it and what hits of it need.
     struct Meaning {
         var target: ProxyTarget
         var key: ResourceKey?
+        var hits: HitMemo?
     }
 
     private var meanings: [Question: Meaning] = [:]

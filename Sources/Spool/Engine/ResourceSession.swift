@@ -9,7 +9,7 @@ import SpoolSystem
 /// So nothing that blocks or calls back happens under the lock. Lock order: session, then pool; no other.
 ///
 /// Files: this one holds state and actions; `+Transfers` what the transport calls, `+Writing` the way to the disk,
-/// `+Verifying` the checks before a first use, `SessionReader` the consumer's side.
+/// `+Verifying` the checks before a first use, `+Hits` what is served at once, `SessionReader` the consumer's side.
 final class ResourceSession: Sendable {
     let key: ResourceKey
     /// The URL that the resource was first asked by in this session; names its files.
@@ -33,7 +33,7 @@ final class ResourceSession: Sendable {
         let record: @Sendable (CacheEvent) -> Void
         /// A fetch begins: what it brings might be stored, if this process could write.
         let gapMet: @Sendable () -> Void
-        let sessionIdle: @Sendable (ResourceKey) -> Void
+        let sessionIdle: @Sendable (ResourceSession) -> Void
         /// A call of the store failed.
         let storeFailed: @Sendable () -> Void
         /// This session stores nothing more: who comes when it is idle shall find another.
@@ -63,6 +63,8 @@ final class ResourceSession: Sendable {
         var passReason: PassReason?
         /// How the origin is asked; the newest reader decides.
         var request: OriginRequest
+        /// The session was taken out of the table: whoever kept a way to it needs another.
+        var isDetached = false
         /// Callers that were given the session and have not yet made their reader.
         var claims = 0
         /// How urgent each reader is, the whole, and how often that was said.
@@ -128,7 +130,7 @@ final class ResourceSession: Sendable {
         let result = state.withLock { state in
             let result = body(&state, &effects)
             assert(state.machine.violations.isEmpty, "session of \(key): \(state.machine.violations.joined(separator: "; "))")
-            if state.isIdle { effects.append(.call { [shared, key] in shared.sessionIdle(key) }) }
+            if state.isIdle { effects.append(.call { [self] in shared.sessionIdle(self) }) }
             return result
         }
         perform(effects)
@@ -229,7 +231,7 @@ final class ResourceSession: Sendable {
         if promised > 0 { effects.append(.call { [shared] in shared.evictor.abandon(promised) }) }
     }
 
-    private func perform(_ effects: [Effect]) {
+    func perform(_ effects: [Effect]) {
         for effect in effects {
             switch effect {
             case .open: open()
@@ -245,7 +247,7 @@ final class ResourceSession: Sendable {
             case .call(let call): call()
             case .timer(let deadline): setTimer(deadline)
             case .event(let event): shared.record(event)
-            case .flush: commit()
+            case .flush: commitUnlessWriting()
             case .forgetStored: forgetStored()
             case .letGo: break
             }

@@ -25,21 +25,27 @@ package final class SessionReader: Sendable {
     }
 
     package let key: ResourceKey
-    private let session: ResourceSession
-    private let id: ReaderID
-    private let transform: (any ContentTransform)?
-    /// Why the transform failed: the reader is over then.
-    private let transformFailure: Locked<CacheError?>
-    /// Whether the last step of a reader with a transform was memory of a fetch.
-    private let transformsMemory = Locked(false)
+    let session: ResourceSession
+    let id: ReaderID
+    /// What changes the bytes on their way, if anything does.
+    private let transforming: Transforming?
+
+    private final class Transforming: Sendable {
+        let transform: any ContentTransform
+        /// Why the transform failed: the reader is over then.
+        let failure = Locked<CacheError?>(nil)
+        /// Whether the last step was memory of a fetch.
+        let isMemory = Locked(false)
+
+        init(_ transform: any ContentTransform) { self.transform = transform }
+    }
 
     init(
         session: ResourceSession, start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules, wantsBytes: Bool,
         priority: ReadPriority = .playing, transform: (any ContentTransform)? = nil, wake: @escaping @Sendable () -> Void
     ) {
         self.session = session
-        self.transform = transform
-        transformFailure = Locked(nil)
+        transforming = transform.map(Transforming.init)
         key = session.key
         id = session.run { state, effects in
             let (id, actions) = state.machine.readerJoined(
@@ -52,7 +58,17 @@ package final class SessionReader: Sendable {
         }
     }
 
-    deinit { leave() }
+    /// A reader that joined already, as a hit.
+    init(session: ResourceSession, id: ReaderID) {
+        self.session = session
+        self.id = id
+        transforming = nil
+        key = session.key
+    }
+
+    deinit {
+        if session.state.withLock({ $0.wakes[id] != nil }) { leave() }
+    }
 
     /// What the reader reads, or `.wait`. Until `markTold` the answer may change from call to call.
     package func prepare() -> Preparation {
@@ -118,14 +134,14 @@ package final class SessionReader: Sendable {
 
     /// At most `max` bytes at the reader's position.
     package func next(max: Int) -> Step {
-        guard let transform else { return untransformed(max: max).step }
-        if let failure = transformFailure.withLock({ $0 }) { return .failed(failure) }
-        return transformed(untransformed(max: max), transform)
+        guard let transforming else { return untransformed(max: max).step }
+        if let failure = transforming.failure.withLock({ $0 }) { return .failed(failure) }
+        return transformed(untransformed(max: max), transforming)
     }
 
     /// The step with bytes that are changed when they are read. Those in memory become such ones, too: changing them may take long,
     /// and a door reads where it may take long.
-    private func transformed(_ answer: (step: Step, position: Int64), _ transform: any ContentTransform) -> Step {
+    private func transformed(_ answer: (step: Step, position: Int64), _ transforming: Transforming) -> Step {
         let source: TransformedBytes.Source
         let range: ByteRange
         var isMemory = false
@@ -137,8 +153,8 @@ package final class SessionReader: Sendable {
             range = ByteRange(lower: answer.position, upper: answer.position + Int64(bytes.count))
         case .wait, .end, .failed: return answer.step
         }
-        transformsMemory.withLock { $0 = isMemory }
-        return .file(TransformedBytes(source, transform, key: key, failure: transformFailure), range)
+        transforming.isMemory.withLock { $0 = isMemory }
+        return .file(TransformedBytes(source, transforming.transform, key: key, failure: transforming.failure), range)
     }
 
     private func untransformed(max: Int) -> (step: Step, position: Int64) {
@@ -174,7 +190,7 @@ package final class SessionReader: Sendable {
     /// The consumer took `count` bytes. `fromOrigin` when they came from memory, for the statistics.
     package func advance(by count: Int, fromOrigin: Bool) {
         guard count > 0 else { return }
-        let fromOrigin = fromOrigin || (transform != nil && transformsMemory.withLock { $0 })
+        let fromOrigin = fromOrigin || (transforming?.isMemory.withLock { $0 } ?? false)
         session.run { state, effects in
             session.apply(state.machine.readerAdvanced(id, by: Int64(count), now: session.now), &state, &effects)
         }
@@ -186,7 +202,7 @@ package final class SessionReader: Sendable {
     /// Stored bytes turned out to be unreadable: they are a gap again, and `next` answers anew.
     package func reportLost(_ range: ByteRange, _ error: StoreError) {
         // The bytes are there: it is the transform that could not use them.
-        guard transformFailure.withLock({ $0 }) == nil else { return }
+        guard transforming?.failure.withLock({ $0 }) == nil else { return }
         // Of sealed bytes it is known which block is damaged; the others stay.
         var range = range
         if case .corrupt(_, let damaged) = error, damaged.overlaps(range) {

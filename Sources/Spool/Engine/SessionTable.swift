@@ -3,8 +3,8 @@ import SpoolCore
 /// The sessions of a cache: those in use, and a bounded number that nobody uses, oldest use out first.
 struct SessionTable {
     private var sessions: [ResourceKey: ResourceSession] = [:]
-    /// Keys of idle sessions, longest idle first.
-    private var idle: [ResourceKey] = []
+    /// Idle sessions, longest idle first. One that serves hits stays here: those take no look at the table.
+    private var idle: [ResourceSession] = []
     private let idleLimit: Int
     /// Keys of sessions that are let go as soon as nobody uses them, because the store has changed under them.
     private var stale: Set<ResourceKey> = []
@@ -18,7 +18,7 @@ struct SessionTable {
     mutating func use(_ key: ResourceKey) -> ResourceSession? {
         guard let session = sessions[key] else { return nil }
         session.claim()
-        if let index = idle.lastIndex(of: key) { idle.remove(at: index) }
+        if let index = idle.lastIndex(where: { $0 === session }) { idle.remove(at: index) }
         return session
     }
 
@@ -29,15 +29,15 @@ struct SessionTable {
     /// What sessions know of the store holds no longer for those who come: idle ones go now, the others when they are idle.
     mutating func makeStale() {
         stale.formUnion(sessions.keys)
-        for key in idle where sessions[key]?.isIdle ?? true { sessions[key] = nil }
-        idle = idle.filter { sessions[$0] != nil }
+        for session in idle { letGo(session) }
+        idle = idle.filter { sessions[$0.key] === $0 }
         stale.formIntersection(sessions.keys)
     }
 
     /// The same for one resource.
     mutating func makeStale(_ key: ResourceKey) {
         guard let session = sessions[key] else { return }
-        if idle.contains(key), session.isIdle { _ = remove(key) } else { stale.insert(key) }
+        if idle.contains(where: { $0 === session }), session.detachIfIdle() { _ = remove(key) } else { stale.insert(key) }
     }
 
     mutating func insert(_ session: ResourceSession) -> ResourceSession {
@@ -47,21 +47,25 @@ struct SessionTable {
     }
 
     /// Nobody uses the session now. One that is taken up again meanwhile just comes back by `use`.
-    mutating func noteIdle(_ key: ResourceKey) {
-        guard sessions[key] != nil, idle.last != key else { return }
-        if stale.contains(key), sessions[key]?.isIdle ?? true {
-            _ = remove(key)
+    mutating func noteIdle(_ session: ResourceSession) {
+        if idle.last === session, stale.isEmpty { return }
+        guard sessions[session.key] === session else { return }
+        if stale.contains(session.key), session.detachIfIdle() {
+            _ = remove(session.key)
             return
         }
-        if let index = idle.firstIndex(of: key) { idle.remove(at: index) }
-        idle.append(key)
-        guard idle.count > idleLimit else { return }
-        let oldest = idle.removeFirst()
-        if sessions[oldest]?.isIdle ?? true { sessions[oldest] = nil }
+        if let index = idle.firstIndex(where: { $0 === session }) { idle.remove(at: index) }
+        idle.append(session)
+        if idle.count > idleLimit { letGo(idle.removeFirst()) }
+    }
+
+    /// Takes a session out unless somebody came to use it.
+    private mutating func letGo(_ session: ResourceSession) {
+        if sessions[session.key] === session, session.detachIfIdle() { sessions[session.key] = nil }
     }
 
     mutating func remove(_ key: ResourceKey) -> ResourceSession? {
-        idle.removeAll { $0 == key }
+        idle.removeAll { $0.key == key }
         stale.remove(key)
         return sessions.removeValue(forKey: key)
     }

@@ -1,0 +1,105 @@
+import Spool
+import SpoolCore
+import SpoolProxy
+import SpoolTesting
+import Testing
+
+/// What is stored and may be used unasked is answered by a shorter way, which nobody must notice.
+@Suite(.timeLimit(.minutes(20))) struct HitAnswerTests {
+    private let time = ManualTime()
+
+    private func stored(
+        _ film: VirtualResource, _ kind: StoreKind = .files, at target: String? = nil, options: (inout ProxyOptions) -> Void = { _ in }
+    ) throws -> ProxyWorld {
+        let world = try ProxyWorld([film], store: kind, time: time, options: options)
+        #expect(try world.get(target ?? film.target).body == film.allBytes)
+        try world.wait(for: film.url) { $0.isComplete && $0.fetches == 0 }
+        return world
+    }
+
+    /// A directive that nobody knows changes nothing (RFC 9111 §5.2.3), but for the way the request takes here.
+    private let theLongWay: HTTPFields = ["Cache-Control": "spool-takes-the-long-way"]
+
+    @Test(arguments: StoreKind.allCases)
+    func `the short way answers what the long one does`(store: StoreKind) throws {
+        var film = VirtualResource.film()
+        film.fields = ["Age": "7", "Vary": "Accept-Encoding", "Access-Control-Allow-Origin": "*", "Cache-Status": "edge; hit"]
+        let world = try stored(film, store)
+        defer { world.stop() }
+        time.advance(by: .seconds(100))
+        let ranges: [String?] = [
+            nil, "bytes=0-0", "bytes=0-65535", "bytes=100-", "bytes=-1", "bytes=-999999999", "bytes=70000-70001", "bytes=0-999999999",
+            "bytes=999999999-", "bytes=0-1,5-6", "bytes=5-2", "nonsense",
+        ]
+        for range in ranges {
+            var fields = HTTPFields()
+            fields["Range"] = range
+            let short = try world.get(film.target, fields)
+            var same = fields
+            same.lines += theLongWay.lines
+            let long = try world.get(film.target, same)
+            #expect(short.status == long.status, "\(range ?? "")")
+            // The boundary of several parts is chosen anew each time.
+            if range == "bytes=0-1,5-6" { continue }
+            #expect(Set(short.head.fields.lines) == Set(long.head.fields.lines), "\(range ?? "")")
+            #expect(short.head.fields.lines.count == long.head.fields.lines.count, "\(range ?? "")")
+            #expect(short.body == long.body, "\(range ?? "")")
+        }
+        #expect(world.origin.log.entries.count == 1)
+    }
+
+    @Test func `a hit that grows stale is revalidated, and what the origin says is in the next head`() throws {
+        var film = VirtualResource.film()
+        film.fields = ["Cache-Control": "max-age=60"]
+        let world = try stored(film, at: "/film.mp4") { $0.fixedOrigin = VirtualResource.site }
+        defer { world.stop() }
+        for _ in 0..<3 { #expect(try world.get("/film.mp4")["Cache-Status"] == "spool; hit") }
+        time.advance(by: .seconds(30))
+        #expect(try world.get("/film.mp4")["Age"] == "30")
+        time.advance(by: .seconds(31))
+        #expect(try world.get("/film.mp4")["Cache-Status"] == "spool; fwd=stale")
+        var newer = film
+        newer.fields = ["Cache-Control": "max-age=5", "X-Said": "lately"]
+        world.origin.serve(newer)
+        time.advance(by: .seconds(61))
+        #expect(try world.get("/film.mp4")["Cache-Status"] == "spool; fwd=stale")
+        let answer = try world.get("/film.mp4")
+        #expect(answer["Cache-Status"] == "spool; hit")
+        #expect(answer["X-Said"] == "lately")
+        #expect(answer["Cache-Control"] == "max-age=5")
+    }
+
+    @Test func `a removed resource is no hit any more, and its next version is one`() throws {
+        let film = VirtualResource.film()
+        let world = try stored(film)
+        defer { world.stop() }
+        #expect(try world.get(film.target, ["Range": "bytes=0-9"]).body == film.bytes(0..<10))
+        let new = film.version(seed: 5)
+        world.origin.serve(new)
+        let isRemoved = Awaited(false)
+        world.cache.remove(try world.cache.key(for: film.url)) { _ in isRemoved.change { $0 = true } }
+        #expect(isRemoved.wait { $0 })
+        let first = try world.get(film.target)
+        #expect(first.body == new.allBytes)
+        #expect(first["Cache-Status"] == "spool; fwd=uri-miss")
+        try world.wait(for: film.url) { $0.isComplete && $0.fetches == 0 }
+        let second = try world.get(film.target, ["Range": "bytes=5-14"])
+        #expect(second["Cache-Status"] == "spool; hit")
+        #expect(second.body == new.bytes(5..<15))
+        #expect(second["ETag"] == new.entityTag)
+    }
+
+    @Test func `a hit whose client takes more than a turn goes on as any reader does`() throws {
+        let film = VirtualResource(url: "http://origin.test/long.mp4", seed: 3, length: (3 << 20) + 17)
+        let world = try stored(film)
+        defer { world.stop() }
+        #expect(try world.get(film.target).body == film.allBytes)
+        #expect(try world.get(film.target, ["Range": "bytes=100-"]).body == film.bytes(100..<Int(film.length)))
+        let client = try world.connect()
+        client.ask(film.target, ["Range": "bytes=0-2999999"])
+        #expect(try client.head().status == 206)
+        client.hangUp()
+        world.wait("nobody reads", until: { (try? world.status(of: film.url))??.readers == 0 })
+        #expect(world.origin.log.entries.count == 1)
+    }
+}
