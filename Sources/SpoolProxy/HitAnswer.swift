@@ -54,7 +54,7 @@ enum HitAnswer {
     }
 
     /// Fields that make a request more than the wish for bytes.
-    private static let deviates = ["If-None-Match", "If-Modified-Since", "If-Range", "Cache-Control", "Pragma"]
+    private static let deviates = ["If-None-Match", "If-Modified-Since", "If-Range", "Cache-Control", "Pragma", "Origin"]
 
     /// What is handed out before the session is asked again, in bytes: what a connection sends in one turn.
     private static let turnBytes: Int64 = 1 << 20

@@ -8,6 +8,8 @@ import SpoolServer
 final class PartBodySource: BodySource {
     private let cache: MediaCache
     private let url: String
+    private let key: ResourceKey?
+    private let page: String?
     private let range: ByteRange
     private let generation: GenerationID
     private let relay = WakeRelay()
@@ -15,9 +17,11 @@ final class PartBodySource: BodySource {
     private var reader: SessionReader?
     private var problem: String?
 
-    init(cache: MediaCache, url: String, range: ByteRange, generation: GenerationID) {
+    init(cache: MediaCache, url: String, key: ResourceKey?, page: String?, range: ByteRange, generation: GenerationID) {
         self.cache = cache
         self.url = url
+        self.key = key
+        self.page = page
         self.range = range
         self.generation = generation
     }
@@ -41,9 +45,11 @@ final class PartBodySource: BodySource {
     private func join() {
         do {
             // The version was agreed upon before the first part: what is stored of it needs no word of the origin.
+            var options = ReadOptions(cachePolicy: .storeEverything)
+            options.site = page
             let reader = try cache.sessionReader(
-                for: url, start: range.lowerBound, end: range.upperBound, wantsBytes: true,
-                options: ReadOptions(cachePolicy: .storeEverything), wake: { [relay] in relay.wake() })
+                for: url, key: key, start: range.lowerBound, end: range.upperBound, wantsBytes: true, options: options,
+                wake: { [relay] in relay.wake() })
             self.reader = reader
             source = SessionBodySource(reader: reader, relay: relay)
         } catch {

@@ -1,11 +1,12 @@
 public import Spool
-import SpoolCore
+public import SpoolCore
 import SpoolServer
 import SpoolSystem
 
 /// A caching HTTP proxy over a `MediaCache`, on a thread of its own.
 ///
-/// URL forms (DESIGN §8): `/[token/]scheme/authority/path?query`, `/[token/]?url=<percent-encoded>`, or the paths of a fixed origin.
+/// URL forms (DESIGN §8): `/[token/]scheme/authority/path?query`, `/[token/]?url=<percent-encoded>`, `/token/?key=<…>&url=<…>` for an item
+/// with a key of its own, or the paths of a fixed origin.
 /// Pages of its own lie under `/_spool/`. Answers GET and HEAD; other methods get 405, or go on to a fixed origin.
 ///
 /// ```swift
@@ -98,6 +99,14 @@ public final class ProxyServer: LoopbackEndpoint {
 
     public func url(for original: String) -> String? {
         baseURL.flatMap { rules.proxied(original, prefix: $0) }
+    }
+
+    /// The URL by which a player gets the resource, which is kept under `key`: for signed URLs, and for one item behind several of them.
+    ///
+    /// Nil while the proxy does not listen, for a resource that it does not serve, for a key that is empty or longer than 1024 bytes, with a
+    /// fixed origin, and without a token: whoever chooses keys can put bytes where another resource is looked for.
+    public func url(for original: String, key: ResourceKey) -> String? {
+        baseURL.flatMap { rules.proxied(original, key: key, prefix: $0) }
     }
 
     /// The URL by which other devices of the local network get the resource, with the token: whoever reads it can read the cache.
@@ -196,10 +205,10 @@ private final class ProxyHandler: Handler {
         let path = request.path, authority = request.authority
         let meaning = memo.meaning(of: path, authority: authority) {
             let target = rules.read(path: path, host: authority)
-            guard case .resource(let url) = target else { return .init(target: target) }
+            guard case .resource(let url, let chosen) = target else { return .init(target: target) }
             if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
             // A URL without a key is refused with its reason when the reader is made.
-            guard let key = try? cache.key(for: url) else { return .init(target: target) }
+            guard let key = chosen.map(ResourceKey.init(normalized:)) ?? (try? cache.key(for: url)) else { return .init(target: target) }
             return .init(target: target, key: key, hits: HitMemo(key: key, url: url, policy: cache.policy(for: url, policy)))
         }
         if case .refused(let refusal) = meaning.target { return exchange.respond(.error(refusal.status, refusal.explanation)) }
@@ -208,11 +217,14 @@ private final class ProxyHandler: Handler {
             return exchange.respond(.error(508, "this request went through the proxy before: its origin leads back here"))
         }
         switch meaning.target {
-        case .resource(let url) where passesOn:
+        case .resource(let url, _) where passesOn:
             if let site { PassOn(exchange, url: url, site: site, cache: cache).begin() }
-        case .resource(let url):
+        case .resource(let url, _):
             if let hits = meaning.hits, HitAnswer.respond(to: request, on: exchange, from: cache, hits, now: wallNow()) { return }
-            ResourceAnswer(exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy, now: wallNow).begin()
+            ResourceAnswer(
+                exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy, page: page(of: request),
+                isSite: rules.fixedOrigin != nil, now: wallNow
+            ).begin()
         case .own where request.method != "GET" && request.method != "HEAD":
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
         case .own(let path):
@@ -222,6 +234,16 @@ private final class ProxyHandler: Handler {
         case .refused(let refusal):
             exchange.respond(.error(refusal.status, refusal.explanation))
         }
+    }
+}
+
+extension ProxyHandler {
+    /// What the origin is told of the web site whose page makes a browser ask: the page's own site, and where that is the proxy the site that
+    /// it stands in for. Only for a request that `SitePolicy` lets pass.
+    private func page(of request: RequestHead) -> String? {
+        guard request.has("Origin"), let page = request.fields.single("Origin").value else { return nil }
+        let isOwn = request.authority.map { page.equalsIgnoringCase("http://\($0)") } ?? false
+        return isOwn ? rules.fixedOrigin : page
     }
 }
 

@@ -1,11 +1,11 @@
-import SpoolCore
+package import SpoolCore
 
 /// What a request's target means at this proxy: a resource of some origin, or a page of our own.
 ///
 /// Pure: decides from the target and the `Host` field alone. DESIGN §8 has the URL forms.
 package enum ProxyTarget: Hashable {
-    /// The absolute URL of an origin's resource.
-    case resource(String)
+    /// The absolute URL of an origin's resource, and the key that the client wants it kept under; nil for the URL's own.
+    case resource(String, key: String? = nil)
     /// A path under `/_spool/`, that prefix left out.
     case own(String)
     /// The status page is meant: redirect there.
@@ -32,6 +32,8 @@ package struct ProxyTargetRules: Sendable {
     let allowedOrigins: Set<URIReference.Origin>?
 
     static let ownPrefix = "_spool/"
+    /// The longest key that a client may choose, in bytes: room for any name, and far less than a request line may have.
+    package static let maxKeyBytes = 1024
 
     /// Reads path and query of a request and the authority that it is for (RFC 9112 §3.2, §3.3).
     package func read(path: String, host: String?) -> ProxyTarget {
@@ -63,13 +65,23 @@ package struct ProxyTargetRules: Sendable {
         return checked("\(parts[0])://\(parts[1])/\(parts.count > 2 ? parts[2] : "")")
     }
 
-    /// `?url=<percent-encoded>`
+    /// `?url=<percent-encoded>`, with `key=<percent-encoded>` before or behind it where the URL is not the item's identity.
     private func query(_ query: Substring) -> ProxyTarget {
-        for item in query.split(separator: "&") where item.hasPrefix("url=") {
-            guard let url = item.dropFirst(4).percentDecoded else { return refused(400, "the value of url= is not percent-encoded UTF-8") }
-            return checked(url)
+        guard let encoded = Self.value(of: "url", in: query) else { return .page }
+        guard let url = encoded.percentDecoded else { return refused(400, "the value of url= is not percent-encoded UTF-8") }
+        let target = checked(url)
+        guard let encodedKey = Self.value(of: "key", in: query), case .resource(let url, _) = target else { return target }
+        // Whoever chooses keys can put bytes where another resource is looked for.
+        guard token != nil else { return refused(403, "a key of its own takes a proxy with a token (--token)") }
+        guard let key = encodedKey.percentDecoded, (1...Self.maxKeyBytes).contains(key.utf8.count) else {
+            return refused(400, "the value of key= is percent-encoded UTF-8 of 1 to \(Self.maxKeyBytes) bytes")
         }
-        return .page
+        return .resource(url, key: key)
+    }
+
+    /// The value of the first query item of this name.
+    private static func value(of name: String, in query: Substring) -> Substring? {
+        query.split(separator: "&").first { $0.hasPrefix("\(name)=") }?.dropFirst(name.utf8.count + 1)
     }
 
     private func checked(_ url: String) -> ProxyTarget {
@@ -111,11 +123,17 @@ extension ProxyTargetRules {
     /// The URL below `prefix` by which a client gets the resource `original`, the reverse of `read`; nil for one that is not served.
     ///
     /// `scheme/authority/path?query`, or the query form where a URL has parts that this form can't carry; the plain path for a fixed origin.
-    package func proxied(_ original: String, prefix: String) -> String? {
-        guard case .resource(let url) = checked(original), let reference = try? URIReference(url), let origin = reference.origin else {
+    ///
+    /// - Parameter key: the key under which it is kept, where that is not the URL's own.
+    package func proxied(_ original: String, key: ResourceKey? = nil, prefix: String) -> String? {
+        guard case .resource(let url, _) = checked(original), let reference = try? URIReference(url), let origin = reference.origin else {
             return nil
         }
         let path = (reference.path.isEmpty ? "/" : String(reference.path)) + (reference.query.map { "?\($0)" } ?? "")
+        if let key {
+            guard fixedOrigin == nil, token != nil, (1...Self.maxKeyBytes).contains(key.string.utf8.count) else { return nil }
+            return "\(prefix)?key=\(key.string.percentEncoded)&url=\(url.percentEncoded)"
+        }
         if let fixedOrigin { return origin.description == fixedOrigin ? prefix + path.dropFirst() : nil }
         guard reference.userinfo == nil else { return "\(prefix)?url=\(url.percentEncoded)" }
         return "\(prefix)\(origin.scheme)/\(origin.authority)\(path)"

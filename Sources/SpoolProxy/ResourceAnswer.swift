@@ -14,6 +14,8 @@ final class ResourceAnswer {
     private let url: String
     private let key: ResourceKey?
     private let now: @Sendable () -> Timestamp
+    /// Whether the proxy stands in for the resource's site: then what the origin sets for this client is passed on to it.
+    private let isSite: Bool
     private let relay = WakeRelay()
     private let range: RangeHeader?
     private let isHead: Bool
@@ -33,9 +35,11 @@ final class ResourceAnswer {
         let coverage: SessionReader.Coverage
     }
 
-    /// - Parameter policy: when stored bytes are used without asking the origin; nil for the cache's policy.
+    /// - Parameters:
+    ///   - policy: when stored bytes are used without asking the origin; nil for the cache's policy.
+    ///   - page: the web site whose page asks, as the origin is to be told; nil for none.
     init(
-        exchange: Exchange, cache: MediaCache, url: String, key: ResourceKey?, policy: CachePolicy?,
+        exchange: Exchange, cache: MediaCache, url: String, key: ResourceKey?, policy: CachePolicy?, page: String?, isSite: Bool,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.exchange = exchange
@@ -43,11 +47,13 @@ final class ResourceAnswer {
         self.url = url
         self.key = key
         self.now = now
+        self.isSite = isSite
         let request = exchange.request
         isHead = request.method == "HEAD"
         // Range is defined for GET only (RFC 9110 §14.2).
         range = isHead ? nil : request["Range"].flatMap(RangeHeader.init)
         var options = ReadOptions(cachePolicy: policy)
+        options.site = page
         if request.has("Cache-Control") {
             options.request = CacheControl(request.fields)
         } else if let pragma = request["Pragma"], CacheControl(pragma).noCache != nil {
@@ -154,8 +160,10 @@ final class ResourceAnswer {
     ) {
         guard let coverage = coverageOnceFirstByteIsThere(reader, generation, ranges) else { return }
         var fields = fields(representation, coverage)
-        let parts = ranges.map { [cache, url] range in
-            MultipartByteRanges.Part(range) { PartBodySource(cache: cache, url: url, range: range, generation: generation) }
+        let parts = ranges.map { [cache, url, key, options] range in
+            MultipartByteRanges.Part(range) {
+                PartBodySource(cache: cache, url: url, key: key, page: options.site, range: range, generation: generation)
+            }
         }
         let multipart = MultipartByteRanges(parts: parts, partType: representation.contentType, total: length, boundary: boundary())
         fields["Content-Type"] = multipart.contentType
@@ -223,6 +231,7 @@ final class ResourceAnswer {
             case .partial: .forwarded(.partial)
             case .none: .forwarded(.uriMiss)
             }
+        if isSite { for cookie in reader?.takeCookies() ?? [] { fields.append("Set-Cookie", cookie) } }
         // Caches before us come first in the list (RFC 9211 §2).
         fields.append("Cache-Status", CacheStatus(source: source).fieldValue)
         return fields

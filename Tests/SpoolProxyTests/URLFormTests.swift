@@ -40,6 +40,72 @@ import Testing
         #expect(world.origin.log.entries.map(\.request.url) == [film.url])
     }
 
+    @Test func `an item with a key of its own is that item under every URL, for clients that have the token`() throws {
+        let films = ["film.mp4?sig=1", "film.mp4?sig=2"].map { VirtualResource.film($0) }
+        let world = try ProxyWorld(films, options: { $0.token = "secret" })
+        defer { world.stop() }
+        let key = ResourceKey(normalized: "film 42 & more")
+        let given = try #require(world.proxy.url(for: films[0].url, key: key))
+        let targets = [
+            String(given.dropFirst("http://127.0.0.1:\(world.port)".count)),
+            "/secret/?url=http%3A%2F%2Fmedia.example%2Ffilm.mp4%3Fsig%3D2&key=film%2042%20%26%20more",
+        ]
+        for target in targets { #expect(try world.get(target).body == films[0].allBytes) }
+        // Several ranges, each of which joins by itself.
+        #expect(try world.get(targets[1], ["Range": "bytes=0-9,500-509"]).status == 206)
+        #expect(world.origin.log.entries.map(\.request.url) == [films[0].url])
+        // It is not what the URL means, and not what another key means.
+        #expect(try world.get("/secret" + films[0].target).status == 200)
+        #expect(try world.get("/secret/?key=film%2043&url=http%3A%2F%2Fmedia.example%2Ffilm.mp4%3Fsig%3D1").status == 200)
+        #expect(world.origin.log.entries.count == 3)
+        #expect(try world.get(String(targets[0].dropFirst("/secret".count))).status == 403, "without the token")
+    }
+
+    @Test func `a key of its own is refused where it could be anybody's, and where it is none`() throws {
+        let film = VirtualResource.film()
+        let open = try ProxyWorld([film])
+        defer { open.stop() }
+        let item = "key=a&url=http%3A%2F%2Fmedia.example%2Ffilm.mp4"
+        #expect(try open.get("/?\(item)").status == 403)
+        #expect(open.proxy.url(for: film.url, key: ResourceKey(normalized: "a")) == nil)
+        #expect(open.asked.isEmpty)
+        let locked = try ProxyWorld([film], options: { $0.token = "secret" })
+        defer { locked.stop() }
+        for key in ["", "%zz", "%ff", String(repeating: "x", count: 1025)] {
+            #expect(try locked.get("/secret/?key=\(key)&url=http%3A%2F%2Fmedia.example%2Ffilm.mp4").status == 400, "\(key)")
+        }
+        #expect(locked.asked.isEmpty)
+        let site = try ProxyWorld([film], options: { ($0.token, $0.fixedOrigin) = ("secret", VirtualResource.site) })
+        defer { site.stop() }
+        #expect(try site.get("/secret/?\(item)").status == 404, "a path of the site's")
+    }
+
+    /// A playlist with signed URLs, as a player asks: the playlist by one signature, then its segments by theirs, then all of it again on
+    /// another day. Playlists and segments are plain resources here, and one policy is for all of them.
+    @Test(arguments: [true, false]) func `a playlist and its segments share the rules for keys`(isSite: Bool) throws {
+        let names = ["master.m3u8", "video/1.m4s", "video/2.m4s", "manifest.mpd"]
+        let days = [1, 2].map { day in
+            names.enumerated().map { index, name in
+                VirtualResource(
+                    url: "\(VirtualResource.site)/\(name)?v=7&Expires=\(day)&Signature=s\(day)", seed: UInt64(index + 1), length: 1000,
+                    fields: ["Cache-Control": "max-age=3600"])
+            }
+        }
+        let world = try ProxyWorld(
+            days.flatMap { $0 },
+            configuration: { $0.keyPolicy = KeyPolicy().dropQueryItems(named: ["Expires", "Signature"], forHosts: ["media.example"]) },
+            options: { if isSite { $0.fixedOrigin = VirtualResource.site } })
+        defer { world.stop() }
+        for day in days {
+            for resource in day {
+                let target = isSite ? String(resource.url.dropFirst(VirtualResource.site.count)) : resource.target
+                #expect(try world.get(target).body == resource.allBytes, "\(resource.url)")
+                try world.wait(for: resource.url) { $0.isComplete && $0.readers == 0 }
+            }
+        }
+        #expect(world.origin.log.entries.map(\.request.url) == days[0].map(\.url), "the second day's signatures were not needed")
+    }
+
     @Test func `raw bytes in a target are percent-encoded, which names the same`() throws {
         let film = VirtualResource.film("caf%C3%A9.mp4")
         let world = try ProxyWorld([film])

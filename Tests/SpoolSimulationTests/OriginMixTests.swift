@@ -116,8 +116,7 @@ private struct OriginMix {
         plan.configure = { $0.cachePolicy = policy }
         let world = try World(seed: seed, plan: plan)
         for version in history { serve(version, in: world) }
-        // What a false end leaves of a version is all that a client can know of it.
-        if let last = history.last, last.length > falseEnd { world.recognise(last.version(seed: last.content.seed, length: falseEnd)) }
+        if let last = history.last { recogniseFalseEnd(of: last, in: world) }
         populate(world)
         addTrouble(to: world)
         return world
@@ -128,6 +127,11 @@ private struct OriginMix {
         var mirror = version
         mirror.url = Self.moved
         world.origin.serve(mirror)
+    }
+
+    /// What a false end leaves of a version is all that a client can know of it.
+    private func recogniseFalseEnd(of version: VirtualResource, in world: World) {
+        if version.length > falseEnd { world.recognise(version.version(seed: version.content.seed, length: falseEnd)) }
     }
 
     // MARK: Clients
@@ -166,7 +170,11 @@ private struct OriginMix {
             let length = Self.length(random)
             let next = Self.version((history.last?.content.seed ?? 1) + 1, kind, length: length)
             let carried = Carried((mix, world))
-            world.later(.milliseconds(number(0...4000))) { carried.value.0.serve(next, in: carried.value.1) }
+            world.later(.milliseconds(number(0...4000))) {
+                let (mix, world) = carried.value
+                mix.serve(next, in: world)
+                mix.recogniseFalseEnd(of: next, in: world)
+            }
         }
         if number(0...2) == 0 {
             let start = number(0...3000)

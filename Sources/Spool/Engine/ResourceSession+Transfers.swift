@@ -42,9 +42,11 @@ extension ResourceSession {
             guard !intake.isCancelled else { return nil }
             intake.requestTime = shared.environment.time.wallNow
             intake.isStarted = true
+            state.machine.sent(intake.id)
             return state.request
         }
         guard var request else { return }
+        if let site = intake.ask.site { request.fields["Origin"] = site }
         addConditions(of: intake.ask, to: &request.fields)
         shared.record(.fetchStarted(key, lower: intake.ask.lower, upper: intake.ask.upper))
         shared.counters.add { $0.originRequests += 1 }

@@ -41,7 +41,7 @@ package final class SessionReader: Sendable {
     }
 
     init(
-        session: ResourceSession, start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules, wantsBytes: Bool,
+        session: ResourceSession, start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules, site: String? = nil, wantsBytes: Bool,
         priority: ReadPriority = .playing, transform: (any ContentTransform)? = nil, wake: @escaping @Sendable () -> Void
     ) {
         self.session = session
@@ -49,7 +49,7 @@ package final class SessionReader: Sendable {
         key = session.key
         id = session.run { state, effects in
             let (id, actions) = state.machine.readerJoined(
-                start: start, end: end, policy: policy, rules: rules, wantsBytes: wantsBytes)
+                start: start, end: end, policy: policy, rules: rules, site: site, wantsBytes: wantsBytes)
             state.wakes[id] = wake
             state.claims -= 1
             session.prioritize(id, priority, &state, &effects)
@@ -112,6 +112,11 @@ package final class SessionReader: Sendable {
     /// Whether the origin was asked first whether what is stored is current.
     package var wasValidated: Bool {
         session.state.withLock { $0.machine.awaitedValidation(id) }
+    }
+
+    /// The values of `Set-Cookie` in the answer that the origin gave for this very reader; once, then none.
+    package func takeCookies() -> [String] {
+        session.state.withLock { $0.machine.takeCookies(for: id) }
     }
 
     /// How much of what a reader wants is stored.

@@ -88,7 +88,7 @@ extension SessionStateMachine {
                 if reader.onlyStored, fetches.isEmpty { return "\(reader.name) waits for stored bytes of nothing" }
                 return fetches.contains { $0.phase == .requested } ? nil : "\(reader.name) waits for a version that nobody asks for"
             }
-            if reader.awaitsOrigin, !isConfirmed(for: reader) {
+            if reader.awaitsOrigin, !isSettled(for: reader) {
                 return fetches.contains(where: \.isValidation) ? nil : "\(reader.name) waits for the origin's word, which nobody asks for"
             }
             if waitsForVerification(reader) {

@@ -44,8 +44,8 @@ extension SessionStateMachine {
         var upper = reader.position == 0 ? nil : end(of: reader)
         if let requestBytes = limits.requestBytes { upper = min(upper ?? .max, reader.position.addingClamped(requestBytes)) }
         let stores = wanting.contains { !$0.storesNothing }
-        guard !asksPlainly else { return failOnlyStored() + start(lower: 0, upper: nil, stores: stores, isPlain: true, now: now) }
-        return failOnlyStored() + start(lower: reader.position, upper: upper, stores: stores, now: now)
+        guard !asksPlainly else { return failOnlyStored() + start(lower: 0, upper: nil, for: reader, stores: stores, isPlain: true, now: now) }
+        return failOnlyStored() + start(lower: reader.position, upper: upper, for: reader, stores: stores, now: now)
     }
 
     private mutating func fetchUrgentGaps(now: MonotonicInstant) -> [SessionAction] {
@@ -53,7 +53,7 @@ extension SessionStateMachine {
         for reader in readers where reader.waitsFor == .bytes && !waitsForVerification(reader) {
             guard window(of: reader) != nil, mayTry(for: reader, now: now) else { continue }
             guard !isCovered(reader.position) else { continue }
-            actions += startAt(reader.position, end: end(of: reader), stores: !reader.storesNothing, now: now)
+            actions += startAt(reader.position, end: end(of: reader), for: reader, stores: !reader.storesNothing, now: now)
         }
         return actions
     }
@@ -67,13 +67,13 @@ extension SessionStateMachine {
         for reader in readers where !reader.storesNothing {
             guard let window = window(of: reader) else { continue }
             if let gap = firstFreeOffset(in: window), mayStore(from: gap) {
-                return startAt(gap, end: end(of: reader), stores: true, now: now)
+                return startAt(gap, end: end(of: reader), for: reader, stores: true, now: now)
             }
         }
         guard let goal = goal.flatMap({ $0.intersection(ByteRange(lower: 0, upper: version.representation.length ?? .max)) }),
             let gap = firstFreeOffset(in: goal), mayStore(from: gap)
         else { return [] }
-        return startAt(gap, end: goal.upperBound == .max ? nil : goal.upperBound, stores: true, now: now)
+        return startAt(gap, end: goal.upperBound == .max ? nil : goal.upperBound, for: nil, stores: true, now: now)
     }
 
     /// Whether a response from `offset` on could be kept: nothing is relayed ahead of its readers.
@@ -106,7 +106,9 @@ extension SessionStateMachine {
         return nil
     }
 
-    private mutating func startAt(_ lower: Int64, end: Int64?, stores: Bool, now: MonotonicInstant) -> [SessionAction] {
+    private mutating func startAt(
+        _ lower: Int64, end: Int64?, for reader: Reader?, stores: Bool, now: MonotonicInstant
+    ) -> [SessionAction] {
         let cleared = stores ? clearCrowdedBlock(at: lower, end: end) : (lower: lower, end: end, actions: [])
         let lower = cleared.lower
         var upper = cleared.end
@@ -124,7 +126,7 @@ extension SessionStateMachine {
             if let old = fetches[index].upper { clip(old) }
             fetches[index].upper = lower
         }
-        actions += start(lower: lower, upper: upper, stores: stores, now: now)
+        actions += start(lower: lower, upper: upper, for: reader, stores: stores, now: now)
         return actions
     }
 
@@ -134,10 +136,12 @@ extension SessionStateMachine {
     }
 
     private mutating func start(
-        lower: Int64, upper: Int64?, stores: Bool, isPlain: Bool = false, now: MonotonicInstant
+        lower: Int64, upper: Int64?, for reader: Reader?, stores: Bool, isPlain: Bool = false, now: MonotonicInstant
     ) -> [SessionAction] {
         let id = makeFetchID()
-        var fetch = Fetch(id: id, start: lower, upper: upper, front: lower, released: lower, startedAt: now)
+        var fetch = Fetch(
+            id: id, start: lower, upper: upper, front: lower, released: lower,
+            selecting: Selecting(fields: requestFields, site: reader?.site), askedBy: reader?.id, startedAt: now)
         var ifRange: String?
         if let version, version.identity == .validator, version.representation.validator.isStrong {
             ifRange = version.representation.validator.ifRangeValue
@@ -150,6 +154,7 @@ extension SessionStateMachine {
         if let length = version?.representation.length, asked == length { asked = nil }
         var ask = OriginAsk(lower: lower, upper: limits.requestBytes == nil ? asked : upper, ifRange: ifRange)
         ask.isPlain = isPlain
+        ask.site = reader?.site
         return [.start(id, ask)]
     }
 

@@ -23,12 +23,12 @@ extension SessionStateMachine {
 
     /// A consumer came that will want `[start, end)`; it asks `prepare` next. With `wantsBytes` its window counts before it asks for them.
     package mutating func readerJoined(
-        start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules = UseRules(), wantsBytes: Bool
+        start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules = UseRules(), site: String? = nil, wantsBytes: Bool
     ) -> (ReaderID, [SessionAction]) {
         let id = ReaderID(rawValue: nextReader)
         nextReader += 1
         var reader = Reader(
-            id: id, position: start, end: end, policy: policy, rules: rules, confirmationsBefore: confirmations, wantsBytes: wantsBytes)
+            id: id, site: site, position: start, end: end, policy: policy, rules: rules, confirmationsBefore: confirmations, wantsBytes: wantsBytes)
         var actions: [SessionAction] = []
         switch phase {
         case .new:
@@ -76,6 +76,13 @@ extension SessionStateMachine {
     /// Whether the origin was asked for this reader whether what is stored is current.
     package func awaitedValidation(_ id: ReaderID) -> Bool {
         readers.first { $0.id == id }?.awaitedOrigin ?? false
+    }
+
+    /// What the origin set for this very reader by the answer that it was asked for; once.
+    package mutating func takeCookies(for id: ReaderID) -> [String] {
+        guard let cookies = version?.cookies, cookies.reader == id else { return [] }
+        version?.cookies = nil
+        return cookies.values
     }
 
     /// The version whose bytes the reader gets, nil before the first.
@@ -197,7 +204,7 @@ extension SessionStateMachine {
     private func hasSomething(for reader: Reader) -> Bool {
         switch reader.waitsFor {
         case .nothing: false
-        case .version: reader.failure != nil || (phase == .ready && version != nil && (!reader.awaitsOrigin || isConfirmed(for: reader)))
+        case .version: reader.failure != nil || (phase == .ready && version != nil && (!reader.awaitsOrigin || isSettled(for: reader)))
         case .bytes: look(reader, max: 1) != nil
         }
     }

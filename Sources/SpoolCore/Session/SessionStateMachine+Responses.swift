@@ -81,8 +81,8 @@ extension SessionStateMachine {
         }
         let actions = adopt(
             arrival.representation(length: total), servedUpper: served.upperBound, index, arrival, isConditional: fetch.condition != nil)
-        // Adopting may have ended other fetches, which moves this one.
-        guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions }
+        // Adopting may have ended other fetches, which moves this one; or this one, by a length that ends before what it brings.
+        guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions + wakeReaders() + replan(now: now) }
         fetches[index].skip = fetch.start - served.lowerBound
         fetches[index].servedEnd = served.upperBound
         fetches[index].upper = min(fetches[index].upper ?? served.upperBound, served.upperBound)
@@ -98,7 +98,7 @@ extension SessionStateMachine {
         let fetch = fetches[index]
         // The whole body begins at 0: it is worth keeping, and whoever asked for later bytes waits for them (RFC 9110 §14.2).
         var actions = adopt(arrival.representation(length: length), servedUpper: length ?? 0, index, arrival, isConditional: false)
-        guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions }
+        guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions + wakeReaders() + replan(now: now) }
         let acceptsRanges = arrival.head.fields["Accept-Ranges"]?.equalsIgnoringCase("bytes") ?? false
         version?.refusesRanges = fetch.start > 0 || !acceptsRanges || asksPlainly
         fetches[index].front = 0
@@ -130,7 +130,7 @@ extension SessionStateMachine {
         var actions = endFetches([fetch.id])
         guard let version else {
             if fetch.start == 0, length == 0 {
-                actions += replaceVersion(by: arrival.representation(length: 0), arrival)
+                actions += replaceVersion(by: arrival.representation(length: 0), arrival, fetch)
             } else if fetch.start >= max(length ?? 1, 1) {
                 failReaders(from: length ?? fetch.start, .rangeNotSatisfiable(length: length))
             } else if !asksPlainly {
@@ -142,9 +142,13 @@ extension SessionStateMachine {
             return actions + wakeReaders() + replan(now: now)
         }
         switch (version.representation.length, length) {
-        case (nil, let length?) where fetch.start >= length && knownEnd <= length:
+        case (nil, let length?) where fetch.start >= length && knownEnd == length:
             // The end was found by running into it.
             actions += learn(length)
+        case (nil, let length?) where fetch.start >= length && knownEnd < length:
+            // An end that nobody ran into is one server's word: who asked for what lies behind it hears it, and who reads on finds out.
+            failReaders(from: length, .rangeNotSatisfiable(length: length))
+            backOff(after: .rangeNotSatisfiable(length: length), now: now)
         default:
             // It was longer once: another version. The next request asks without conditions.
             actions += forgetVersion()
@@ -165,11 +169,13 @@ extension SessionStateMachine {
         guard let version, !asksInVain(fetches[index]), isSameVersion(candidate, isConditional: isConditional),
             version.representation.length.map({ servedUpper <= $0 }) ?? (knownEnd <= candidate.length ?? .max)
         else {
-            let keep = fetches[index].id
-            return cancelFetches { $0.id != keep } + replaceVersion(by: candidate, arrival)
+            let fetch = fetches[index]
+            return cancelFetches { $0.id != fetch.id } + replaceVersion(by: candidate, arrival, fetch)
         }
         noteConfirmation()
         var actions: [SessionAction] = []
+        // The answer to the question whether it is current, with a body that is of use besides.
+        if fetches[index].revalidates == version.generation { actions += takeOverFields(arrival, fetches[index]) }
         if version.representation.length == nil, let length = candidate.length { actions += learn(length) }
         if version.passReason == nil, let reason = arrival.passReason {
             self.version?.passReason = reason
@@ -193,12 +199,13 @@ extension SessionStateMachine {
         return [.representationUpdated] + actions
     }
 
-    private mutating func replaceVersion(by representation: Representation, _ arrival: Arrival) -> [SessionAction] {
+    private mutating func replaceVersion(by representation: Representation, _ arrival: Arrival, _ fetch: Fetch) -> [SessionAction] {
         let old = version?.generation
         version = Version(
             generation: arrival.newGeneration, representation: representation, stored: ByteRangeSet(), passReason: arrival.passReason,
             identity: rules.identity)
         noteConfirmation()
+        noteSelection(by: fetch, arrival)
         if old != nil || arrival.passReason != nil { goal = nil }
         forgetRetiredFetches()
         var actions: [SessionAction] = [.versionChanged(from: old, to: arrival.newGeneration)]

@@ -10,9 +10,9 @@ extension SessionStateMachine {
         guard let version else { return false }
         let reader = readers[index]
         if reader.told != nil || reader.trusted == version.generation { return true }
-        if isConfirmed(for: reader) { return trust(index) }
+        if isSettled(for: reader) { return trust(index) }
         guard !reader.awaitsOrigin else { return false }
-        let selection = selection(of: version)
+        let selection = selection(of: version, forSite: reader.site)
         switch selection == .matches ? reader.rules.use(of: version.representation, now: wallNow) : .revalidate {
         case .use: return trust(index)
         case .useAndRevalidate:
@@ -41,16 +41,34 @@ extension SessionStateMachine {
         return true
     }
 
-    /// Whether the origin spoke of the current version after the reader came, be it in answer to a request that was made before.
-    func isConfirmed(for reader: Reader) -> Bool {
-        version.map { $0.confirmation > reader.confirmationsBefore } ?? false
+    /// Whether the origin spoke of the current version after the reader came, be it in answer to a request that was made before, and what
+    /// it said of it is said to this reader, too.
+    func isSettled(for reader: Reader) -> Bool {
+        version.map { $0.confirmation > reader.confirmationsBefore && selection(of: $0, forSite: reader.site) == .matches } ?? false
     }
 
     /// The origin spoke: the version that the machine has now is current.
     mutating func noteConfirmation() {
         confirmations += 1
         version?.confirmation = confirmations
-        version?.selectedBy = requestFields
+    }
+
+    /// The fields of the version are those of the answer to this fetch.
+    mutating func noteSelection(by fetch: Fetch, _ arrival: Arrival) {
+        version?.selectedBy = fetch.selecting
+        let cookies = arrival.head.fields.values(of: "Set-Cookie")
+        version?.cookies = cookies.isEmpty ? nil : fetch.askedBy.map { Cookies(reader: $0, values: cookies) }
+        guard let version else { return }
+        // Whoever was about to be told what an answer to another site said looks again.
+        for index in readers.indices where readers[index].told == nil && siteSelection(of: version, forSite: readers[index].site) != .matches {
+            readers[index].trusted = nil
+        }
+    }
+
+    /// The request is made now, with what was said last.
+    package mutating func sent(_ id: FetchID) {
+        guard let index = fetches.firstIndex(where: { $0.id == id }) else { return }
+        fetches[index].selecting.fields = requestFields
     }
 
     /// The origin is asked with these fields from now on.
@@ -62,20 +80,34 @@ extension SessionStateMachine {
 
     private enum Selection { case matches, differs, unknown }
 
-    /// Whether a request of today would select this response, by the fields that its `Vary` names (RFC 9111 §4.1).
-    private func selection(of version: Version) -> Selection {
-        let names = version.representation.fields.values(of: "Vary").flatMap { value in
-            value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
-        }
-        guard let before = version.selectedBy else {
+    /// Whether a request of today would select this response, by the fields that its `Vary` names (RFC 9111 §4.1), and for a page of the
+    /// reader's site.
+    private func selection(of version: Version, forSite site: String?) -> Selection {
+        let names = version.representation.fields.variedBy.filter { !$0.equalsIgnoringCase("Origin") }
+        guard let before = version.selectedBy?.fields else {
             // What is never sent can't have differed.
-            return names.contains { requestFields[$0] != nil } ? .unknown : .matches
+            return names.contains { requestFields[$0] != nil } ? .unknown : siteSelection(of: version, forSite: site)
         }
-        return names.allSatisfy { before.combined($0) == requestFields.combined($0) } ? .matches : .differs
+        guard names.allSatisfy({ before.combined($0) == requestFields.combined($0) }) else { return .differs }
+        return siteSelection(of: version, forSite: site)
     }
 
-    /// Whether a request of today would surely select this response.
-    func isSelected(_ version: Version) -> Bool { selection(of: version) == .matches }
+    /// Whether what the response says of web sites is said to the reader's. What it said to another is no use to a browser, and origins
+    /// forget `Vary: Origin` where they answer a request that has none: such a response is asked about, not handed to a page (Fetch, "CORS
+    /// protocol and HTTP caches"). It never differs for sure: without the origin's word a browser decides by what is there.
+    private func siteSelection(of version: Version, forSite site: String?) -> Selection {
+        let fields = version.representation.fields
+        let allowed = fields["Access-Control-Allow-Origin"]
+        let varies = fields.variedBy.contains { $0.equalsIgnoringCase("Origin") }
+        if let before = version.selectedBy, before.site == site { return .matches }
+        if allowed == "*", !varies || version.selectedBy == nil { return .matches }
+        // Players are bound to no site: only what was selected by one may be another's for them.
+        if site == nil { return varies && (version.selectedBy != nil || allowed != nil) ? .unknown : .matches }
+        return version.selectedBy == nil && allowed == site ? .matches : .unknown
+    }
+
+    /// Whether a request of today, on behalf of no web site, would surely select this response.
+    func isSelected(_ version: Version) -> Bool { selection(of: version, forSite: nil) == .matches }
 
     // MARK: Asking
 
@@ -83,7 +115,7 @@ extension SessionStateMachine {
     mutating func revalidate(now: MonotonicInstant) -> [SessionAction] {
         guard let version, !fetches.contains(where: \.isValidation) else { return [] }
         let asking = readers.first { reader in
-            reader.failure == nil && reader.awaitsOrigin && !isConfirmed(for: reader) && mayTry(for: reader, now: now)
+            reader.failure == nil && reader.awaitsOrigin && !isSettled(for: reader) && mayTry(for: reader, now: now)
         }
         guard asking != nil || (owesRevalidation && mayTry(now: now)) else { return [] }
         owesRevalidation = false
@@ -91,12 +123,17 @@ extension SessionStateMachine {
         var lower = asking?.position ?? 0
         if let length = version.representation.length, lower >= length { lower = 0 }
         let id = makeFetchID()
-        var fetch = Fetch(id: id, start: lower, upper: lower, front: lower, released: lower, startedAt: now)
+        // Whoever asks only in between asks as it was asked before.
+        let site = asking.map(\.site) ?? version.selectedBy?.site
+        var fetch = Fetch(
+            id: id, start: lower, upper: lower, front: lower, released: lower, selecting: Selecting(fields: requestFields, site: site),
+            askedBy: asking?.id, startedAt: now)
         fetch.revalidates = version.generation
         fetches.append(fetch)
-        let ask = OriginAsk(
+        var ask = OriginAsk(
             lower: lower, upper: limits.requestBytes.map { lower.addingClamped($0) }, ifRange: nil,
             revalidation: version.representation.revalidation)
+        ask.site = site
         return [.start(id, ask)]
     }
 
@@ -113,7 +150,7 @@ extension SessionStateMachine {
             // The answer is about something else: what is stored is of no known standing.
             return [.ended(fetch.id, nil)] + forgetVersion() + wakeReaders() + replan(now: now)
         }
-        return [.ended(fetch.id, nil)] + confirm(arrival) + wakeReaders() + replan(now: now)
+        return [.ended(fetch.id, nil)] + confirm(arrival, fetch) + wakeReaders() + replan(now: now)
     }
 
     /// The origin paid no heed to the conditions and sent what is stored already. Nil when its body is of use all the same.
@@ -124,7 +161,7 @@ extension SessionStateMachine {
         guard let version, fetch.isValidation, fetch.revalidates == version.generation, !asksInVain(fetch), !isWhole || version.isComplete,
             isSameVersion(arrival.representation(length: length), isConditional: false)
         else { return nil }
-        return endFetches([fetch.id]) + confirm(arrival) + wakeReaders() + replan(now: now)
+        return endFetches([fetch.id]) + confirm(arrival, fetch) + wakeReaders() + replan(now: now)
     }
 
     /// Whether a response is of the current version, by what its host's versions are told apart by.
@@ -140,10 +177,16 @@ extension SessionStateMachine {
             && version?.identity == Identity.validator
     }
 
-    private mutating func confirm(_ arrival: Arrival) -> [SessionAction] {
+    private mutating func confirm(_ arrival: Arrival, _ fetch: Fetch) -> [SessionAction] {
         noteConfirmation()
-        version?.representation.update(from: arrival.head, requestTime: arrival.requestTime, responseTime: arrival.responseTime)
         failuresInARow = 0
+        return takeOverFields(arrival, fetch)
+    }
+
+    /// What the origin says of the current version takes the place of what it said before.
+    mutating func takeOverFields(_ arrival: Arrival, _ fetch: Fetch) -> [SessionAction] {
+        version?.representation.update(from: arrival.head, requestTime: arrival.requestTime, responseTime: arrival.responseTime)
+        noteSelection(by: fetch, arrival)
         return [.representationUpdated]
     }
 
@@ -171,6 +214,13 @@ extension SessionStateMachine {
 extension SessionStateMachine.Fetch {
     /// It asks whether the version is current; it becomes an ordinary fetch when it turns out that another is.
     package var isValidation: Bool { revalidates != nil && phase == .requested }
+}
+
+extension HTTPFields {
+    /// The names that `Vary` lists.
+    fileprivate var variedBy: [String] {
+        values(of: "Vary").flatMap { value in value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } } }
+    }
 }
 
 extension OriginError {

@@ -66,8 +66,10 @@ package struct SessionStateMachine: Sendable {
         package var confirmation: UInt32 = 0
         /// By what other responses are known to be of this version.
         package var identity = Identity.validator
-        /// What the request was made with whose response this is; nil when that was before the session.
-        package var selectedBy: HTTPFields?
+        /// What the request was made with whose fields these are; nil when that was before the session.
+        package var selectedBy: Selecting?
+        /// What the response had for whoever it was asked for.
+        var cookies: Cookies?
         /// The origin answered a request for a range with the whole body.
         package var refusesRanges = false
 
@@ -87,9 +89,24 @@ package struct SessionStateMachine: Sendable {
         }
     }
 
+    /// What a request was made with besides range and conditions: by this an origin may select what it answers (RFC 9110 §12.5.5).
+    package struct Selecting: Hashable, Sendable {
+        package var fields: HTTPFields
+        /// The web site on whose behalf it was made: the value of `Origin`.
+        package var site: String?
+    }
+
+    /// Values of `Set-Cookie`: for one reader, once, and never stored (RFC 9111 §7.3).
+    struct Cookies: Hashable, Sendable {
+        var reader: ReaderID
+        var values: [String]
+    }
+
     /// One consumer.
     package struct Reader: Hashable, Sendable {
         package let id: ReaderID
+        /// The web site on whose behalf it asks: the value of a browser's `Origin`; nil for a player, which is bound to none.
+        package var site: String?
         package var position: Int64
         /// The offset after the last byte it wants; nil for the end of the resource.
         package var end: Int64?
@@ -159,6 +176,10 @@ package struct SessionStateMachine: Sendable {
         package var condition: GenerationID?
         /// The generation of which it asked whether it is current.
         package var revalidates: GenerationID?
+        /// What it was made with.
+        package var selecting: Selecting
+        /// The reader for whom it was made; nil when nobody waited.
+        package var askedBy: ReaderID?
         package var startedAt: MonotonicInstant
         package var lingersSince: MonotonicInstant?
         /// Where the body ends by its own head; nil when it did not say.
@@ -280,6 +301,8 @@ package struct OriginAsk: Hashable, Sendable {
     package var revalidation: Revalidation?
     /// No range is named: the whole is asked.
     package var isPlain = false
+    /// The value of `Origin`; nil for none.
+    package var site: String?
 
     package init(lower: Int64, upper: Int64?, ifRange: String?, revalidation: Revalidation? = nil) {
         self.lower = lower

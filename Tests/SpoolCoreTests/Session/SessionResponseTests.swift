@@ -451,6 +451,41 @@ import Testing
         #expect(probe.starts.count == 2)
     }
 
+    /// A whole body came without its length and broke off; the next has one, and the reader stands behind it: it waited for ever.
+    @Test func `a length that ends before a reader ends its wait`() {
+        let probe = SessionProbe()
+        let reader = probe.join(5000, 9000)
+        probe.openEmpty()
+        probe.step(reader)
+        probe.full(probe.startedIDs[0], length: nil)
+        probe.body(probe.startedIDs[0], 18)
+        probe.finish(probe.startedIDs[0], .truncated(afterBytes: 18))
+        probe.pass(.seconds(10))
+        #expect(probe.starts.map(\.lower) == [5000, 5000])
+        probe.full(probe.startedIDs[1], length: 18)
+        #expect(probe.woken.last == reader)
+        #expect(probe.step(reader) == .end)
+    }
+
+    /// 1. A body without length comes. 2. Somebody asks for what lies far behind, and a server says that the resource ends before that.
+    /// 3. It is wrong, or means another version. Whoever reads the body was told a clean end there.
+    @Test func `an end that nobody ran into is the end for those only who asked for more`() {
+        let probe = SessionProbe()
+        let reading = probe.join(0)
+        probe.openEmpty()
+        probe.step(reading)
+        probe.full(probe.startedIDs[0], length: nil, fields: ["ETag": "\"v1\"", "Accept-Ranges": "bytes"])
+        probe.body(probe.startedIDs[0], 1000)
+        #expect(probe.read(reading) == 1000)
+        let seeking = probe.join(500_000)
+        probe.step(seeking)
+        probe.head(probe.startedIDs[1], 416, ["Content-Range": "bytes */1500"])
+        #expect(probe.failure(seeking) == .origin(.rangeNotSatisfiable(length: 1500)))
+        #expect(probe.machine.version?.representation.length == nil)
+        probe.body(probe.startedIDs[0], 1000)
+        #expect(probe.read(reading) == 1000, "beyond what was said to be the end")
+    }
+
     // MARK: Versions
 
     @Test func `a reader that was told nothing moves to the new version`() {

@@ -137,7 +137,7 @@ import Testing
         let locked = try ProxyTargetRules(options)
         fuzzer.run { (text: String) in
             for host in [nil, "127.0.0.1", text] {
-                if case .resource(let url) = open.read(path: text, host: host),
+                if case .resource(let url, _) = open.read(path: text, host: host),
                     !url.lowercased().hasPrefix("http://") && !url.lowercased().hasPrefix("https://")
                 {
                     Issue.record("\(url); seed \(fuzzer.seed): \(text)")

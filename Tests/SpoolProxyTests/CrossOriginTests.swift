@@ -1,0 +1,156 @@
+import Spool
+import SpoolCore
+import SpoolOrigin
+import SpoolProxy
+import SpoolTesting
+import Testing
+
+/// What origins say of web sites (Fetch, "CORS protocol"), and what they set for one client, on its way through a cache that others use.
+@Suite(.timeLimit(.minutes(5))) struct CrossOriginTests {
+    private static let a = "http://localhost:3000", b = "http://localhost:4000"
+
+    /// What an origin says to the page that asks.
+    enum Answer: CaseIterable, Sendable {
+        /// It names the page's site, and says that it depends on who asks.
+        case echoWithVary
+        /// It names the page's site and forgets to say so; a request on behalf of no page is told nothing.
+        case echo
+        /// It lets everybody.
+        case all
+
+        func behaviour(_ request: OriginRequest) -> OriginBehaviour {
+            let site = request.fields["Origin"]
+            var fields = HTTPFields()
+            if self == .echoWithVary { fields.append("Vary", "Accept-Language, origin") }
+            if let allowed = self == .all ? "*" : site { fields.append("Access-Control-Allow-Origin", allowed) }
+            return .fields(fields, .correct)
+        }
+    }
+
+    private func world(_ answer: Answer, options: (inout ProxyOptions) -> Void = { _ in }) throws -> (ProxyWorld, VirtualResource) {
+        let film = VirtualResource.film()
+        let world = try ProxyWorld([film], script: { request, _ in answer.behaviour(request) }, options: options)
+        return (world, film)
+    }
+
+    /// For whom the origin was asked, in order, and whether it was only asked if what is stored is current.
+    private func asked(_ world: ProxyWorld) -> [String] {
+        world.origin.log.entries.map { entry in
+            (entry.request.fields["Origin"] ?? "nobody") + (entry.request.fields["If-None-Match"] == nil ? "" : ", current?")
+        }
+    }
+
+    @Test(arguments: Answer.allCases) func `a page gets what the origin says to its site, and the bytes come once`(answer: Answer) throws {
+        let (world, film) = try world(answer)
+        defer { world.stop() }
+        for site in [Self.a, Self.a, Self.b, Self.b, Self.a] {
+            let got = try world.get(film.target, ["Origin": site])
+            #expect(got.status == 200 && got.body == film.allBytes)
+            #expect(got.head.fields.values(of: "Access-Control-Allow-Origin") == [answer == .all ? "*" : site])
+            try world.wait(for: film.url) { $0.isComplete && $0.readers == 0 }
+        }
+        #expect(asked(world) == (answer == .all ? [Self.a] : [Self.a, "\(Self.b), current?", "\(Self.a), current?"]))
+        #expect(world.origin.log.handedOver(film.url).bytes == film.length)
+    }
+
+    /// The failure that made people turn their caches off: a player came first, the origin told it nothing of sites, and the page that came
+    /// next was given that.
+    @Test(arguments: Answer.allCases) func `a page is not given what was said to a player`(answer: Answer) throws {
+        let (world, film) = try world(answer)
+        defer { world.stop() }
+        #expect(try world.get(film.target).body == film.allBytes)
+        try world.wait(for: film.url) { $0.isComplete && $0.readers == 0 }
+        let page = try world.get(film.target, ["Origin": Self.a])
+        #expect(page.body == film.allBytes)
+        #expect(page["Access-Control-Allow-Origin"] == (answer == .all ? "*" : Self.a))
+        #expect(asked(world) == (answer == .all ? ["nobody"] : ["nobody", "\(Self.a), current?"]))
+    }
+
+    /// `Vary: Origin` says that the answer to a page is none to a player (RFC 9111 §4.1); without it a player takes what there is.
+    @Test(arguments: Answer.allCases) func `a player asks again only where the answer varies`(answer: Answer) throws {
+        let (world, film) = try world(answer)
+        defer { world.stop() }
+        _ = try world.get(film.target, ["Origin": Self.a])
+        try world.wait(for: film.url) { $0.isComplete && $0.readers == 0 }
+        #expect(try world.get(film.target).body == film.allBytes)
+        #expect(asked(world) == (answer == .echoWithVary ? [Self.a, "nobody, current?"] : [Self.a]))
+    }
+
+    @Test func `where the origin is out of reach a page gets what is stored`() throws {
+        let (world, film) = try world(.echo)
+        defer { world.stop() }
+        _ = try world.get(film.target, ["Origin": Self.a])
+        try world.wait(for: film.url) { $0.isComplete && $0.readers == 0 }
+        world.origin.setOffline(true)
+        let page = try world.get(film.target, ["Origin": Self.b])
+        #expect(page.status == 200 && page.body == film.allBytes)
+        #expect(page["Access-Control-Allow-Origin"] == Self.a, "its browser will not let it see the bytes")
+    }
+
+    @Test func `pages of the proxy itself are the site's, or of no site`() throws {
+        let (world, film) = try world(.echo, options: { $0.fixedOrigin = VirtualResource.site })
+        defer { world.stop() }
+        let own = "http://127.0.0.1:\(world.port)"
+        _ = try world.get("/film.mp4", ["Host": "127.0.0.1:\(world.port)", "Origin": own])
+        #expect(asked(world) == [VirtualResource.site])
+        let (general, _) = try self.world(.echo)
+        defer { general.stop() }
+        _ = try general.get(film.target, ["Host": "127.0.0.1:\(general.port)", "Origin": "http://127.0.0.1:\(general.port)"])
+        #expect(asked(general) == ["nobody"])
+    }
+
+    @Test func `parts of a multipart answer are for the same page`() throws {
+        let (world, film) = try world(.echo)
+        defer { world.stop() }
+        _ = try world.get(film.target, ["Origin": Self.a])
+        try world.wait(for: film.url) { $0.isComplete && $0.readers == 0 }
+        let parts = try world.get(film.target, ["Origin": Self.b, "Range": "bytes=0-9,500-509"])
+        #expect(parts.status == 206 && parts["Access-Control-Allow-Origin"] == Self.b)
+        #expect(asked(world) == [Self.a, "\(Self.b), current?"])
+    }
+
+    // MARK: Cookies
+
+    private static let cookies = HTTPFields([.init(name: "Set-Cookie", value: "id=1; HttpOnly"), .init(name: "Set-Cookie", value: "b=2")])
+
+    @Test func `a site's cookies reach the client that it was asked for, and nobody else`() throws {
+        var film = VirtualResource.film()
+        film.fields = ["Cache-Control": "max-age=600"]
+        let world = try ProxyWorld(
+            [film], script: { _, _ in .fields(Self.cookies, .correct) }, options: { $0.fixedOrigin = VirtualResource.site })
+        defer { world.stop() }
+        #expect(try world.get("/film.mp4").head.fields.values(of: "Set-Cookie") == ["id=1; HttpOnly", "b=2"])
+        try world.wait(for: film.url) { $0.isComplete && $0.readers == 0 }
+        // From the store, by a condition that the store answers, and by a range.
+        for fields in [[:], ["If-None-Match": "\"v1\""], ["Range": "bytes=5-9"]] as [HTTPFields] {
+            #expect(try world.get("/film.mp4", fields)["Set-Cookie"] == nil)
+        }
+        // Asked for anew, it sets them anew, for who had it asked.
+        #expect(try world.get("/film.mp4", ["Cache-Control": "no-cache"]).head.fields.values(of: "Set-Cookie").count == 2)
+        #expect(try world.get("/film.mp4")["Set-Cookie"] == nil)
+    }
+
+    @Test func `of clients that wait for one answer one gets the cookies`() throws {
+        var film = VirtualResource.film()
+        film.fields = ["Cache-Control": "max-age=600"]
+        let world = try ProxyWorld(
+            [film], script: { _, _ in .fields(Self.cookies, .correct) }, options: { $0.fixedOrigin = VirtualResource.site })
+        defer { world.stop() }
+        world.gate.hold(afterBytes: 0)
+        let clients = try (0..<4).map { _ in try world.connect() }
+        for client in clients { client.ask("/film.mp4") }
+        try world.wait(for: film.url) { $0.readers == 4 }
+        world.gate.open()
+        let answers = try clients.map { try $0.answer() }
+        #expect(answers.allSatisfy { $0.body == film.allBytes })
+        #expect(answers.filter { $0["Set-Cookie"] != nil }.count == 1)
+        #expect(world.asked.count == 1)
+    }
+
+    @Test func `a general proxy passes on no cookies`() throws {
+        let film = VirtualResource.film()
+        let world = try ProxyWorld([film], script: { _, _ in .fields(Self.cookies, .correct) })
+        defer { world.stop() }
+        #expect(try world.get(film.target)["Set-Cookie"] == nil)
+    }
+}
