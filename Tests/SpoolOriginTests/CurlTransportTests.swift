@@ -1,4 +1,5 @@
 #if os(Linux)
+import Glibc
 import SpoolCore
 import SpoolOrigin
 import SpoolSystem
@@ -148,6 +149,29 @@ struct CurlTransportTests {
         time.advance(by: .seconds(8))
         guard case .failed(.timeout) = probe.waitForEnd() else { return #expect(Bool(false)) }
         #expect(probe.value.bytes == 100_000)
+    }
+
+    @Test func `a head that trickles in is given up, however steadily it comes`() throws {
+        let time = HandTime()
+        var options = CurlTransportOptions.patient
+        options.headTimeout = .seconds(30)
+        let world = try World(options, time: time)
+        let listener = try Socket.listening(on: try #require(SocketAddress(literal: "127.0.0.1", port: 0)))
+        let address = listener.localAddress
+        let probe = TransferProbe()
+        probe.start(OriginRequest(url: "http://127.0.0.1:\(try #require(address).port)/", fields: [:]), on: world.transport)
+        var connection = pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&connection, 1, -1) == 1)
+        let client = accept(listener.descriptor, nil, nil)
+        defer { close(client) }
+        for line in ["HTTP/1.1 200 OK\r\n", "X: 1\r\n", "X: 2\r\n"] {
+            #expect(send(client, line, line.utf8.count, Int32(MSG_NOSIGNAL)) == line.utf8.count)
+            // Transfers of their own: the transport's thread has read the line by then.
+            for _ in 0..<2 { #expect(world.start(["Range": "bytes=0-9"]).waitForEnd() == .complete) }
+            #expect(probe.value.end == nil)
+            time.advance(by: .seconds(14))
+        }
+        #expect(probe.waitForEnd() == .failed(.timeout("the answer's head does not end")))
     }
 
     /// On the simulator's clock: an hour of pause passes at once.

@@ -44,7 +44,9 @@ extension SessionStateMachine {
         var upper = reader.position == 0 ? nil : end(of: reader)
         if let requestBytes = limits.requestBytes { upper = min(upper ?? .max, reader.position.addingClamped(requestBytes)) }
         let stores = wanting.contains { !$0.storesNothing }
-        guard !asksPlainly else { return failOnlyStored() + start(lower: 0, upper: nil, for: reader, stores: stores, isPlain: true, now: now) }
+        guard !asksPlainly else {
+            return failOnlyStored() + start(lower: 0, upper: nil, for: reader, stores: stores, isPlain: true, now: now)
+        }
         return failOnlyStored() + start(lower: reader.position, upper: upper, for: reader, stores: stores, now: now)
     }
 

@@ -28,7 +28,8 @@ extension SessionStateMachine {
         let id = ReaderID(rawValue: nextReader)
         nextReader += 1
         var reader = Reader(
-            id: id, site: site, position: start, end: end, policy: policy, rules: rules, confirmationsBefore: confirmations, wantsBytes: wantsBytes)
+            id: id, site: site, position: start, end: end, policy: policy, rules: rules, confirmationsBefore: confirmations,
+            wantsBytes: wantsBytes)
         var actions: [SessionAction] = []
         switch phase {
         case .new:

@@ -60,8 +60,8 @@ extension SessionStateMachine {
         version?.cookies = cookies.isEmpty ? nil : fetch.askedBy.map { Cookies(reader: $0, values: cookies) }
         guard let version else { return }
         // Whoever was about to be told what an answer to another site said looks again.
-        for index in readers.indices where readers[index].told == nil && siteSelection(of: version, forSite: readers[index].site) != .matches {
-            readers[index].trusted = nil
+        for index in readers.indices where readers[index].told == nil {
+            if siteSelection(of: version, forSite: readers[index].site) != .matches { readers[index].trusted = nil }
         }
     }
 

@@ -242,7 +242,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     // MARK: Timeouts
 
-    private var shortestTimeout: Nanoseconds { min(options.firstByteTimeout, options.stallTimeout) }
+    private var shortestTimeout: Nanoseconds { min(options.firstByteTimeout, options.stallTimeout, options.headTimeout) }
 
     /// One check is planned at a time, never further ahead than the shortest timeout; no byte that comes moves it.
     private func planCheck(_ instant: MonotonicInstant) {
@@ -265,7 +265,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
             if deadline > now {
                 earliest = min(earliest, deadline)
             } else {
-                finish(transfer, .failed(.timeout(transfer.hasAnswer ? "no byte for too long" : "no answer to the request")))
+                finish(transfer, .failed(.timeout(Self.words(forTimeoutOf: transfer))))
             }
         }
         if !active.isEmpty { planCheck(earliest) }
@@ -274,7 +274,14 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     /// When the transfer has waited long enough, or nil while nothing is due: no connection yet (libcurl has its own timeout), or paused.
     private func deadline(of transfer: CurlTransfer) -> MonotonicInstant? {
         guard !transfer.isPaused, !transfer.isSendPaused, let last = transfer.lastActivity else { return nil }
-        return last + (transfer.hasAnswer ? options.stallTimeout : options.firstByteTimeout)
+        guard let began = transfer.answerBegan else { return last + options.firstByteTimeout }
+        let stalled = last + options.stallTimeout
+        return transfer.hasHead ? stalled : min(stalled, began + options.headTimeout)
+    }
+
+    private static func words(forTimeoutOf transfer: CurlTransfer) -> String {
+        if transfer.hasHead { return "no byte for too long" }
+        return transfer.hasAnswer ? "the answer's head does not end" : "no answer to the request"
     }
 
     // MARK: Set-up

@@ -25,8 +25,10 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     private(set) var bodyBytes: Int64 = 0
     /// When the last byte came, or the request was sent; nil while there is no connection yet.
     private(set) var lastActivity: MonotonicInstant?
+    /// When the first line of the answer came; nil before it.
+    private(set) var answerBegan: MonotonicInstant?
     /// Whether any byte of the answer came.
-    private(set) var hasAnswer = false
+    var hasAnswer: Bool { answerBegan != nil }
     /// Whether body bytes came since the last `batchEnded`.
     var hasNewBytes = false
     /// Which addresses are refused to which names.
@@ -117,7 +119,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     func lineReceived(_ line: UnsafeRawBufferPointer) -> Bool {
         guard let receiver, decidedEnd == nil, !isCancelled else { return false }
         lastActivity = loop.now()
-        hasAnswer = true
+        if answerBegan == nil { answerBegan = lastActivity }
         switch head.lineReceived(line) {
         case .more, .trailer:
             return true

@@ -16,6 +16,8 @@ package struct CurlTransportOptions: Sendable {
     package var connectTimeout: Nanoseconds = .seconds(8)
     /// The most time from sending the request to the first byte of the answer.
     package var firstByteTimeout: Nanoseconds = .seconds(8)
+    /// The most time from the first line of the answer to the end of its head, 1xx responses included: a head that trickles in is given up.
+    package var headTimeout: Nanoseconds = .seconds(30)
     /// The most time between two bytes while the receiver takes them; a paused transfer does not count.
     package var stallTimeout: Nanoseconds = .seconds(8)
     /// The most connections at once. Each paused HTTP/1.1 transfer holds one, so this is more than the engine's 64 fetches;

@@ -31,6 +31,7 @@ package final class RawOrigin: Sendable {
     /// What was asked and what was given. URLs are absolute, with this origin's authority.
     package let log = OriginLog()
     package let port: UInt16
+    private let host: String
     private let listener: Int32
     private let stopPipe: (read: Int32, write: Int32)
     private let clock: @Sendable () -> Timestamp
@@ -39,17 +40,19 @@ package final class RawOrigin: Sendable {
     /// The most connections at once; further ones wait to be accepted.
     package static let maxConnections = 1024
 
-    /// Listens on a free port of 127.0.0.1 and starts to serve.
+    /// Listens on a free port and starts to serve.
     ///
     /// - Parameters:
+    ///   - host: the loopback address, 127.0.0.1 or ::1.
     ///   - resources: only path and query of their URLs count.
     ///   - script: chooses what to do with each request.
     ///   - clock: the wall clock of `Date`; the system's when nil.
     package init(
-        _ resources: [VirtualResource] = [], script: @escaping OriginScript = { _, _ in .correct },
+        _ resources: [VirtualResource] = [], host: String = "127.0.0.1", script: @escaping OriginScript = { _, _ in .correct },
         clock: (@Sendable () -> Timestamp)? = nil
     ) throws(SystemError) {
-        let (socket, port) = try Self.listen()
+        let (socket, port) = try Self.listen(host)
+        self.host = host
         self.port = port
         listener = socket
         var ends: (Int32, Int32) = (-1, -1)
@@ -66,7 +69,7 @@ package final class RawOrigin: Sendable {
     // MARK: What it serves
 
     /// The absolute URL of `path`, which begins with a slash.
-    package func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+    package func url(_ path: String) -> String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)\(path)" }
 
     /// Serves `resource` from now on. Only path and query of its URL count.
     package func serve(_ resource: VirtualResource) {
@@ -127,9 +130,19 @@ package final class RawOrigin: Sendable {
 
     /// A port of 127.0.0.1 on which nobody listens.
     package static func unusedPort() throws(SystemError) -> UInt16 {
-        let (descriptor, port) = try listen()
+        let (descriptor, port) = try listen("127.0.0.1")
         close(descriptor)
         return port
+    }
+
+    /// Whether this machine has ::1.
+    package static var hasIPv6: Bool {
+        do throws(SystemError) {
+            close(try listen("::1").descriptor)
+            return true
+        } catch {
+            return false
+        }
     }
 
     // MARK: For connections
@@ -193,8 +206,8 @@ package final class RawOrigin: Sendable {
         return rest.count == 4 ? "/" + rest[3] : "/"
     }
 
-    private static func listen() throws(SystemError) -> (descriptor: Int32, port: UInt16) {
-        guard let address = SocketAddress(literal: "127.0.0.1", port: 0) else { preconditionFailure("127.0.0.1 is an address") }
+    private static func listen(_ host: String) throws(SystemError) -> (descriptor: Int32, port: UInt16) {
+        guard let address = SocketAddress(literal: host, port: 0) else { preconditionFailure("\(host) is no address") }
         let socket = try Socket.listening(on: address)
         guard let port = socket.localAddress?.port else { throw SystemError(code: errno, operation: "getsockname") }
         // A descriptor of its own: the origin closes it after the last thread that waits on it.

@@ -44,7 +44,7 @@ private final class OriginCaseRun {
             case .route(let path, let behaviour): script.route(path, behaviour)
             case .serve(let version): door.world.serve(version)
             case .offline(let isOffline): door.world.origin.setOffline(isOffline)
-            case .closeConnections: break
+            case .closeConnections, .agent: break
             case .ask(let ask): answers.append(try words(for: ask))
             }
         }

@@ -5,6 +5,27 @@ import SpoolServer
 import SpoolStore
 import Testing
 
+/// So many zeros.
+private final class Zeros: BodySource {
+    private let buffer: UnsafeMutableRawBufferPointer
+    private var sent = 0
+
+    init(count: Int) {
+        buffer = .allocate(byteCount: count, alignment: 1)
+        buffer.initializeMemory(as: UInt8.self, repeating: 0)
+    }
+
+    deinit { buffer.deallocate() }
+
+    func next(max: Int) -> BodyChunk {
+        sent == buffer.count ? .end : .memory(UnsafeRawBufferPointer(rebasing: buffer[sent...].prefix(max)), keepAlive: self)
+    }
+
+    func consumed(_ count: Int) { sent += count }
+    func close() {}
+    func onReadable(_ wake: @escaping @Sendable () -> Void) {}
+}
+
 /// Every parser of bytes from a network, fed with what nobody would send: no crash, no hang, and what comes out makes sense.
 @Suite(.timeLimit(.minutes(20))) struct FuzzTests {
     // MARK: Requests
@@ -87,6 +108,28 @@ import Testing
                 guard case .ranges(let ranges) = header.resolve(length: length) else { continue }
                 let isSound = !ranges.isEmpty && ranges.count <= 64 && ranges.allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= length }
                 if !isSound { Issue.record("\(ranges) of \(length); seed \(fuzzer.seed): \(text)") }
+            }
+        }
+    }
+
+    /// Ranges as a client wrote them and a media type as an origin wrote it: what goes out has the length that its head told, and in each part's
+    /// head one line for each field.
+    @Test func `a multipart body is as long as it says, whatever was asked and whatever the type`() throws {
+        let fuzzer = try Fuzzer("fields")
+        fuzzer.run { (text: String) in
+            let value = "bytes=" + text.drop { $0 != "=" }.dropFirst()
+            guard case .ranges(let ranges)? = RangeHeader(value)?.resolve(length: 5000) else { return }
+            let parts = ranges.map { range in MultipartByteRanges.Part(range) { Zeros(count: Int(range.count)) } }
+            let body = MultipartByteRanges(parts: parts, partType: text, total: 5000, boundary: "b")
+            var bytes: [UInt8] = []
+            while case .memory(let chunk, let keepAlive) = body.next(max: 4096), !chunk.isEmpty {
+                withExtendedLifetime(keepAlive) { bytes += chunk }
+                body.consumed(chunk.count)
+            }
+            body.close()
+            let lines = bytes.filter { $0 == 10 }.count
+            if Int64(bytes.count) != body.length || lines != 4 * parts.count + (parts.count - 1) + 2 {
+                Issue.record("\(bytes.count) bytes of \(body.length) in \(lines) lines; seed \(fuzzer.seed): \(text)")
             }
         }
     }

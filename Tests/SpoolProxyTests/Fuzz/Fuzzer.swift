@@ -16,12 +16,12 @@ struct Fuzzer {
 
     /// - Parameters:
     ///   - corpora: the names of files in `Tests/Corpus`.
-    ///   - rounds: how many texts are made; 200 times as many where `SPOOL_DEPTH` is `nightly`.
+    ///   - rounds: how many texts are made; `SPOOL_FUZZ` times as many where that is set, as by `scripts/test`.
     init(_ corpora: String..., rounds: Int = 2000) throws {
         seed = Seeds.list(count: 1)[0]
         random = SeededRandom(seed: seed)
         seeds = try corpora.flatMap(Self.corpus)
-        self.rounds = ProcessInfo.processInfo.environment["SPOOL_DEPTH"] == "nightly" ? rounds * 200 : rounds
+        self.rounds = rounds * max(1, ProcessInfo.processInfo.environment["SPOOL_FUZZ"].flatMap { Int($0) } ?? 1)
     }
 
     /// Calls `body` with every text of the corpus, then with those that were made of them.

@@ -49,7 +49,7 @@ extension OriginCase {
             "28", "redirects to another host",
             [.route("/song.mp3", .redirect(to: "http://cdn.test/there")), .route("/there", answer), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0- with credentials, /there 0-"
-        ).configured { $0.requestFields = ["Authorization": "Bearer 1"] }.on([.http, .loader]),
+        ).configured { $0.requestFields = ["Authorization": "Bearer 1"] },
     ]
 
     static let answers: [OriginCase] = [
@@ -77,7 +77,7 @@ extension OriginCase {
             stored30000 + [.offline(true), .get(to: 30_000), .get(50_000), .offline(false), .get()],
             answers: "206 0-29999 of v1; 206 0-29999 of v1; 502; 200 0-99999 of v1", stored: "0-99999 of v1, all",
             requests: #"0-, 50000- if "v1", 30000- if "v1""#
-        ).withoutRepeats.on([.http, .loader]),
+        ).withoutRepeats.socket(requests: #"0-, 30000- if "v1""#),
         OriginCase(
             "48", "says 404 when it is asked whether what is stored is current",
             [.get(), .follow([.status(404)]), reload],
@@ -123,7 +123,7 @@ extension OriginCase {
             "52", "has an IPv6 address",
             [.get(), .get()],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"
-        ).of { $0.url = "http://[2001:db8::1]:8000/song.mp3" }.on([.http, .loader]),
+        ).of { $0.url = "http://[2001:db8::1]:8000/song.mp3" },
         OriginCase(
             "F1", "answers with a page of its hotel",
             [
@@ -155,6 +155,14 @@ extension OriginCase {
             ],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1", 100000- if "v1""#
         ).loader(answers: "the original", stored: "nothing", requests: "0-"),
+        OriginCase(
+            "F6", "sends other bytes to another player and does not say so",
+            [
+                .agent("Other/2", .status(200, fields: ["ETag": "\"v2\""], body: song.content.bytes(at: 0, count: 1000))),
+                .ask(Ask(ranges: [Ask.Part(0, nil)], agent: "Player/1")), .ask(Ask(ranges: [Ask.Part(0, nil)], agent: "Other/2")),
+            ],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"
+        ).on([.http, .socket]),
         OriginCase(
             "F7", "writes Content-Range in its own way",
             [.follow([.fields(["content-range": "Bytes  0-99999/100000 "], .correct)]), .get()],
@@ -193,7 +201,7 @@ extension OriginCase {
 
     /// Every row, in the order of the research table; the further cases follow.
     package static let all: [OriginCase] = {
-        let rows = ranges + bodies + validators + redirects + answers
+        let rows = ranges + uninvited + bodies + validators + redirects + answers
         func place(_ row: OriginCase) -> Int {
             row.number.hasPrefix("F") ? 100 + (Int(row.number.dropFirst()) ?? 0) : Int(row.number) ?? 0
         }

@@ -29,7 +29,7 @@ extension OriginCase {
             "14", "resets the connection in a body without length",
             [.follow([.cut(afterBytes: 30_000, .reset, .unknownLength(.close, .ignoresRange)), .correct]), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1""#
-        ).flowing(after: 30_000).on([.http, .loader]).loader(answers: "the original", stored: "nothing", requests: "0-"),
+        ).flowing(after: 30_000).loader(answers: "the original", stored: "nothing", requests: "0-"),
         OriginCase(
             "15", "sends more than its Content-Length",
             [.follow([.fields(["Content-Length": "60000"], .ignoresRange)]), .get(), .get()],
@@ -49,18 +49,18 @@ extension OriginCase {
             [.follow((1...8).map { _ in .cut(afterBytes: 12_000, .reset, .correct) } + [.correct]), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all",
             requests: "0-, " + (1...8).map { #"\#($0 * 12_000)- if "v1""# }.joined(separator: ", ")
-        ).flowing(after: 12_000).on([.http, .loader]),
+        ).flowing(after: 12_000),
         OriginCase(
             "29", "resets the connection again and again at the same byte",
             [.follow([.cut(afterBytes: 30_000, .reset, .correct), .refuse]), .get()],
             answers: "200 0-29999 of v1, cut", stored: "0-29999 of v1",
             requests: #"0-, 30000- if "v1""#
-        ).flowing(after: 30_000).withoutRepeats.on([.http, .loader]),
+        ).flowing(after: 30_000).withoutRepeats,
         OriginCase(
             "30", "stops in the middle and says nothing more",
             [.follow([.stall(afterBytes: 30_000, .correct), .correct]), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1""#
-        ).flowing(after: 30_000).on([.http, .loader]),
+        ).flowing(after: 30_000),
         OriginCase(
             "31", "sends a thousand bytes a second",
             [.follow([.slow(latency: .seconds(3), bytesPerSecond: 1000, chunkBytes: 1000...1000)]), .get()],
@@ -70,7 +70,7 @@ extension OriginCase {
             "32", "takes the request and never answers",
             [.follow([.silence, .correct]), .get(), .get()],
             answers: "504; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
-        ).flowing.on([.http, .loader]).loader(answers: "0-99999 of v1; 0-99999 of v1"),
+        ).flowing.loader(answers: "0-99999 of v1; 0-99999 of v1"),
         OriginCase(
             "40", "has an empty body", [.follow([.status(200, fields: ["ETag": "\"v1\""])]), .get(), .get()],
             answers: "200 nothing; 200 nothing", stored: "all of 0 bytes", requests: "0-"
@@ -164,5 +164,12 @@ extension OriginCase {
             [.follow([raw("HTTP/1.1 200 OK\r\nETag: \"v"), .correct]), .get(), .get()],
             answers: "502; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
         ).loader(answers: "the original; 0-99999 of v1"),
+        // What a transport says of it that sees it.
+        OriginCase(
+            "F10", "breaks off TLS in a body without length, and does not say that it ends",
+            [.follow([.cut(afterBytes: 30_000, .reset, .unknownLength(.close, .ignoresRange)), .correct]), .get(), .get()],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1""#
+        ).of { $0.url = "https://origin.test/song.mp3" }.flowing(after: 30_000).on([.http, .loader])
+            .loader(answers: "the original; the original", stored: "nothing", requests: "0-"),
     ]
 }

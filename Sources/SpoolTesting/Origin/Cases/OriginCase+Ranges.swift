@@ -157,6 +157,22 @@ extension OriginCase {
             answers: "200 0-99999 of v1; 206 0-99 of v1 and 50000-50099 of v1", stored: "0-99999 of v1, all", requests: "0-"),
     ]
 
+    // What comes is used for what it says that it is, asked for or not.
+    static let uninvited: [OriginCase] = [
+        OriginCase(
+            "F2", "sends a part although no range was asked for",
+            [
+                .follow([.status(416), .status(206, fields: song.fields(of: 0..<30_000), body: song.bytes(0..<30_000)), .correct]),
+                .get(), .get(),
+            ],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, whole, 30000- if "v1""#),
+        OriginCase(
+            "F2", "sends a part from the middle although no range was asked for",
+            [.follow([.status(416), .status(206, fields: song.fields(of: 50_000..<90_000), body: song.bytes(50_000..<90_000))]), .get()],
+            answers: "502", stored: "nothing", requests: "0-, whole"
+        ).flowing.withoutRepeats.loader(answers: "the original"),
+    ]
+
     private static let multipart = Array(
         "--x\r\nContent-Type: audio/mpeg\r\nContent-Range: bytes 0-9/100000\r\n\r\n0123456789\r\n--x--\r\n".utf8)
 }

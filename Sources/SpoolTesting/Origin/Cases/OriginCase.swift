@@ -12,6 +12,8 @@ package struct OriginCase: Sendable, CustomStringConvertible {
         case follow([OriginBehaviour])
         /// What the origin does at one path, whatever it does elsewhere.
         case route(String, OriginBehaviour)
+        /// What the origin does where a request has this `User-Agent`.
+        case agent(String, OriginBehaviour)
         /// The origin has another version from now on.
         case serve(VirtualResource)
         case offline(Bool)
@@ -42,6 +44,8 @@ package struct OriginCase: Sendable, CustomStringConvertible {
         /// It wants the origin's word (`Cache-Control: no-cache`).
         package var isReload = false
         package var isHead = false
+        /// What it calls itself (`User-Agent`); nil for nothing.
+        package var agent: String?
 
         /// Every byte and nothing said about ranges.
         package var isWhole: Bool { ranges.count == 1 && ranges[0].lower == 0 && ranges[0].upper == nil }
@@ -92,6 +96,8 @@ package struct OriginCase: Sendable, CustomStringConvertible {
     package var outcome: Outcome
     /// Where the AVFoundation door comes out differently.
     package var loader: Outcome?
+    /// What the origin was asked where it is one on a socket, when that is something else.
+    package var socketRequests: String?
     package var doors = Doors.all
     /// From when on time passes as soon as somebody waits for it, for retries and time-outs: the bytes of an answer that a client has
     /// by then. Nil where time stands still.
@@ -130,6 +136,9 @@ package struct OriginCase: Sendable, CustomStringConvertible {
 
     package var withoutRepeats: OriginCase { changed { $0.countsRepeats = false } }
 
+    /// What is different where the origin is one on a socket.
+    package func socket(requests: String) -> OriginCase { changed { $0.socketRequests = requests } }
+
     /// What is different at the AVFoundation door.
     package func loader(answers: String? = nil, stored: String? = nil, requests: String? = nil) -> OriginCase {
         changed { row in
@@ -143,6 +152,28 @@ package struct OriginCase: Sendable, CustomStringConvertible {
         var row = self
         change(&row)
         return row
+    }
+
+    // MARK: On a socket
+
+    /// What comes of it where the origin is one on a socket.
+    package var socketOutcome: Outcome {
+        var outcome = outcome
+        outcome.requests = socketRequests ?? outcome.requests
+        return outcome
+    }
+
+    /// Whether the origin says nothing for so long that a time-out ends it.
+    package var waitsInVain: Bool {
+        steps.contains { step in
+            guard case .follow(let behaviours) = step else { return false }
+            return behaviours.contains { behaviour in
+                switch behaviour {
+                case .silence, .stall: true
+                default: false
+                }
+            }
+        }
     }
 
     // MARK: At the AVFoundation door
@@ -161,7 +192,7 @@ package struct OriginCase: Sendable, CustomStringConvertible {
     package var isForLoader: Bool {
         doors.contains(.loader)
             && steps.allSatisfy { step in
-                if case .ask(let ask) = step { return ask.ranges.count == 1 && !ask.isReload && !ask.isHead }
+                if case .ask(let ask) = step { return ask.ranges.count == 1 && !ask.isReload && !ask.isHead && ask.agent == nil }
                 return true
             }
     }

@@ -7,6 +7,7 @@ package final class OriginCaseScript: Sendable {
     private struct State {
         var queue: [OriginBehaviour] = [.correct]
         var routes: [String: OriginBehaviour] = [:]
+        var agents: [String: OriginBehaviour] = [:]
     }
 
     private let state = Locked(State())
@@ -21,9 +22,14 @@ package final class OriginCaseScript: Sendable {
         state.withLock { $0.routes[path] = behaviour }
     }
 
+    package func route(agent: String, _ behaviour: OriginBehaviour) {
+        state.withLock { $0.agents[agent] = behaviour }
+    }
+
     package func behaviour(of request: OriginRequest) -> OriginBehaviour {
         state.withLock { state in
             if let behaviour = state.routes[request.path] { return behaviour }
+            if let behaviour = request.fields["User-Agent"].flatMap({ state.agents[$0] }) { return behaviour }
             return state.queue.count > 1 ? state.queue.removeFirst() : state.queue.first ?? .correct
         }
     }
