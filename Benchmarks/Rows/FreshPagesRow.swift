@@ -10,7 +10,7 @@ struct FreshPagesRow: Row {
     let ours = "kernel"
 
     private static let rounds = 3
-    private static let sizes = [32 * 1024, 1024 * 1024]
+    private static let sizes = [32 * 1024, 128 * 1024, 1024 * 1024]
 
     func run(on bench: Workbench) throws -> [Measure] {
         var measures = Self.sizes.map { Measure("write-\($0 >> 10)k", "s CPU/GiB") }

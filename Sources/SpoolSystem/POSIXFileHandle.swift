@@ -31,10 +31,16 @@ package final class POSIXFileHandle: FileHandle {
         return done
     }
 
+    /// The most that one call writes, in bytes.
+    ///
+    /// Linux takes a block of page cache as large as the write. Large ones are dear in a guest that gives free memory back to its host
+    /// (free page reporting): they are what it gave back. Calls cost next to nothing beside that (Benchmarks/README.md, `fresh-pages`).
+    private static let bytesPerWrite = 128 * 1024
+
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
         var done = 0
         while done < bytes.count {
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...].prefix(Self.bytesPerWrite))
             let position = off_t(offset) + off_t(done)
             let count = try systemCall("pwrite", on: path) { pwrite(file.rawValue, rest.baseAddress, rest.count, position) }
             // A call that writes nothing and reports nothing would keep this loop for ever.
