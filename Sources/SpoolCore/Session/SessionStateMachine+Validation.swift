@@ -56,6 +56,7 @@ extension SessionStateMachine {
     /// The fields of the version are those of the answer to this fetch.
     mutating func noteSelection(by fetch: Fetch, _ arrival: Arrival) {
         version?.selectedBy = fetch.selecting
+        standingUse = nil
         let cookies = arrival.head.fields.values(of: "Set-Cookie")
         version?.cookies = cookies.isEmpty ? nil : fetch.askedBy.map { Cookies(reader: $0, values: cookies) }
         guard let version else { return }
