@@ -32,6 +32,8 @@ public final class MediaCache: Sendable {
     let sessions: Locked<SessionTable>
     /// When this cache last tried to become the writer.
     let lastWriterTry = Locked<MonotonicInstant?>(nil)
+    /// Whether the store is getting another key.
+    let rotationState = Locked(RotationState())
     private let sinks: [any EventSink]
     /// What requests to origins say in `Via`.
     private let via = Locked<String?>(nil)
@@ -271,6 +273,7 @@ public final class MediaCache: Sendable {
         }
         guard isFirst else { return }
         for session in sessions { session.end(.closed) }
+        resumeRotation()
         afterWrites { [self] in
             for session in sessions { session.commit() }
             environment.indexLane.post { [self] in committer.whenSettled { [self] in closeStore() } }

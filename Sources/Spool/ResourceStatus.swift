@@ -64,6 +64,9 @@ extension ResourceSession {
 
     var isIdle: Bool { state.withLock { $0.isIdle } }
 
+    /// The version that its readers get, once one is known.
+    var generation: GenerationID? { state.withLock { $0.machine.version?.generation } }
+
     func reader(
         url: String, start: Int64, end: Int64?, options: ReadOptions, wantsBytes: Bool, wake: @escaping @Sendable () -> Void
     ) -> SessionReader {

@@ -34,6 +34,14 @@ final class GenerationNumbers: Sendable {
         }
     }
 
+    /// Goes on behind `last`, with numbers up to `reserved`: those up to `last` are not given out any more.
+    func skip(to last: Int64, reserved: Int64) {
+        state.withLock { state in
+            state.next = max(state.next, last + 1)
+            state.reserved = max(state.reserved, reserved)
+        }
+    }
+
     /// Whether a later opening of the store will not give out this number too; only then may it name a file.
     func isReserved(_ generation: GenerationID) -> Bool {
         state.withLock { generation.rawValue <= $0.reserved }

@@ -15,6 +15,8 @@ public enum RecoveryNote: Hashable, Sendable {
     case dataFileTruncated(ResourceKey, size: Int64)
     /// A row of the index does not match its check, or of an encrypted one does not open: it was changed, and counts as not there.
     case rowUnreadable
+    /// The store got another key, and not everything is sealed by it yet: `rotateKey` goes on.
+    case rotationUnfinished
     /// Evicted bytes of a generation still occupy the disk, and why.
     case notPunched(GenerationID, String)
     /// A file that nothing names any more could not be unlinked.

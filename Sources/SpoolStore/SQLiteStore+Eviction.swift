@@ -45,6 +45,6 @@ extension SQLiteStore {
 
     public func filePath(of resource: StoredResource) -> String? {
         guard keys == nil, !resource.spans.isEmpty else { return nil }
-        return path(of: resource.generation, hash: hash(of: resource.key), fileExtension: resource.fileExtension)
+        return path(of: resource.generation, hash: fileHash(of: resource.key, resource.generation), fileExtension: resource.fileExtension)
     }
 }

@@ -11,7 +11,9 @@ extension SQLiteStore {
         if role.withLock({ $0.isSuspended }) { throw .suspended }
         // A file that was opened for reading only, by a process that writes now, can't be written to.
         if let open = files.file(of: generation), open.isWritable || !isWritable { return open }
-        let hash = hash(of: key)
+        // Asked once: the store may get another key meanwhile, but not for a generation that it gave out before.
+        let keys = keys?.media(of: generation)
+        let hash = keys?.hash(of: key) ?? options.keyHash(key.string)
         let path = path(of: generation, hash: hash, fileExtension: fileExtension)
         let kept = try keptHandle(of: generation, path)
         let handle = if let kept { kept } else { try open(path, of: generation, in: layout.directory(hash: hash)) }
@@ -86,9 +88,9 @@ extension SQLiteStore {
         }
     }
 
-    /// What names the directory of a resource: a hash that anyone can make, or one that only the key can.
-    func hash(of key: ResourceKey) -> [UInt8] {
-        keys?.hash(of: key) ?? options.keyHash(key.string)
+    /// What names the directory of a generation's file: a hash that anyone can make, or one that only the key can by which it is sealed.
+    func fileHash(of key: ResourceKey, _ generation: GenerationID) -> [UInt8] {
+        keys?.media(of: generation).hash(of: key) ?? options.keyHash(key.string)
     }
 
     /// Where the data file of a generation lies. In an encrypted store the name does not say what kind of file it is.
@@ -106,7 +108,9 @@ extension SQLiteStore {
     func checked(_ entry: StoreIndex.Entry, _ index: StoreIndex) throws(StoreError) -> StoredResource {
         var resource = entry.resource
         guard let end = resource.spans.upperBound else { return resource }
-        let path = path(of: resource.generation, hash: entry.keyHash, fileExtension: resource.fileExtension)
+        // Made again only where the key that finds the row may not be the one that named the file.
+        let hash = keys?.previous == nil ? entry.keyHash : fileHash(of: resource.key, resource.generation)
+        let path = path(of: resource.generation, hash: hash, fileExtension: resource.fileExtension)
         let status = try fileStatus(path, of: resource.generation)
         let size = status?.size ?? 0
         guard size < end else { return resource }
@@ -132,7 +136,7 @@ extension SQLiteStore {
         let path =
             isOpen
             ? ""
-            : path(of: commit.generation, hash: hash(of: commit.key), fileExtension: commit.fileExtension)
+            : path(of: commit.generation, hash: fileHash(of: commit.key, commit.generation), fileExtension: commit.fileExtension)
         return try fileStatus(path, of: commit.generation)
     }
 
@@ -157,7 +161,7 @@ extension SQLiteStore {
 
     public func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String) {
         files.retire(generation)
-        let hash = hash(of: key)
+        let hash = fileHash(of: key, generation)
         let path = path(of: generation, hash: hash, fileExtension: fileExtension)
         do throws(SystemError) { try fileSystem.unlink(path) } catch {
             if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: path, error)) }

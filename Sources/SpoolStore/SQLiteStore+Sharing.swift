@@ -10,6 +10,8 @@ extension SQLiteStore {
         var lock: StoreLock?
         /// The keys of an encrypted store.
         var keys: StoreKeys?
+        /// Generations up to this one are sealed by a key that the store has no more: nothing more of them enters the index.
+        var lastOutdated: GenerationID?
         /// Everything was let go of, until `resume`.
         var isSuspended = false
     }

@@ -66,7 +66,7 @@ extension StoreIndex {
     func file(of generation: GenerationID) throws(SQLiteError) -> Retired? {
         try database.with(
             """
-            SELECT key_hash, file_extension FROM representations JOIN resources USING (resource) WHERE generation = ?1
+            SELECT coalesce(file_hash, key_hash), file_extension FROM representations JOIN resources USING (resource) WHERE generation = ?1
             """
         ) { (select) throws(SQLiteError) in
             select.bind(1, generation.rawValue)

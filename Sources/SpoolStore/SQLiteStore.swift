@@ -37,7 +37,14 @@ public final class SQLiteStore: ResourceStore {
     let fileSystem: any FileSystem
     let files = OpenDataFiles()
     let options: Options
-    let opening: StoreOpening
+    /// How the store is encrypted, with the key that it has now.
+    let encryption: Locked<EncryptionOptions?>
+    /// The way to open it once more.
+    var opening: StoreOpening {
+        var options = options
+        options.encryption = encryption.withLock { $0 }
+        return StoreOpening(layout: layout, fileSystem: fileSystem, random: sealedParts.random, options: options)
+    }
     let role: Locked<Role>
     let numbers: GenerationNumbers
     /// The keys of an encrypted store.
@@ -66,7 +73,7 @@ public final class SQLiteStore: ResourceStore {
         layout = opening.layout
         self.fileSystem = fileSystem
         self.options = options
-        self.opening = opening
+        encryption = Locked(options.encryption)
         role = Locked(Role(lock: opened.lock, keys: opened.index.fields.keys))
         opened.index.fields.plainHash = options.keyHash
         sealedParts = SealedFileParts(random: random)
@@ -92,7 +99,7 @@ public final class SQLiteStore: ResourceStore {
     public func commit(_ commit: StoreCommit) throws(StoreError) {
         try write { (index) throws(StoreError) in
             // Who still holds a retired generation goes on reading and writing it; nothing of it enters the index again.
-            guard !files.isRetired(commit.generation) else { return }
+            guard !files.isRetired(commit.generation), !isOutdated(commit.generation) else { return }
             if let failure = files.failure(of: commit.generation), !commit.pieces.isEmpty { throw StoreError(failure) }
             let status = try dataFileStatus(of: commit)
             if status == nil, !commit.pieces.isEmpty { return }

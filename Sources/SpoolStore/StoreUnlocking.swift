@@ -47,10 +47,7 @@ struct StoreUnlocking {
         if let problem = try use(encryption, encryption.algorithm, parameters, accept: { _ in nil }) { return problem }
         guard let keys = index.fields.keys else { return nil }
         try index.change { () throws(SQLiteError) in
-            try index.setMeta(.keySalt, parameters.salt)
-            try index.setMeta(.keyIterations, Int64(parameters.iterations))
-            try index.setMeta(.cipher, keys.algorithm.rawValue)
-            try index.setMeta(.keyCheck, keys.check)
+            try index.setKey(keys, parameters)
         }
         return nil
     }
@@ -67,13 +64,17 @@ struct StoreUnlocking {
         index.fields = IndexFields(keys: keys, random: random)
         let tell = options.onRecovery
         index.onUnreadable = { tell(.rowUnreadable) }
+        if let previous = try index.previousKeys(keys) {
+            index.fields = index.fields.with(keys: keys.with(previous: previous))
+            tell(.rotationUnfinished)
+        }
         return nil
     }
 }
 
 extension [UInt8] {
     /// Whether both are the same, in a time that does not tell where they differ.
-    fileprivate func matches(_ other: [UInt8]) -> Bool {
+    func matches(_ other: [UInt8]) -> Bool {
         count == other.count && zip(self, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }

@@ -153,6 +153,67 @@ struct EncryptionCommandTests {
         #expect(!FileManager.default.fileExists(atPath: scene.directory.path("store")))
     }
 
+    // MARK: Another key
+
+    @Test func `rekey gives a store another key, and says so again when it has it already`() throws {
+        let scene = try Scene()
+        let old = try scene.file("old", Data(repeating: 1, count: 32)), new = try scene.file("new", Data(repeating: 2, count: 32))
+        #expect(try scene.run("get", scene.url, "--key-file", old).output == scene.bytes)
+        let before = try scene.stored().keys.filter { $0.hasPrefix("data/") }
+        let outcome = try scene.run("rekey", "--key-file", old, "--new-key-file", new)
+        #expect(outcome.code == 0 && outcome.text == "the store has the new key: 1 resource, 195 KiB sealed anew\n", "\(outcome)")
+        let again = try scene.run("rekey", "--key-file", old, "--new-key-file", new)
+        #expect(again.code == 0 && again.text.contains("0 resources"), "\(again)")
+        let after = try scene.stored().keys.filter { $0.hasPrefix("data/") }
+        #expect(before.count == 1 && after.count == 1 && before != after)
+        scene.origin.stop()
+        #expect(try scene.run("get", scene.url, "--key-file", new).output == scene.bytes)
+        let refused = try scene.run("ls", "--key-file", old)
+        #expect(refused.code == 1 && refused.errors.contains("another key"))
+        // To a passphrase, and to another cipher.
+        let phrase = try scene.run(
+            "rekey", "--key-file", new, "--cipher", "aes-256-gcm", environment: ["SPOOL_NEW_PASSPHRASE": "correct horse"])
+        #expect(phrase.code == 0, "\(phrase)")
+        #expect(try scene.run("get", scene.url, environment: ["SPOOL_PASSPHRASE": "correct horse"]).output == scene.bytes)
+    }
+
+    @Test func `rekey with a wrong key, on a plain store or on none changes nothing`() throws {
+        let scene = try Scene()
+        let key = try scene.file("key", Data(repeating: 1, count: 32)), other = try scene.file("other", Data(repeating: 2, count: 32))
+        let third = try scene.file("third", Data(repeating: 3, count: 32))
+        let none = try scene.run("rekey", "--key-file", key, "--new-key-file", other)
+        #expect(none.code == 1 && none.errors.contains("there is no store"))
+        #expect(!FileManager.default.fileExists(atPath: scene.directory.path("store")))
+        #expect(try scene.run("get", scene.url, "--key-file", key).output == scene.bytes)
+        let before = try scene.stored()
+        let wrong = try scene.run("rekey", "--key-file", other, "--new-key-file", third)
+        #expect(wrong.code == 1 && wrong.errors.contains("another key; nothing was changed"))
+        let missing = try scene.run("rekey", "--new-key-file", third)
+        #expect(missing.code == 1 && missing.errors.contains("--key-file or --passphrase-file"))
+        #expect(try scene.stored().filter { $0.key != "lock" } == before.filter { $0.key != "lock" })
+
+        let plain = ["--cache", scene.directory.path("plain")]
+        func onPlain(_ words: [String]) throws -> SpoolProcess.Outcome { try SpoolProcess.run(words + plain, in: scene.directory) }
+        #expect(try onPlain(["get", scene.url]).output == scene.bytes)
+        let refused = try onPlain(["rekey", "--new-key-file", key])
+        #expect(refused.code == 1 && refused.errors.contains("not encrypted"))
+        #expect(try onPlain(["get", scene.url]).output == scene.bytes)
+    }
+
+    @Test func `rekey leaves a store alone that a server has`() throws {
+        let scene = try Scene()
+        let key = try scene.file("key", Data(repeating: 1, count: 32)), other = try scene.file("other", Data(repeating: 2, count: 32))
+        #expect(try scene.run("get", scene.url, "--key-file", key).output == scene.bytes)
+        let server = try SpoolProcess(
+            ["serve", "--listen", "127.0.0.1:0", "--key-file", key], environment: ["SPOOL_CACHE": scene.directory.path("store")],
+            in: scene.directory)
+        _ = server.readLine()
+        let refused = try scene.run("rekey", "--key-file", key, "--new-key-file", other)
+        #expect(refused.code == 74 && refused.errors.contains("stop it first"), "\(refused)")
+        server.send(SIGINT)
+        #expect(try server.end().code == 0)
+    }
+
     @Test func `a plain store is not opened with a key`() throws {
         let scene = try Scene()
         #expect(try scene.run("get", scene.url).output == scene.bytes)

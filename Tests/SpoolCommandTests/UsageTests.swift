@@ -6,7 +6,7 @@ import Testing
 struct UsageTests {
     private let directory = Result { try ScratchDirectory() }
 
-    @Test(arguments: ["serve", "get", "ls", "stat", "rm", "play", "demo", "version", "help"])
+    @Test(arguments: ["serve", "get", "ls", "stat", "rm", "rekey", "play", "demo", "version", "help"])
     func `every command explains itself`(command: String) throws {
         let directory = try directory.get()
         let outcome = try SpoolProcess.run([command, "--help"], in: directory)
@@ -80,6 +80,8 @@ struct UsageTests {
         Mistake(words: ["serve", "--origin", "example.com"], names: "--origin"),
         Mistake(words: ["get", "http://a/", "--cipher", "rot13", "--key-file", "k"], names: "--cipher"),
         Mistake(words: ["get", "http://a/", "--cipher", "aes-256-gcm"], names: "--key-file"),
+        Mistake(words: ["rekey", "--key-file", "k"], names: "--new-key-file"),
+        Mistake(words: ["rekey", "--new-key-file", "k", "--new-passphrase-file", "p"], names: "--new-key-file and --new-passphrase-file"),
         Mistake(words: ["ls", "--key-file", "k", "--passphrase-file", "p"], names: "--key-file and --passphrase-file"),
         Mistake(
             words: ["ls"], names: "SPOOL_KEY_FILE and SPOOL_PASSPHRASE", variables: ["SPOOL_KEY_FILE": "k", "SPOOL_PASSPHRASE": "p"]),

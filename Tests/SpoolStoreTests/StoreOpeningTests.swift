@@ -68,8 +68,8 @@ import Testing
         try storeAndClose()
         // The user version stands at offset 60 of the header, big-endian (SQLite's file format, §1.3).
         try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 99])
-        #expect(throws: StoreError.formatTooNew(found: 99, supported: 4)) { try disk.open() }
-        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 4])
+        #expect(throws: StoreError.formatTooNew(found: 99, supported: 5)) { try disk.open() }
+        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 5])
         let store = try disk.open()
         #expect(try store.lookup(film.key)?.spans == .of(0..<100_000))
         #expect(disk.log.notes == [])

@@ -126,10 +126,23 @@ struct CacheSettings {
         return try cache(configuration)
     }
 
+    /// Opens a store that is there for reading and writing; nil when there is none yet, and none is made.
+    ///
+    /// - Parameter other: another key than the one that the flags give.
+    func openExisting(by other: EncryptionOptions? = nil) throws -> MediaCache? {
+        let directory = try directory()
+        guard try hasStore(directory) else { return nil }
+        var configuration = configuration
+        configuration.directory = directory
+        return try cache(configuration, by: other)
+    }
+
+    private func hasStore(_ directory: String) throws -> Bool { try POSIXFileSystem().status(directory + "/spool.sqlite") != nil }
+
     /// Opens the store to look at it; nil when there is none yet, and none is made.
     func openToLook() throws -> MediaCache? {
         let directory = try directory()
-        guard try POSIXFileSystem().status(directory + "/spool.sqlite") != nil else { return nil }
+        guard try hasStore(directory) else { return nil }
         // A server that was killed does not answer; then there is nothing more to see than what lies there.
         if let server = RunningServer.announced(in: directory) { do { try server.enterReceived() } catch {} }
         var configuration = configuration
@@ -138,9 +151,9 @@ struct CacheSettings {
         return try cache(configuration)
     }
 
-    private func cache(_ configuration: Configuration) throws -> MediaCache {
-        var configuration = configuration
-        configuration.encryption = try encryption.options()
+    private func cache(_ given: Configuration, by other: EncryptionOptions? = nil) throws -> MediaCache {
+        var configuration = given
+        configuration.encryption = if let other { other } else { try encryption.options() }
         do throws(CacheError) { return try MediaCache(configuration: configuration) } catch {
             guard case StoreError.key(.missing)? = error.cause else { throw error }
             let flags = "\(EncryptionSettings.keyFile.spelling) or \(EncryptionSettings.passphraseFile.spelling)"

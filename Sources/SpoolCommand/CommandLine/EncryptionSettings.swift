@@ -19,7 +19,8 @@ struct EncryptionSettings {
     static let all = [keyFile, passphraseFile, cipher]
 
     private let secret: Secret?
-    private let algorithm: CipherAlgorithm?
+    /// The cipher that is named.
+    let algorithm: CipherAlgorithm?
     /// The key, once it was read: a pipe gives it only once, and some commands open the store twice.
     private let provider = Locked<(any KeyProvider)?>(nil)
 

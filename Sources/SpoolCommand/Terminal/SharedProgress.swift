@@ -12,6 +12,7 @@ final class SharedProgress: Sendable {
         self.line = Locked(line)
     }
 
+    /// So many bytes more are done.
     var add: @Sendable (Int64) -> Void {
         { [line] bytes in
             // Drawn outside the lock: a terminal may be slow.
@@ -22,6 +23,15 @@ final class SharedProgress: Sendable {
 
     /// Leaves a last line that says what came of it.
     func finish() { line.withLock { $0 }.finish() }
+
+    /// So many bytes of so many are done.
+    func set(_ done: Int64, of total: Int64) {
+        let new = line.withLock { line in
+            line.total = total
+            return done - line.received
+        }
+        add(new)
+    }
 
     func clear() { line.withLock { $0 }.clear() }
 }

@@ -107,6 +107,15 @@ final class OpenDataFiles: Sendable {
         state.withLock { $0.files[generation]?.isRetired ?? false }
     }
 
+    /// Whether somebody has a file of a generation up to this one that may still be committed.
+    func mayBring(upTo last: GenerationID) -> Bool {
+        let open = state.withLock { state in
+            state.files.filter { $0.key <= last && !$0.value.isRetired }.compactMap(\.value.file)
+        }
+        // Let go of outside the lock: the end of a file takes it.
+        return withExtendedLifetime(open) { !open.isEmpty }
+    }
+
     // MARK: Failing
 
     /// Notes that the bytes of a generation could not be synced, as long as it is open.

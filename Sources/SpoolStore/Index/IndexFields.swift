@@ -12,6 +12,7 @@ struct IndexFields: Sendable {
         case url = 2
         case validator = 3
         case headerBlock = 4
+        case previousKeys = 5
     }
 
     /// Whose field it is.
@@ -49,6 +50,40 @@ struct IndexFields: Sendable {
     /// What finds a resource in the index and names its directory.
     func hash(of key: ResourceKey) -> [UInt8] {
         keys?.hash(of: key) ?? plainHash(key.string)
+    }
+
+    /// What names the directory of a generation's file, where it is not what finds the resource: the file is older than the store's key.
+    func fileHash(of key: ResourceKey, _ generation: GenerationID) -> [UInt8]? {
+        guard let keys, let previous = keys.previous, generation <= previous.lastGeneration else { return nil }
+        return previous.media.hash(of: key)
+    }
+
+    /// The same fields with keys that know of other previous ones.
+    func with(keys: StoreKeys) -> IndexFields {
+        guard let random else { return self }
+        return IndexFields(keys: keys, random: random)
+    }
+
+    // MARK: Keys of before
+
+    /// The keys of before as the index keeps them.
+    func sealedSecret(of previous: PreviousKeys) -> [UInt8] {
+        previous.media.withSecret {
+            seal($0, .previousKeys, of: owner(ofKeysUpTo: previous.lastGeneration, previous.media.cipher.algorithm)) ?? []
+        }
+    }
+
+    /// The keys of before; nil when they do not open.
+    func previousKeys(_ sealed: [UInt8], _ algorithm: CipherAlgorithm, _ last: GenerationID) -> PreviousKeys? {
+        guard let keys, var secret = open(sealed, .previousKeys, of: owner(ofKeysUpTo: last, algorithm)) else { return nil }
+        defer { secret.withUnsafeMutableBytes { EncryptionKey.wipe($0) } }
+        return MediaKeys(secret: secret, algorithm: algorithm, storeID: keys.storeID).map {
+            PreviousKeys(media: $0, lastGeneration: last)
+        }
+    }
+
+    private func owner(ofKeysUpTo last: GenerationID, _ algorithm: CipherAlgorithm) -> Owner {
+        Owner(keyHash: keys?.check ?? [], generation: last, facts: [algorithm.rawValue])
     }
 
     // MARK: Writing

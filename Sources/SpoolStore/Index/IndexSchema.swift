@@ -95,5 +95,11 @@ enum IndexSchema {
                 INSERT INTO pins SELECT key_hash, pins_of_resources.created FROM pins_of_resources JOIN resources USING (resource);
                 DROP TABLE pins_of_resources;
                 """),
+        Migration(
+            number: 5, name: "another key for an encrypted store",
+            statements: """
+                ALTER TABLE representations ADD COLUMN file_hash BLOB;
+                ALTER TABLE pins ADD COLUMN key ANY;
+                """),
     ]
 }

@@ -133,20 +133,22 @@ extension StoreIndex {
         }
     }
 
-    private func insertRepresentation(_ commit: StoreCommit, resource: Int64) throws(SQLiteError) {
+    func insertRepresentation(_ commit: StoreCommit, resource: Int64) throws(SQLiteError) {
         try database.with(
             """
             INSERT INTO representations (generation, resource, is_current, length, validator_kind, validator, header_block,
-                request_time, response_time, content_coding, file_extension, created, cipher, cipher_key, facts_check)
-            VALUES (?1, ?9, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?10, ?11, ?12, ?13, ?14)
+                request_time, response_time, content_coding, file_extension, created, cipher, cipher_key, facts_check, file_hash)
+            VALUES (?1, ?9, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?10, ?11, ?12, ?13, ?14, ?15)
             """
         ) { (insert) throws(SQLiteError) in
             bind(commit, to: insert)
             insert.bind(9, resource)
             insert.bind(10, fields.isSealed ? "" : commit.fileExtension)
             insert.bind(11, commit.time.nanoseconds)
-            insert.bind(12, fields.keys?.algorithm.rawValue ?? 0)
-            insert.bind(13, fields.keys?.identifier)
+            let keys = fields.keys?.media(of: commit.generation)
+            insert.bind(12, keys?.cipher.algorithm.rawValue ?? 0)
+            insert.bind(13, keys?.identifier)
+            insert.bind(15, fields.fileHash(of: commit.key, commit.generation))
             try insert.run()
         }
     }

@@ -101,7 +101,7 @@ extension StoreIndex {
     func unsyncedGenerations() throws(SQLiteError) -> [Retired] {
         try database.with(
             """
-            SELECT generation, key_hash, file_extension
+            SELECT generation, coalesce(file_hash, key_hash), file_extension
             FROM unsynced JOIN representations USING (generation) JOIN resources USING (resource) ORDER BY generation
             """
         ) { (select) throws(SQLiteError) in

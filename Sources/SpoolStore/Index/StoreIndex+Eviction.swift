@@ -47,9 +47,11 @@ extension StoreIndex {
         guard isNew else { return false }
         try change { () throws(SQLiteError) in
             if isPinned {
-                try database.with("INSERT INTO pins (key_hash, created) VALUES (?1, ?2)") { (insert) throws(SQLiteError) in
+                try database.with("INSERT INTO pins (key_hash, created, key) VALUES (?1, ?2, ?3)") { (insert) throws(SQLiteError) in
                     insert.bind(1, hash)
                     insert.bind(2, time.nanoseconds)
+                    // Another key of the store hashes it anew, and it may be the pin of what is not stored.
+                    if fields.isSealed { fields.bind(key.string, .key, of: IndexFields.Owner(keyHash: hash), to: insert, at: 3) }
                     try insert.run()
                 }
             } else {

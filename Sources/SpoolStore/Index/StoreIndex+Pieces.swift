@@ -1,9 +1,9 @@
 import SpoolCore
 
 extension StoreIndex {
-    /// Enters a piece of the current epoch, as rows that are merged with those that it touches.
-    func enter(_ piece: Piece, of generation: GenerationID) throws(SQLiteError) {
-        for row in PieceRow.rows(of: piece, epoch: currentEpoch) {
+    /// Enters a piece, of the current epoch unless it is durable already, as rows that are merged with those that it touches.
+    func enter(_ piece: Piece, of generation: GenerationID, epoch: Int64? = nil) throws(SQLiteError) {
+        for row in PieceRow.rows(of: piece, epoch: epoch ?? currentEpoch) {
             touchedGroups[generation, default: []].insert(row.group)
             try enter(row, of: generation)
         }

@@ -61,7 +61,7 @@ extension StoreIndex {
     func takeOutGenerations(of resource: Int64) throws(SQLiteError) -> [Retired] {
         let retired = try database.with(
             """
-            SELECT generation, key_hash, file_extension FROM representations JOIN resources USING (resource) WHERE resource = ?1
+            SELECT generation, coalesce(file_hash, key_hash), file_extension FROM representations JOIN resources USING (resource) WHERE resource = ?1
             """
         ) { (select) throws(SQLiteError) -> [Retired] in
             select.bind(1, resource)
@@ -89,7 +89,7 @@ extension StoreIndex {
         forgetUnsynced(generation)
     }
 
-    private func delete(from sql: StaticString, _ number: Int64) throws(SQLiteError) {
+    func delete(from sql: StaticString, _ number: Int64) throws(SQLiteError) {
         try database.with(sql) { (delete) throws(SQLiteError) in
             delete.bind(1, number)
             try delete.run()

@@ -7,7 +7,7 @@ import SpoolSystem
 /// The columns are told in docs/disk-format.md.
 final class StoreIndex {
     let database: SQLiteConnection
-    /// How fields are kept that tell about the store's owner. Set once, before the first row is read.
+    /// How fields are kept that tell about the store's owner. Set before the first row is read, and when the store gets another key.
     var fields = IndexFields.plain
     /// Hears of a resource whose row is sealed and does not open.
     var onUnreadable: () -> Void = {}
@@ -138,6 +138,9 @@ extension StoreIndex {
         case keyCheck = "key_check"
         case keySalt = "key_salt"
         case keyIterations = "key_iterations"
+        case previousKeys = "previous_keys"
+        case previousCipher = "previous_cipher"
+        case previousGeneration = "previous_generation"
     }
 
     func metaNumber(_ name: MetaName) throws(SQLiteError) -> Int64? {

@@ -7,8 +7,8 @@ struct PieceSealer: Sendable {
     private let binding: PieceBinding
     private let random: any RandomSource
 
-    init(keys: StoreKeys, keyHash: [UInt8], generation: GenerationID, random: any RandomSource) {
-        cipher = keys.data
+    init(keys: MediaKeys, keyHash: [UInt8], generation: GenerationID, random: any RandomSource) {
+        cipher = keys.cipher
         binding = PieceBinding(store: keys.storeID, resource: keyHash, generation: generation.rawValue)
         self.random = random
     }

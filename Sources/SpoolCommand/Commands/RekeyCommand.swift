@@ -1,0 +1,89 @@
+import Spool
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+
+/// `spool rekey`: gives an encrypted store another key.
+struct RekeyCommand: Command {
+    static let newKeyFile = Flag(
+        "new-key-file", takes: "FILE", environment: "SPOOL_NEW_KEY_FILE",
+        help: "The new key: 32 bytes or 64 hexadecimal digits that only you may read.")
+    static let newPassphraseFile = Flag(
+        "new-passphrase-file", takes: "FILE", environment: "SPOOL_NEW_PASSPHRASE_FILE",
+        help: "The new passphrase: the first line of FILE, or the variable SPOOL_NEW_PASSPHRASE.")
+    static let cipher = Flag(
+        "cipher", takes: "NAME", help: "What media are sealed with from now on, 'chacha20-poly1305' or 'aes-256-gcm'; as before without it."
+    )
+
+    static let syntax = CommandSyntax(
+        "rekey", "Give an encrypted store another key",
+        discussion: [
+            "The store opens with the new key, and no more with the old one, from the moment that the command begins to show progress. Then"
+                + " everything in it is sealed anew, one resource after the other, which takes room for a second copy of the largest one.",
+            "Ctrl-C stops it, and nothing is lost when it is stopped: the same command goes on where it was, and all is played meanwhile.",
+        ],
+        flags: [
+            CacheSettings.directory, EncryptionSettings.keyFile, EncryptionSettings.passphraseFile, newKeyFile, newPassphraseFile, cipher,
+        ])
+
+    private let settings: CacheSettings
+    private let secret: EncryptionSettings.Secret
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        settings = try CacheSettings(arguments)
+        let secret = try EncryptionSettings.Secret(
+            arguments, keyFile: Self.newKeyFile, passphraseFile: Self.newPassphraseFile, variable: "SPOOL_NEW_PASSPHRASE")
+        guard let secret else {
+            throw UsageError(
+                "there is no new key; give \(Self.newKeyFile.spelling) or \(Self.newPassphraseFile.spelling)", command: Self.syntax.name)
+        }
+        self.secret = secret
+    }
+
+    func run() async throws -> ExitCode {
+        let interruption = try await Interruption.install()
+        let options = EncryptionOptions(keyProvider: try secret.provider())
+        let directory = try settings.directory()
+        guard let cache = try open(options) else { throw Failure("there is no store at \(directory)") }
+        return try await cache.closing {
+            guard cache.store.isWritable else {
+                throw Failure("another process has the store at \(directory): stop it first", .inputOutput)
+            }
+            return try await rotate(cache, to: options, interruption)
+        }
+    }
+
+    /// Opens the store by the key that it has; by the new one where an earlier run has given it that already.
+    private func open(_ new: EncryptionOptions) throws -> MediaCache? {
+        do { return try settings.openExisting() } catch let error as CacheError {
+            guard case StoreError.key(.wrong)? = error.cause else { throw error }
+            do { return try settings.openExisting(by: new) } catch _ as CacheError { throw error }
+        }
+    }
+
+    private func rotate(_ cache: MediaCache, to options: EncryptionOptions, _ interruption: Interruption) async throws -> ExitCode {
+        let line = SharedProgress(name: "sealing anew", total: nil)
+        let last = Locked(KeyRotationProgress())
+        let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, CacheError>, Never>) in
+            cache.rotateKey(
+                to: options, algorithm: settings.encryption.algorithm, isCancelled: { interruption.signal != nil },
+                progress: { progress in
+                    last.withLock { $0 = progress }
+                    line.set(progress.resealedBytes, of: progress.totalBytes)
+                }
+            ) { continuation.resume(returning: $0) }
+        }
+        line.clear()
+        let progress = last.withLock { $0 }
+        let amount =
+            "\(progress.resealedResources) resource\(progress.resealedResources == 1 ? "" : "s"), \(ByteCount.text(progress.resealedBytes))"
+        if case .failure(let error) = result {
+            guard let signal = interruption.signal else { throw error }
+            throw Failure(
+                "stopped after \(amount) of \(ByteCount.text(progress.totalBytes)); the store opens with the new key only, and the same command"
+                    + " goes on from here", .signal(signal))
+        }
+        try OutputStream.output.write("the store has the new key: \(amount) sealed anew\n")
+        return .success
+    }
+}

@@ -1,0 +1,439 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// Another key for an encrypted store: what it holds afterwards, and after a stop at every single change of the disk on the way.
+@Suite struct KeyRotationTests {
+    private static let block = Piece.blockBytes
+    private static let films = ["a", "b", "c", "d"].map { StoreSample("https://media.example/\($0)") }
+    /// Whole blocks in two groups and a ragged end; islands and parts of blocks; nothing; a little.
+    private static let ranges: [[Range<Int64>]] = [
+        [0..<(3 * block), (63 * block)..<(66 * block + 1_000)], [500..<700, 700..<900, (block + 5)..<(2 * block + 70)], [], [0..<10],
+    ]
+
+    /// What is stored of a film, whatever generation it has become.
+    private struct Stored: Hashable {
+        var film: Int
+        var generation: GenerationID
+    }
+
+    /// Stores all films in a store that the first key made.
+    private static func fill(_ store: SQLiteStore) throws -> [Stored] {
+        var stored: [Stored] = []
+        for (film, ranges) in ranges.enumerated() {
+            let generation = store.makeGeneration()
+            // One commit for each range, so that touching parts of a block stay pieces of their own.
+            if ranges.isEmpty { try store.commit(films[film].commit(generation)) }
+            for range in ranges { try films[film].store([range], of: generation, in: store) }
+            stored.append(Stored(film: film, generation: generation))
+        }
+        _ = try store.setPinned(films[1].key, true, time: Timestamp(seconds: 5))
+        _ = try store.setPinned(pinnedOnly, true, time: Timestamp(seconds: 5))
+        try store.touch([films[0].key: Timestamp(seconds: 1_800_000_000)])
+        try store.makeDurable()
+        return stored
+    }
+
+    private static let pinnedOnly = ResourceKey(normalized: "https://media.example/not-stored-yet")
+
+    /// Expects every byte and every fact that `fill` made.
+    private static func expectEverything(_ stored: [Stored], in store: SQLiteStore, _ label: String) throws {
+        for one in stored {
+            let film = films[one.film]
+            guard let found = try store.lookup(film.key) else {
+                Issue.record("\(label): \(film.key) is gone")
+                continue
+            }
+            let wanted = ByteRangeSet(ranges[one.film].compactMap { ByteRange($0) })
+            #expect(found.spans == wanted, "\(label): \(film.key)")
+            #expect(found.url == film.url && found.representation == film.representation, "\(label)")
+            #expect(found.fileExtension == film.fileExtension && found.isPinned == (one.film == 1), "\(label)")
+            #expect(found.lastAccess == (one.film == 0 ? Timestamp(seconds: 1_800_000_000) : film.time), "\(label)")
+            guard !found.spans.isEmpty else { continue }
+            let file = try store.dataFile(of: found.generation, key: film.key, fileExtension: found.fileExtension)
+            #expect(try store.damagedSpans(of: found, in: file).isEmpty, "\(label)")
+            for span in found.spans.ranges {
+                let isRight =
+                    try file.bytes(at: span.lowerBound, count: Int(span.count))
+                    == film.pattern(one.generation.rawValue, at: span.lowerBound, count: Int(span.count))
+                #expect(isRight, "\(label): \(film.key) \(span)")
+            }
+        }
+        // It was pinned already.
+        #expect(try store.setPinned(pinnedOnly, true, time: Timestamp(seconds: 6)) == false, "\(label)")
+    }
+
+    private static func open(_ disk: MemoryDisk, keyByte: UInt8, boot: String = "first boot") throws(StoreError) -> SQLiteStore {
+        try SQLiteStore.simulated(on: disk, bootID: boot, encryption: .testing(keyByte: keyByte))
+    }
+
+    /// Opens what is left with the one key that fits, and expects that the other does not.
+    private static func openByEither(_ disk: MemoryDisk, boot: String, _ label: String) throws -> (store: SQLiteStore, keyByte: UInt8) {
+        // Each key on a disk of its own: a refusal changes nothing, but that is another test's.
+        let fits = [UInt8(1), 2].filter { keyByte in
+            do throws(StoreError) {
+                _ = try open(disk.crash(), keyByte: keyByte, boot: boot)
+                return true
+            } catch {
+                if error != .key(.wrong) { Issue.record("\(label): key \(keyByte): \(error)") }
+                return false
+            }
+        }
+        #expect(fits.count == 1, "\(label): opens with the keys \(fits)")
+        let keyByte = try #require(fits.first)
+        return (try open(disk, keyByte: keyByte, boot: boot), keyByte)
+    }
+
+    // MARK: The whole way
+
+    @Test(arguments: CipherAlgorithm.allCases, CipherAlgorithm.allCases)
+    func `with another key every byte and every fact is there, and the key before is refused`(
+        before: CipherAlgorithm, after: CipherAlgorithm
+    ) throws {
+        let directory = try TemporaryDirectory()
+        func open(_ keyByte: UInt8) throws(StoreError) -> SQLiteStore {
+            try SQLiteStore(
+                directory: directory.path, fileSystem: POSIXFileSystem(), random: SystemRandom(),
+                options: .testing(.testing(algorithm: before, keyByte: keyByte), RecoveryLog()))
+        }
+        let store = try open(1)
+        let stored = try Self.fill(store)
+        let oldNames = Set(try allFiles(below: directory.path + "/data"))
+        let oldBytes = try oldNames.map(fileBytes)
+        #expect(try store.beginRotation(to: .testing(keyByte: 2), algorithm: after) == .begun)
+        #expect(try store.rotationBacklog().resources == 4)
+        try Self.expectEverything(stored, in: store, "before the files follow")
+        try store.resealEverything()
+        #expect(try store.rotationBacklog().resources == 0)
+        try Self.expectEverything(stored, in: store, "sealed anew")
+        // New names, new bytes, and the room of the old ones is free.
+        let newNames = Set(try allFiles(below: directory.path + "/data"))
+        #expect(newNames.count == 3 && newNames.isDisjoint(with: oldNames))
+        for path in newNames { #expect(!oldBytes.contains(try fileBytes(path))) }
+        let directories = Set((oldNames.union(newNames)).map { $0.split(separator: "/").dropLast().last ?? "" })
+        #expect(directories.count == 6, "names of directories are of the new key as well")
+        #expect(try store.totalSizeBytes() == newNames.reduce(0) { try $0 + (POSIXFileSystem().status($1)?.allocatedBytes ?? 0) })
+        try store.close()
+
+        #expect(throws: StoreError.key(.wrong)) { try open(1) }
+        let again = try open(2)
+        try Self.expectEverything(stored, in: again, "opened anew")
+        #expect(try again.beginRotation(to: .testing(keyByte: 2)) == .isThisKey)
+        // What is stored from now on is sealed by it, too.
+        let film = StoreSample("https://media.example/e")
+        try film.store([0..<100_000], of: again.makeGeneration(), in: again)
+        try film.expectBytes(of: try #require(try again.lookup(film.key)), in: again, "stored afterwards")
+        try again.close()
+    }
+
+    @Test func `a passphrase gets another salt, also where it is the same word`() throws {
+        let disk = MemoryDisk()
+        func options(_ passphrase: String) -> EncryptionOptions {
+            var options = EncryptionOptions(keyProvider: .passphrase(passphrase))
+            options.iterations = 10
+            return options
+        }
+        let store = try SQLiteStore.simulated(on: disk, encryption: options("correct horse"))
+        let stored = try Self.fill(store)
+        #expect(try store.beginRotation(to: options("battery staple")) == .begun)
+        try store.resealEverything()
+        try store.close()
+        #expect(throws: StoreError.key(.wrong)) { try SQLiteStore.simulated(on: disk, encryption: options("correct horse")) }
+        try Self.expectEverything(stored, in: SQLiteStore.simulated(on: disk, encryption: options("battery staple")), "by passphrase")
+    }
+
+    @Test func `a plain store gets no key, and a provider without one changes nothing`() throws {
+        struct Provider: KeyProvider {
+            struct Locked: Error, CustomStringConvertible { var description: String { "the token is not plugged in" } }
+            func masterKey(_ parameters: KeyParameters) throws -> EncryptionKey { throw Locked() }
+        }
+        let plain = try SQLiteStore.simulated(on: MemoryDisk())
+        #expect(throws: StoreError.key(.notEncrypted)) { try plain.beginRotation(to: .testing()) }
+        let disk = MemoryDisk(isRecording: true)
+        let store = try Self.open(disk, keyByte: 1)
+        let count = disk.operationCount
+        #expect(throws: StoreError.key(.unavailable("the token is not plugged in"))) {
+            try store.beginRotation(to: EncryptionOptions(keyProvider: Provider()))
+        }
+        #expect(disk.operationCount == count)
+    }
+
+    // MARK: Stopped on the way
+
+    /// A rotation on a disk that records: what was stored, and the changes from its beginning to its end.
+    private static func rotation() throws -> (disk: MemoryDisk, stored: [Stored], changes: ClosedRange<Int>) {
+        let disk = MemoryDisk(isRecording: true)
+        let store = try open(disk, keyByte: 1)
+        let stored = try fill(store)
+        let first = disk.operationCount
+        _ = try store.beginRotation(to: .testing(keyByte: 2), algorithm: .aes256GCM)
+        try store.resealEverything()
+        return (disk, stored, first...disk.operationCount)
+    }
+
+    /// Expects the store of a stopped rotation to be whole with one key, brings the rotation to its end, and expects it again.
+    private static func goOn(_ rest: MemoryDisk, _ stored: [Stored], boot: String, _ label: String) throws -> UInt8 {
+        let (store, keyByte) = try openByEither(rest, boot: boot, label)
+        try expectEverything(stored, in: store, label)
+        #expect(
+            try store.beginRotation(to: .testing(keyByte: 2), algorithm: .aes256GCM) == (keyByte == 1 ? .begun : .isThisKey), "\(label)")
+        try store.resealEverything()
+        try expectEverything(stored, in: store, "\(label), then to the end")
+        while try !store.sweepOrphans(limit: 16) {}
+        let files = try files(of: rest, below: "/cache/data")
+        #expect(files.count == 3, "\(label): \(files)")
+        try store.close()
+        #expect(throws: StoreError.key(.wrong), "\(label)") { try open(rest, keyByte: 1) }
+        try expectEverything(stored, in: open(rest, keyByte: 2), "\(label), opened anew")
+        return keyByte
+    }
+
+    @Test func `a kill at any change of the disk leaves a whole store that opens with exactly one key, and the rotation goes on`() throws {
+        let (disk, stored, changes) = try Self.rotation()
+        var keys: [UInt8] = []
+        for count in changes {
+            keys.append(try Self.goOn(disk.crash(keeping: count), stored, boot: "first boot", "killed behind change \(count)"))
+        }
+        // First the one, then the other, and never back.
+        #expect(keys == keys.sorted() && Set(keys) == [1, 2])
+    }
+
+    @Test(arguments: Seeds.list(count: 1, nightly: 300))
+    func `a power loss at any change of the disk loses nothing, and the store opens with exactly one key`(seed: UInt64) throws {
+        let (disk, stored, changes) = try Self.rotation()
+        for count in changes {
+            let label = "seed \(seed), power lost behind change \(count)"
+            let rest = disk.powerLoss(keeping: count, random: SeededRandom(seed: seed &+ UInt64(count)))
+            _ = try Self.goOn(rest, stored, boot: "second boot", label)
+        }
+    }
+
+    @Test func `a rotation that was stopped half way reads everything, and a third key comes after the second`() throws {
+        let disk = MemoryDisk()
+        let store = try Self.open(disk, keyByte: 1)
+        let stored = try Self.fill(store)
+        _ = try store.beginRotation(to: .testing(keyByte: 2))
+        try store.resealEverything(resources: 1)
+        #expect(try store.rotationBacklog().resources == 3)
+        try Self.expectEverything(stored, in: store, "half way")
+        try store.close()
+        let log = RecoveryLog()
+        let again = try SQLiteStore.simulated(on: disk, encryption: .testing(keyByte: 2)) { log.add($0) }
+        #expect(log.notes == [.rotationUnfinished])
+        try Self.expectEverything(stored, in: again, "half way, opened anew")
+        #expect(try again.beginRotation(to: .testing(keyByte: 3)) == .isUnfinished)
+        #expect(try again.finishRotation() == false)
+        try again.resealEverything()
+        #expect(try again.beginRotation(to: .testing(keyByte: 3)) == .begun)
+        try again.resealEverything()
+        try again.close()
+        for keyByte in [UInt8(1), 2] { #expect(throws: StoreError.key(.wrong)) { try Self.open(disk, keyByte: keyByte) } }
+        try Self.expectEverything(stored, in: Self.open(disk, keyByte: 3), "the third key")
+    }
+
+    @Test func `a store that was suspended after a rotation resumes with its new key`() throws {
+        let disk = MemoryDisk()
+        let store = try Self.open(disk, keyByte: 1)
+        let stored = try Self.fill(store)
+        _ = try store.beginRotation(to: .testing(keyByte: 2))
+        try store.resealEverything(resources: 2)
+        try store.suspend()
+        _ = try store.resume()
+        try store.resealEverything()
+        try Self.expectEverything(stored, in: store, "resumed")
+    }
+
+    // MARK: Beside others
+
+    @Test func `what was being fetched when the key changed is kept, and what is stored meanwhile comes along`() throws {
+        let disk = MemoryDisk()
+        let store = try Self.open(disk, keyByte: 1)
+        let film = Self.films[0], later = Self.films[1]
+        // One generation has a file and no row, the other a row and a file that grows.
+        let (first, second) = (store.makeGeneration(), store.makeGeneration())
+        let early = try later.store([0..<1000], of: second, in: store)
+        let file = try store.dataFile(of: first, key: film.key, fileExtension: film.fileExtension)
+        _ = try store.beginRotation(to: .testing(keyByte: 2))
+        var commit = film.commit(first)
+        commit.pieces = try file.write(film.pattern(first.rawValue, at: 0, count: 200_000), at: 0)
+        // Not in the index, and yet of the key before.
+        #expect(try store.finishRotation() == false)
+        try store.commit(commit)
+
+        let resource = try #require(try store.nextToReseal(after: first))
+        var copy = try store.reseal(resource)
+        func fill(_ spans: ByteRangeSet) throws {
+            var position: Int64 = 0
+            while let run = copy.nextRun(at: position, of: spans) {
+                #expect(try copy.copy(run, store.pieces(of: resource.generation, in: run)).isEmpty)
+                position = run.upperBound
+            }
+            try copy.synchronize()
+        }
+        try fill(resource.spans)
+        try later.store([1000..<70_000], of: second, in: store)
+        #expect(try store.enter(copy) == .grew(.of(1000..<70_000)))
+        try fill(.of(1000..<70_000))
+        #expect(try store.enter(copy) == .replaced)
+        // Who has the old file open reads on; nothing more of it enters the index.
+        #expect(try early.bytes(at: 0, count: 70_000) == later.pattern(second.rawValue, at: 0, count: 70_000))
+        try later.store([70_000..<70_100], of: second, in: store)
+        #expect(try store.lookup(later.key)?.spans == .of(0..<70_000))
+        try store.resealEverything()
+
+        for (film, generation, end) in [(film, first, 200_000), (later, second, 70_000)] {
+            let found = try #require(try store.lookup(film.key))
+            #expect(found.spans == .of(0..<Int64(end)) && found.generation != generation)
+            let file = try store.dataFile(of: found.generation, key: film.key, fileExtension: film.fileExtension)
+            try store.admitAll(of: found.generation, into: file)
+            #expect(try file.bytes(at: 0, count: end) == film.pattern(generation.rawValue, at: 0, count: end))
+        }
+        withExtendedLifetime((file, early)) {}
+    }
+
+    @Test func `what was removed or replaced meanwhile does not come back`() throws {
+        let store = try Self.open(MemoryDisk(), keyByte: 1)
+        _ = try Self.fill(store)
+        _ = try store.beginRotation(to: .testing(keyByte: 2))
+        func copy(after generation: GenerationID?) throws -> ResealedCopy {
+            let resource = try #require(try store.nextToReseal(after: generation))
+            var copy = try store.reseal(resource)
+            var position: Int64 = 0
+            while let run = copy.nextRun(at: position, of: resource.spans) {
+                _ = try copy.copy(run, store.pieces(of: resource.generation, in: run))
+                position = run.upperBound
+            }
+            try copy.synchronize()
+            return copy
+        }
+        let first = try copy(after: nil)
+        _ = try store.remove(first.resource.key)
+        #expect(try store.enter(first) == .isGone)
+        store.drop(first.generation, key: first.resource.key, fileExtension: "")
+        #expect(try store.lookup(first.resource.key) == nil)
+        let second = try copy(after: first.resource.generation)
+        let newer = store.makeGeneration()
+        try Self.films[1].store([0..<5], of: newer, in: store)
+        #expect(try store.enter(second) == .isGone)
+        store.drop(second.generation, key: second.resource.key, fileExtension: "")
+        #expect(try store.lookup(Self.films[1].key)?.generation == newer)
+    }
+
+    // MARK: Damage and faults
+
+    @Test func `a block that does not open is told and left out, the others come along`() throws {
+        let disk = MemoryDisk()
+        let store = try Self.open(disk, keyByte: 1)
+        let film = Self.films[0]
+        let generation = store.makeGeneration()
+        try film.store([0..<(4 * Self.block)], of: generation, in: store)
+        let path = try #require(try files(of: disk, below: "/cache/data").first)
+        try disk.damage(path, at: Self.block + 7)
+        _ = try store.beginRotation(to: .testing(keyByte: 2))
+        #expect(try store.resealEverything() == .of(Self.block..<(2 * Self.block)))
+        let found = try #require(try store.lookup(film.key))
+        #expect(found.spans == .of(0..<Self.block, (2 * Self.block)..<(4 * Self.block)))
+        let file = try store.dataFile(of: found.generation, key: film.key, fileExtension: film.fileExtension)
+        try store.admitAll(of: found.generation, into: file)
+        for span in found.spans.ranges {
+            #expect(
+                try file.bytes(at: span.lowerBound, count: Int(span.count))
+                    == film.pattern(generation.rawValue, at: span.lowerBound, count: Int(span.count)))
+        }
+    }
+
+    @Test func `each kind of call that fails once ends the rotation with an error, and it goes on from there`() throws {
+        for call in FaultPlan.Call.allCases {
+            // At most as often as the whole rotation makes the call; by day each ninth of them.
+            for number in stride(from: 1, to: 500, by: Seeds.isNightly ? 1 : 9) {
+                let disk = MemoryDisk()
+                let store = try Self.open(disk, keyByte: 1)
+                let stored = try Self.fill(store)
+                disk.setFaults(FaultPlan(faults: [.init(call, .call(number), code: EIO)]))
+                var failure: (any Error)?
+                do {
+                    if try store.beginRotation(to: .testing(keyByte: 2)) == .begun { try store.resealEverything() }
+                } catch { failure = error }
+                let count = disk.callCount(of: call)
+                disk.setFaults(.none)
+                let label = "\(call) \(number): \(failure.map { "\($0)" } ?? "no error")"
+                try Self.expectEverything(stored, in: store, label)
+                _ = try store.beginRotation(to: .testing(keyByte: 2))
+                try store.resealEverything()
+                try Self.expectEverything(stored, in: store, "\(label), then to the end")
+                if count < number { break }
+            }
+        }
+    }
+
+    @Test func `keys of before that were changed in the index are damage, and the index is kept aside`() throws {
+        for change in [
+            "UPDATE meta SET value = x'00' WHERE name = 'previous_keys'",
+            "UPDATE meta SET value = value + 1 WHERE name = 'previous_generation'",
+            "UPDATE meta SET value = 3 - value WHERE name = 'previous_cipher'", "DELETE FROM meta WHERE name = 'previous_generation'",
+        ] {
+            let directory = try TemporaryDirectory()
+            let log = RecoveryLog()
+            func open(_ keyByte: UInt8) throws(StoreError) -> SQLiteStore {
+                try SQLiteStore(
+                    directory: directory.path, fileSystem: POSIXFileSystem(), random: SystemRandom(),
+                    options: .testing(.testing(keyByte: keyByte), log))
+            }
+            let store = try open(1)
+            _ = try Self.fill(store)
+            _ = try store.beginRotation(to: .testing(keyByte: 2))
+            try store.resealEverything(resources: 1)
+            try store.close()
+            try execute(change, onIndex: directory.path + "/spool.sqlite")
+            let again = try open(2)
+            #expect(log.notes.contains { if case .indexSetAside = $0 { true } else { false } }, "\(change): \(log.notes)")
+            #expect(try again.count() == 0)
+        }
+    }
+
+    private func files(of disk: MemoryDisk, below directory: String) throws -> [String] { try Self.files(of: disk, below: directory) }
+
+    private static func files(of disk: MemoryDisk, below directory: String) throws -> [String] {
+        try disk.list(directory).flatMap { name -> [String] in
+            let path = "\(directory)/\(name)"
+            return try disk.status(path)?.isDirectory == true ? files(of: disk, below: path) : [path]
+        }
+    }
+}
+
+extension SQLiteStore {
+    /// Brings a rotation to its end, as a cache does it, without its threads; what did not open.
+    ///
+    /// - Parameter resources: how many are sealed at most; then it stops.
+    @discardableResult
+    fileprivate func resealEverything(resources: Int = .max) throws -> ByteRangeSet {
+        var lost = ByteRangeSet()
+        var last: GenerationID?
+        var left = resources
+        while let resource = try nextToReseal(after: last) {
+            guard left > 0 else { return lost }
+            left -= 1
+            last = resource.generation
+            var copy = try reseal(resource)
+            var position: Int64 = 0
+            while let run = copy.nextRun(at: position, of: resource.spans) {
+                let damaged = try copy.copy(run, pieces(of: resource.generation, in: run))
+                if !damaged.isEmpty { try discard(damaged, of: resource.generation) }
+                lost.formUnion(damaged)
+                position = run.upperBound
+            }
+            try copy.synchronize()
+            #expect(try enter(copy) == .replaced)
+        }
+        #expect(try finishRotation())
+        return lost
+    }
+}
