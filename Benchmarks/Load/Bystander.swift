@@ -24,7 +24,9 @@ enum Bystander: String {
         let crowd: [Int32]
         switch self {
         case .silent: crowd = try Self.connect(options) { _ in nil }
-        case .slowReaders: crowd = try Self.connect(options, receiveBufferBytes: 4096) { _ in options.target }
+        case .slowReaders:
+            crowd = try Self.connect(options, receiveBufferBytes: 4096) { _ in options.target }
+            Self.awaitAnswers(crowd)
         case .readers: crowd = try Self.connect(options) { "\(options.target)?n=\($0)" }
         case .slowOrigin: try SlowOrigin(connections: options.count).run()
         }
@@ -54,6 +56,14 @@ enum Bystander: String {
                 try sendRequest("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(options.port)\r\n\r\n", on: descriptor)
             }
             return descriptor
+        }
+    }
+
+    /// Waits until every answer has begun: what is measured beside a crowd is the crowd, not its arrival.
+    private static func awaitAnswers(_ crowd: [Int32]) {
+        for descriptor in crowd {
+            var answer = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            _ = poll(&answer, 1, -1)
         }
     }
 
