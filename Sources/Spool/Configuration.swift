@@ -54,6 +54,11 @@ public struct Configuration: Sendable {
     /// Encrypts what is stored: media, names, URLs and headers; nil for a plain store. A store is one or the other from its beginning
     /// (docs/encryption.md).
     public var encryption: EncryptionOptions?
+    /// Whether backups leave the store out; on Apple's systems. What a cache has can be fetched again. The directory of the store is marked
+    /// for it, so it should be its own.
+    public var isExcludedFromBackup = true
+    /// When stored media can be read; on iOS, tvOS and visionOS. The default lets music play while the screen is locked.
+    public var fileProtection = FileProtection.completeUntilFirstUserAuthentication
     /// Changes the bytes on their way from the store to every reader that brings no transform of its own; nil to leave them as the
     /// origin sent them.
     public var contentTransform: (any ContentTransform)?

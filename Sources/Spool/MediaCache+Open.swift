@@ -22,6 +22,7 @@ extension MediaCache {
     public convenience init(configuration: Configuration = Configuration()) throws(CacheError) {
         if let complaint = configuration.complaint() { throw CacheError(.configuration, complaint) }
         let directory = if let given = configuration.directory { given } else { try Self.defaultDirectory(named: configuration.name) }
+        Self.setAttributes(of: directory, configuration)
         let random = SystemRandom()
         let store: SQLiteStore
         do throws(StoreError) {
@@ -35,11 +36,22 @@ extension MediaCache {
         try self.init(configuration: configuration, environment: Self.environment(configuration, random: random), store: store)
     }
 
+    /// A store whose files the system treats in another way than is wanted is still a store: it is told, and opened.
+    private static func setAttributes(of directory: String, _ configuration: Configuration) {
+        do { try StoreAttributes(configuration)?.apply(to: directory) } catch {
+            for sink in sinks(configuration) { sink.record(.storeTrouble("attributes of \(directory): \(error)")) }
+        }
+    }
+
+    private static func sinks(_ configuration: Configuration) -> [any EventSink] {
+        configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? [])
+    }
+
     private static func storeOptions(_ configuration: Configuration) -> SQLiteStore.Options {
         var options = SQLiteStore.Options()
         options.isReadOnly = configuration.isReadOnly
         options.encryption = configuration.encryption
-        let sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? [])
+        let sinks = sinks(configuration)
         options.onRecovery = { note in for sink in sinks { sink.record(.storeTrouble("\(note)")) } }
         return options
     }
