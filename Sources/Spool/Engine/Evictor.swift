@@ -15,6 +15,9 @@ final class Evictor: Sendable {
     private static let slackDivisor: Int64 = 32
     /// … and at most so many bytes.
     private static let slackLimit: Int64 = 32 << 20
+    /// … of what is in use at most so many: a cut of the file waits for the disk's journal, so a few large ones are many times faster than
+    /// many small ones, but look-ups wait meanwhile.
+    private static let usedSlackLimit: Int64 = 8 << 20
     /// The end of a resource that goes after its middle: some containers have their table of contents there, and players ask for it first.
     private static let endBytes: Int64 = 512 << 10
     /// The beginning of a resource, which goes last; less where the quota is small.
@@ -160,7 +163,7 @@ final class Evictor: Sendable {
         let head = limits.policy.keptHeadBytes
         if head > 0 { freed += try evictUnused(bytes + slack, keptHead: head) }
         if freed < bytes { freed += try evictUnused(bytes + slack - freed, keptHead: 0) }
-        if freed < bytes { _ = try evictUsed(bytes - freed) }
+        if freed < bytes { _ = try evictUsed(bytes - freed, slack: min(slack, Self.usedSlackLimit)) }
     }
 
     /// Calls `body` with candidates in the order of the policy, until it answers false or a bounded number of them was seen.
@@ -207,14 +210,14 @@ final class Evictor: Sendable {
         }
     }
 
-    /// Takes up to `bytes` of what is in use and nobody needs soon.
-    private func evictUsed(_ bytes: Int64) throws(StoreError) -> Int64 {
+    /// Takes `bytes` of what is in use and nobody needs soon, and up to `slack` more of the last that has to give.
+    private func evictUsed(_ bytes: Int64, slack: Int64) throws(StoreError) -> Int64 {
         let hooks = hooks
         hooks.commitAll()
         var freed: Int64 = 0
         try forEachCandidate { (candidate) throws(StoreError) in
             guard let session = hooks.session(candidate.key) else { return true }
-            freed += try evict(from: session, bytes - freed, length: candidate.length)
+            freed += try evict(from: session, bytes - freed + slack, length: candidate.length)
             return freed < bytes
         }
         return freed
