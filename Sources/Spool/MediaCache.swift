@@ -179,12 +179,14 @@ public final class MediaCache: Sendable {
         let quota = configuration.limits.quotaBytes ?? .max
         limits.readAheadBytes = min(configuration.readAheadBytes, max(65_536, quota / 4))
         limits.keptBehindBytes = min(limits.keptBehindBytes, quota / 8)
+        // So does a write: one of almost the whole quota would push out all that is kept, beginnings included.
+        let segmentBytes = max(Piece.blockBytes, min(1 << 20, quota / 8) / Piece.blockBytes * Piece.blockBytes)
         limits.requestBytes = environment.transport.windowBytes
         var configuration = configuration
         if let via = via.withLock({ $0 }) { configuration.requestFields.append("Via", via) }
         return ResourceSession.SharedParts(
             environment: environment, store: store, pool: pool, limiter: limiter, committer: committer, evictor: evictor, limits: limits,
-            counters: counters, configuration: configuration, record: record,
+            segmentBytes: Int(segmentBytes), counters: counters, configuration: configuration, record: record,
             gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [sessions] session in sessions.withLock { $0.noteIdle(session) } },
             storeFailed: { [weak self] in self?.storeFailed() },
             makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } })

@@ -45,7 +45,7 @@ extension ResourceSession {
         let toBlockEnd = Self.blockBytes - Int(offset % Piece.blockBytes)
         // The first bytes of a fetch, and a block that was begun, stay outside the pool: a slow fetch never holds a pool buffer.
         if !intake.segments.isEmpty, toBlockEnd == Self.blockBytes, let pooled = shared.pool.take() {
-            segment = Segment(start: offset, pooled: pooled)
+            segment = Segment(start: offset, pooled: pooled, capacity: shared.segmentBytes)
         } else {
             segment = Segment(start: offset, capacity: toBlockEnd)
         }

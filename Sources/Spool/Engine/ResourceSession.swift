@@ -28,6 +28,8 @@ final class ResourceSession: Sendable {
         let committer: Committer
         let evictor: Evictor
         let limits: SessionLimits
+        /// The most bytes that are written at a time, whole blocks.
+        let segmentBytes: Int
         let counters: Counters
         let configuration: Configuration
         let record: @Sendable (CacheEvent) -> Void
@@ -315,12 +317,21 @@ final class ResourceSession: Sendable {
     }
 
     /// Ends the session if nobody uses it, so that what is stored may be evicted; false when it is in use.
+    ///
+    /// Its file is let go of, so that the disk has its blocks back when it is unlinked, and not when the last timer has forgotten the
+    /// session: a limit by what the disk has free would refuse the bytes that room was made for.
     func endIfIdle() -> Bool {
-        run { state, effects in
+        var file: (any DataFile)?
+        let isEnded = run { state, effects -> Bool in
             guard state.isIdle else { return false }
             apply(state.machine.end(.removed), &state, &effects)
+            swap(&file, &state.file)
+            state.fileGeneration = nil
             return true
         }
+        // Closed here, outside the lock.
+        withExtendedLifetime(file) {}
+        return isEnded
     }
 
     /// Whether it was ended by a removal: whoever comes now needs another session.

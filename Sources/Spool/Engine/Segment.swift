@@ -13,11 +13,11 @@ final class Segment: @unchecked Sendable {
     /// A lane has it; it grows no more.
     var isHandedOver = false
 
-    /// A segment of the bounded pool.
-    init(start: Int64, pooled: PoolBuffer) {
+    /// A segment of the bounded pool, of at most `capacity` bytes.
+    init(start: Int64, pooled: PoolBuffer, capacity: Int) {
         self.start = start
         self.pooled = pooled
-        storage = pooled.bytes
+        storage = UnsafeMutableRawBufferPointer(rebasing: pooled.bytes.prefix(capacity))
     }
 
     /// A small one outside the pool: the tail of a fetch (at most one block each, DESIGN §4.5).

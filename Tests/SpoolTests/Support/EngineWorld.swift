@@ -13,12 +13,11 @@ final class EngineWorld: Sendable {
     let events = EventRecorder()
 
     init(
-        _ resources: [VirtualResource], store: any ResourceStore = MemoryStore(),
+        _ resources: [VirtualResource], store: any ResourceStore = MemoryStore(), time: any TimeSource = SystemTime(),
         configuration change: (inout Configuration) -> Void = { _ in },
         script: @escaping OriginScript = { _, _ in .correct }
     ) throws {
         let random = SystemRandom()
-        let time = SystemTime()
         let lanes = ["control", "index", "data-0", "data-1", "origin"].map { DiskLane(name: $0) }
         origin = ScriptedOrigin(resources, mailbox: lanes[4], time: time, random: random, script: script)
         var configuration = Configuration()

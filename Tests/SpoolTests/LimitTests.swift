@@ -1,0 +1,134 @@
+import Spool
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `The limits besides the quota` {
+    private let songs = (0..<6).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 3 << 20) }
+    private let time = ManualTime()
+
+    private func sqlite(_ disk: MemoryDisk) throws -> SQLiteStore { try Bench.sqlite(on: disk) }
+
+    private func isStored(_ song: VirtualResource, _ world: EngineWorld) async throws -> Bool {
+        try await world.cache.status(of: world.key(song)) != nil
+    }
+
+    private func urls(_ world: EngineWorld) async throws -> [String] { try await world.cache.resources().map(\.url) }
+
+    /// Plays a resource and sees it entered in the index, which a clock that stands still would not do.
+    private func play(_ song: VirtualResource, _ world: EngineWorld) async throws {
+        #expect(try await world.cache.reader(for: song.url).bytes() == world.expected(song, 0..<song.length))
+        _ = try await world.status(of: song) { $0.isComplete && $0.fetches == 0 && $0.readers == 0 }
+        try await withCheckedContinuation { continuation in world.cache.enterReceived { continuation.resume(returning: $0) } }.get()
+    }
+
+    // MARK: Age
+
+    @Test func `what nobody used for the maximum age goes, by the wall clock, and what was used a moment ago stays`() async throws {
+        let world = try EngineWorld(songs, time: time) { $0.limits.maximumAge = .seconds(3600) }
+        for song in songs.prefix(3) { try await play(song, world) }
+        try await world.cache.pin(world.key(songs[2]))
+        time.advance(by: .seconds(50 * 60))
+        // Used again: its access time still waits in memory when the others' turn comes.
+        try await play(songs[1], world)
+        #expect(try await urls(world).count == 3, "nothing is too old yet")
+        time.advance(by: .seconds(20 * 60))
+        try await eventually("the first was too old") { try await !isStored(songs[0], world) }
+        #expect(try await urls(world) == [songs[1].url, songs[2].url], "used a moment ago, and pinned")
+        time.advance(by: .seconds(61 * 60))
+        try await eventually("the second was too old") { try await !isStored(songs[1], world) }
+        #expect(try await urls(world) == [songs[2].url])
+        await world.cache.close()
+    }
+
+    @Test func `what became too old while nobody ran goes soon after the next start`() async throws {
+        let disk = MemoryDisk()
+        let first = try EngineWorld(songs, store: sqlite(disk), time: time) { $0.limits.maximumAge = .seconds(3600) }
+        for song in songs.prefix(2) { try await play(song, first) }
+        await first.cache.close()
+        time.advance(by: .seconds(2 * 3600))
+        let second = try EngineWorld(songs, store: sqlite(disk), time: time) { $0.limits.maximumAge = .seconds(3600) }
+        #expect(try await urls(second).count == 2, "those who come to read have the first word")
+        time.advance(by: .seconds(2))
+        try await eventually("both were gone") { try await urls(second).isEmpty }
+        #expect(disk.allocatedBytes(except: try disk.indexFiles) == 0)
+        await second.cache.close()
+    }
+
+    // MARK: Count
+
+    @Test func `more than the maximum count go soon after a start, the longest unused first and never what is pinned`() async throws {
+        let disk = MemoryDisk()
+        let first = try EngineWorld(songs, store: sqlite(disk), time: time)
+        for song in songs {
+            try await play(song, first)
+            time.advance(by: .seconds(1))
+        }
+        try await first.cache.pin(first.key(songs[0]))
+        await first.cache.close()
+        let second = try EngineWorld(songs, store: sqlite(disk), time: time) { $0.limits.maximumCount = 3 }
+        time.advance(by: .seconds(2))
+        try await eventually("three were left") { try await second.cache.count() == 3 }
+        #expect(try await urls(second) == [songs[0], songs[4], songs[5]].map(\.url))
+        await second.cache.close()
+    }
+
+    // MARK: Free disk
+
+    @Test func `what is left to others on the disk is left, and what is unused goes for it`() async throws {
+        let free: Int64 = 6 << 20
+        let disk = MemoryDisk(faults: FaultPlan(capacityBytes: 16 << 20))
+        // The clock stands still, so that timers go on holding sessions that nobody uses.
+        let world = try EngineWorld(songs, store: sqlite(disk), time: time) { configuration in
+            configuration.limits.quotaBytes = nil
+            configuration.limits.minimumFreeBytes = free
+        }
+        for song in songs {
+            try await play(song, world)
+            // The index takes of the disk what it needs.
+            let left = try #require(try disk.freeBytes("/cache"))
+            #expect(left >= free - (1 << 20), "\(left) bytes were left")
+        }
+        #expect(try await isStored(songs[5], world))
+        #expect(try await !isStored(songs[0], world))
+        #expect(world.events.all.contains { if case .evicted = $0 { true } else { false } })
+        await world.cache.close()
+    }
+
+    @Test func `where others have taken the disk nothing is stored, and what is read comes all the same`() async throws {
+        let disk = MemoryDisk(faults: FaultPlan(capacityBytes: 4 << 20))
+        let world = try EngineWorld(songs, store: sqlite(disk)) { $0.limits.minimumFreeBytes = 4 << 20 }
+        #expect(try await world.cache.reader(for: songs[0].url).bytes() == world.expected(songs[0], 0..<songs[0].length))
+        #expect(disk.allocatedBytes(except: try disk.indexFiles) == 0)
+        let reasons = world.events.all.compactMap { event -> String? in
+            if case .degradedToPassthrough(_, let reason) = event { reason } else { nil }
+        }
+        #expect(!reasons.isEmpty, "it is told")
+        await world.cache.close()
+    }
+
+    // MARK: A tiny quota
+
+    @Test func `with a quota below one resource its beginning stays when it has played`() async throws {
+        let quota: Int64 = 1 << 20
+        let world = try EngineWorld(songs, store: sqlite(MemoryDisk())) { $0.limits.quotaBytes = quota }
+        for song in songs.prefix(2) {
+            #expect(try await world.cache.reader(for: song.url).bytes() == world.expected(song, 0..<song.length))
+            let status = try await world.status(of: song) { $0.fetches == 0 && $0.readers == 0 }
+            // An eighth of the quota.
+            let head = ByteRangeSet([ByteRange(lower: 0, upper: quota / 8)])
+            #expect(head.subtracting(status.stored).isEmpty, "\(status.stored)")
+            #expect(try await world.cache.totalSizeBytes() <= quota)
+        }
+        await world.cache.close()
+    }
+}
+
+extension MemoryDisk {
+    /// What lies beside the media.
+    fileprivate var indexFiles: [String] {
+        get throws { try list("/cache").filter { $0 != "data" }.map { "/cache/\($0)" } }
+    }
+}
