@@ -76,6 +76,53 @@ import Testing
         try store.close()
     }
 
+    /// What makes the store of today one of an older format: each step takes back the migration to the format after it.
+    private static let stepsBack = [
+        4: """
+        ALTER TABLE pins DROP COLUMN key;
+        ALTER TABLE representations DROP COLUMN file_hash;
+        PRAGMA user_version = 4;
+        """,
+        3: """
+        ALTER TABLE pins RENAME TO pins_of_keys;
+        CREATE TABLE pins (resource INTEGER PRIMARY KEY, created INTEGER NOT NULL) STRICT;
+        INSERT INTO pins SELECT resource, pins_of_keys.created FROM pins_of_keys JOIN resources USING (key_hash);
+        DROP TABLE pins_of_keys;
+        PRAGMA user_version = 3;
+        """,
+        2: "ALTER TABLE representations DROP COLUMN facts_check; PRAGMA user_version = 2;",
+        1: "PRAGMA user_version = 1;",
+    ]
+
+    @Test(arguments: [4, 3, 2, 1])
+    func `a store of an older format is brought to this one in place, with its bytes and its pins`(format: Int) throws {
+        let other = StoreSample("other")
+        let store = try disk.open()
+        try film.store([0..<100_000, 150_000..<150_010], of: store.makeGeneration(), in: store)
+        try other.store([0..<10], of: store.makeGeneration(), in: store)
+        #expect(try store.setPinned(film.key, true, time: film.time))
+        let before = try #require(try store.lookup(film.key))
+        try store.close()
+        for step in (format...4).reversed() { try execute(#require(Self.stepsBack[step]), onIndex: disk.root + "/spool.sqlite") }
+        let version = try POSIXFileSystem().open(disk.root + "/spool.sqlite", .read)
+        #expect(try version.byte(at: 63) == UInt8(format))
+
+        let migrated = try disk.open()
+        var after = try #require(try migrated.lookup(film.key))
+        #expect(after.unverified == before.spans, "bytes of an earlier opening are compared before their first use")
+        after.unverified = before.unverified
+        #expect(after == before && after.isPinned)
+        try film.expectBytes(of: after, in: migrated, "of format \(format)")
+        #expect(try migrated.evictionCandidates(after: nil, limit: 10).map(\.key) == [other.key])
+        try film.store([200_000..<200_010], of: after.generation, in: migrated)
+        try migrated.close()
+        #expect(try version.byte(at: 63) == 5)
+        #expect(disk.log.notes == [])
+        let again = try disk.open()
+        #expect(try again.lookup(film.key)?.spans == .of(0..<100_000, 150_000..<150_010, 200_000..<200_010))
+        try again.close()
+    }
+
     // MARK: Damage
 
     /// The header alone, the header's magic, and everything: each way in which SQLite tells that it is no database of ours.
@@ -199,5 +246,17 @@ import Testing
     @Test func `the extension stays on the file, so that it plays by itself`() throws {
         try storeAndClose([0..<10])
         #expect(try disk.dataFiles().map { $0.hasSuffix(".mp4") } == [true])
+    }
+}
+
+extension SpoolSystem.FileHandle {
+    fileprivate func byte(at offset: Int64) throws(SystemError) -> UInt8 {
+        var byte: UInt8 = 0
+        var failure: SystemError?
+        withUnsafeMutableBytes(of: &byte) { buffer in
+            do throws(SystemError) { _ = try read(into: buffer, at: offset) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        return byte
     }
 }
