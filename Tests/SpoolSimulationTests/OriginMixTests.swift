@@ -115,8 +115,11 @@ private struct OriginMix {
         let policy: CachePolicy = [.preferStored, .standard, .storeEverything][Int(number(0...2))]
         plan.configure = { $0.cachePolicy = policy }
         let world = try World(seed: seed, plan: plan)
-        for version in history { serve(version, in: world) }
-        if let last = history.last { recogniseFalseEnd(of: last, in: world) }
+        for version in history {
+            serve(version, in: world)
+            // Of an old one, too: it may be what is stored.
+            recogniseFalseEnd(of: version, in: world)
+        }
         populate(world)
         addTrouble(to: world)
         return world

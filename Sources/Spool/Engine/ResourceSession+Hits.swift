@@ -64,8 +64,13 @@ extension Configuration {
 }
 
 extension ResourceSession {
-    /// Whether it was taken out of the table.
-    var isDetached: Bool { state.withLock { $0.isDetached } }
+    /// Whether it was taken out of the table, or is about to be: it has ended.
+    var isDetached: Bool {
+        state.withLock { state in
+            if case .ended = state.machine.phase { return true }
+            return state.isDetached
+        }
+    }
 
     /// Nobody may come to it by a link any more, if nobody uses it now.
     func detachIfIdle() -> Bool {

@@ -188,7 +188,7 @@ extension SessionStateMachine {
     /// The offset after the last byte that the current version is known to have.
     private var knownEnd: Int64 {
         let received = fetches.filter { $0.phase != .requested && $0.front > $0.released }.map(\.front).max() ?? 0
-        return max(version?.stored.upperBound ?? 0, received)
+        return max(version?.stored.upperBound ?? 0, received, version?.passedEnd ?? 0)
     }
 
     /// The length of the current version became known: nothing is asked beyond it.
@@ -259,6 +259,7 @@ extension SessionStateMachine {
             // Nobody stands here: a relay keeps nothing for later.
             fetches[index].front += min(count, distance)
             fetches[index].released = fetches[index].front
+            notePassed(index)
             return .drop(Int(min(count, distance)))
         }
         if !fetch.isRelay, let version {
@@ -276,8 +277,15 @@ extension SessionStateMachine {
         fetches[index].front += count
         fetches[index].isPaused = false
         fetches[index].waitsForBuffer = false
+        if fetch.isRelay { notePassed(index) }
         failuresInARow = 0
         return .keep(at: fetch.front, count: Int(count))
+    }
+
+    /// What is passed on leaves no other trace.
+    private mutating func notePassed(_ index: Int) {
+        guard let version, fetches[index].generation == version.generation else { return }
+        self.version?.passedEnd = max(version.passedEnd, fetches[index].front)
     }
 
     private mutating func skip(_ run: ByteRange, _ index: Int) -> Intake {

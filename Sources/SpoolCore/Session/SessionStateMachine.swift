@@ -70,6 +70,8 @@ package struct SessionStateMachine: Sendable {
         package var selectedBy: Selecting?
         /// What the response had for whoever it was asked for.
         var cookies: Cookies?
+        /// How far bytes of it have come that were passed on and not stored: it is at least as long.
+        package var passedEnd: Int64 = 0
         /// The origin answered a request for a range with the whole body.
         package var refusesRanges = false
 

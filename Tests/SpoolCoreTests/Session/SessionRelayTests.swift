@@ -53,6 +53,24 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
+    @Test func `an end before bytes that were passed on already is not the end of what is being read`() throws {
+        let probe = SessionProbe()
+        let reader = probe.join(0)
+        probe.openEmpty()
+        probe.step(reader)
+        let first = probe.startedIDs[0]
+        probe.full(first, length: nil, fields: Self.noStore)
+        probe.body(first, 100_000)
+        #expect(probe.read(reader) == 100_000)
+        #expect(probe.step(reader) == .wait)
+        probe.finish(first, .truncated(afterBytes: 100_000))
+        probe.pass(.seconds(60))
+        let second = try #require(probe.startedIDs.last)
+        #expect(second != first)
+        probe.full(second, length: 2653, fields: Self.noStore)
+        #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
+    }
+
     @Test func `memory that every reader has taken is let go`() {
         let (probe, reader, fetch) = relaying()
         probe.body(fetch, 65_536)
