@@ -124,7 +124,7 @@ targets += [
         name: "SpoolBenchmarks",
         dependencies: [
             "Rangeable", "CSpoolSystem", "SpoolAVFoundation", "Spool", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting",
-        ] + avFoundation,
+        ] + avFoundation + cryptography,
         path: "Benchmarks",
         exclude: ["README.md", "thresholds.txt"],
         swiftSettings: settings),

@@ -1,4 +1,5 @@
 import Glibc
+import SpoolStore
 
 /// The files, the origin and the programs that rows share; each is made when a row first asks for it.
 final class Workbench {
@@ -112,6 +113,18 @@ final class Workbench {
     func spool(_ directory: String) throws -> any Server {
         guard let executable = options.spool else { throw BenchmarkError("no program under test: name it by --spool") }
         return try SpoolServe(executable: executable, directory: directory, origin: try origin().port)
+    }
+
+    /// An empty encrypted cache of ours.
+    func encryptedSpool(_ algorithm: CipherAlgorithm) throws -> any Server {
+        guard let executable = options.spool else { throw BenchmarkError("no program under test: name it by --spool") }
+        let directory = newDirectory(), keyFile = directory + ".key"
+        // 64 digits, for its owner alone.
+        try writeFile(String(repeating: "07", count: 32), to: keyFile)
+        guard chmod(keyFile, 0o600) == 0 else { throw BenchmarkError.system("chmod \(keyFile)") }
+        return try SpoolServe(
+            executable: executable, directory: directory, origin: try origin().port,
+            flags: ["--key-file", keyFile, "--cipher", algorithm.flag])
     }
 
     /// An empty cache of ours before an origin that speaks HTTP/2; nil when only peers run.

@@ -10,13 +10,15 @@ final class SpoolServe: Server {
     private static let startSeconds = 10
 
     /// Starts the program; a cache in `directory` that has something in it is served as it is.
-    /// - Parameter authority: who vouches for the origin, which is then asked by HTTP/2 over TLS.
-    init(executable: String, directory: String, origin: UInt16, authority: CertificateAuthority? = nil) throws {
+    /// - Parameters:
+    ///   - authority: who vouches for the origin, which is then asked by HTTP/2 over TLS.
+    ///   - flags: more of the command line.
+    init(executable: String, directory: String, origin: UInt16, authority: CertificateAuthority? = nil, flags: [String] = []) throws {
         self.origin = origin
         self.authority = authority
         self.directory = directory
         try makeDirectory(directory)
-        let options = authority.map { ["--http2", "--ca-file", $0.certificate] } ?? []
+        let options = (authority.map { ["--http2", "--ca-file", $0.certificate] } ?? []) + flags
         program = try Program(
             name, [executable, "serve", "--listen", "127.0.0.1:0", "--cache", directory + "/cache"] + options, logPath: directory + "/log")
         let program = program

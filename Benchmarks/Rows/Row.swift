@@ -1,3 +1,5 @@
+import SpoolStore
+
 /// One question that the benchmarks answer.
 protocol Row {
     /// Lower case, no space: the name in the table, in thresholds and for `--only`.
@@ -12,7 +14,9 @@ extension Row {
 }
 
 /// Every row, in the order in which they run: quick ones first.
-func allRows() -> [any Row] {
+func allRows() -> [any Row] { plainRows() + encryptionRows() }
+
+private func plainRows() -> [any Row] {
     [10, 100, 1000, 10_000, 100_000, 1_000_000].map { IntervalRow(count: $0, order: .random) }
         + [10, 1000, 10_000, 100_000].map { IntervalRow(count: $0, order: .mostlySequential) }
         + [RangeableRow()]
@@ -42,4 +46,8 @@ func allRows() -> [any Row] {
             CrowdRow(crowd: .slowReaders, count: 1000, boundMiB: 32 + 1000 * 16 / 1024),
             CrowdRow(crowd: .slowOrigin, count: 96, boundMiB: 32 + 16 + 64 / 16),
         ]
+}
+
+private func encryptionRows() -> [any Row] {
+    CipherAlgorithm.allCases.map { EncryptedReadRow(algorithm: $0) } + CipherAlgorithm.allCases.map { EncryptedHitRow(algorithm: $0) }
 }
