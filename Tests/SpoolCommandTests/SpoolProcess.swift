@@ -67,8 +67,10 @@ final class SpoolProcess {
         try output.fileHandleForReading.close()
     }
 
+    var identifier: Int32 { process.processIdentifier }
+
     func send(_ signal: Int32) {
-        kill(process.processIdentifier, signal)
+        kill(identifier, signal)
     }
 
     /// Waits for the end.
@@ -94,6 +96,18 @@ final class ScratchDirectory {
 
     /// The path of something in it.
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+    /// Changes one byte of the only data file of the store in it, as a failing disk does.
+    func changeStoredByte(at offset: UInt64) throws {
+        let root = URL(fileURLWithPath: path("store/data"))
+        let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+        let file = try FileHandle(forUpdating: try #require(files.first { $0.pathExtension == "mp3" }))
+        try file.seek(toOffset: offset)
+        let byte = try #require(try file.read(upToCount: 1)?.first)
+        try file.seek(toOffset: offset)
+        try file.write(contentsOf: Data([~byte]))
+        try file.close()
+    }
 
     var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: url.path).filter { !$0.hasPrefix("stderr-") }.sorted() }

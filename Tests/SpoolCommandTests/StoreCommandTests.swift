@@ -35,18 +35,6 @@ struct StoreCommandTests {
             Data(content.bytes(at: range.lowerBound, count: range.count))
         }
 
-        /// Changes one byte of the only data file, as a failing disk does.
-        func changeStoredByte(at offset: UInt64) throws {
-            let root = URL(fileURLWithPath: directory.path("store/data"))
-            let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
-            let file = try FileHandle(forUpdating: try #require(files.first { $0.pathExtension == "mp3" }))
-            try file.seek(toOffset: offset)
-            let byte = try #require(try file.read(upToCount: 1)?.first)
-            try file.seek(toOffset: offset)
-            try file.write(contentsOf: Data([~byte]))
-            try file.close()
-        }
-
         /// What the origin was asked, without those for other files.
         var requestCount: Int { origin.log.entries.count }
     }
@@ -220,7 +208,7 @@ struct StoreCommandTests {
         #expect(sound.code == 0)
         #expect(sound.text == "1 resource, 4.8 MiB sound, no damage\n")
 
-        try scene.changeStoredByte(at: 100_000)
+        try scene.directory.changeStoredByte(at: 100_000)
         let found = try scene.run("verify", scene.url)
         #expect(found.code == 1)
         #expect(found.text.contains("damaged: bytes 65536-131071 of \(scene.url)\n"))

@@ -14,15 +14,8 @@ import Testing
 
     init() throws { directory = try ScratchDirectory() }
 
-    private func store(_ encryption: EncryptionOptions? = nil) throws -> SQLiteStore {
-        var options = SQLiteStore.Options()
-        options.encryption = encryption
-        return try SQLiteStore(
-            directory: directory.path + "/store", fileSystem: POSIXFileSystem(), random: SystemRandom(), options: options)
-    }
-
     private func world(_ encryption: EncryptionOptions? = nil, _ change: (inout Configuration) -> Void = { _ in }) throws -> EngineWorld {
-        try EngineWorld([song], store: store(encryption), configuration: change)
+        try EngineWorld([song], store: directory.openStore(encryption), configuration: change)
     }
 
     private var path: String { directory.path + "/out.mp3" }
@@ -79,7 +72,7 @@ import Testing
 
     @Test func `without a byte is an empty file`() async throws {
         let nothing = VirtualResource(url: "http://origin.test/nothing.mp3", seed: 1, length: 0)
-        let world = try EngineWorld([nothing], store: store())
+        let world = try EngineWorld([nothing], store: directory.openStore())
         _ = try await world.cache.reader(for: nothing.url).bytes()
         _ = try await world.status(of: nothing) { $0.representation.length == 0 }
         try await world.cache.export(world.key(nothing), to: path)
@@ -173,7 +166,7 @@ import Testing
 
     @Test func `and linked keeps its bytes when the store evicts its own`() async throws {
         let other = VirtualResource(url: "http://origin.test/other.mp3", seed: 4, length: Self.length)
-        let world = try EngineWorld([song, other], store: store()) { $0.limits.quotaBytes = Self.length + 3_000_000 }
+        let world = try EngineWorld([song, other], store: directory.openStore()) { $0.limits.quotaBytes = Self.length + 3_000_000 }
         try await world.play(song)
         var options = ExportOptions()
         options.mayLink = true

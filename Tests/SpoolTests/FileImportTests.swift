@@ -17,15 +17,8 @@ import Testing
         try Data(all).write(to: URL(fileURLWithPath: path))
     }
 
-    private func store(_ encryption: EncryptionOptions? = nil) throws -> SQLiteStore {
-        var options = SQLiteStore.Options()
-        options.encryption = encryption
-        return try SQLiteStore(
-            directory: directory.path + "/store", fileSystem: POSIXFileSystem(), random: SystemRandom(), options: options)
-    }
-
     private func world(_ encryption: EncryptionOptions? = nil, _ change: (inout Configuration) -> Void = { _ in }) throws -> EngineWorld {
-        try EngineWorld([song], store: store(encryption), configuration: change)
+        try EngineWorld([song], store: directory.openStore(encryption), configuration: change)
     }
 
     private var path: String { directory.path + "/mine.mp3" }
@@ -108,7 +101,7 @@ import Testing
 
     @Test func `needs room, which is made first and never by what is pinned`() async throws {
         let other = VirtualResource(url: "http://origin.test/other.mp3", seed: 4, length: 3_000_000)
-        let world = try EngineWorld([song, other], store: store()) { $0.limits.quotaBytes = 4_000_000 }
+        let world = try EngineWorld([song, other], store: directory.openStore()) { $0.limits.quotaBytes = 4_000_000 }
         try await world.play(other)
         try await world.cache.pin(world.key(other))
         let full = await #expect(throws: CacheError.self) { try await world.cache.importFile(path, for: song.url) }

@@ -1,4 +1,6 @@
 import Foundation
+import SpoolStore
+import SpoolSystem
 
 /// A directory of its own for one test, removed with everything in it when the test lets go of it.
 final class ScratchDirectory: Sendable {
@@ -14,6 +16,13 @@ final class ScratchDirectory: Sendable {
     }
 
     func bytes(of path: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: path))) }
+
+    /// The store in it, opened.
+    func openStore(_ encryption: EncryptionOptions? = nil) throws -> SQLiteStore {
+        var options = SQLiteStore.Options()
+        options.encryption = encryption
+        return try SQLiteStore(directory: path + "/store", fileSystem: POSIXFileSystem(), random: SystemRandom(), options: options)
+    }
 
     /// Changes one byte of a file, as a failing disk does.
     func change(byte offset: UInt64, of path: String) throws {
