@@ -17,7 +17,7 @@ import Testing
 
         let world = PlaybackWorld(time: SystemTime(), random: SystemRandom())
         let recorder = LoadingTraceRecorder(to: directory.appendingPathComponent("song.trace"), header: ["length": "\(length)"])
-        let loader = try TracedFileLoader(file: file, contentType: "public.mp3", bytesPerSecond: 50_000_000, recorder: recorder)
+        let loader = try TracedFileLoader(file: file, contentType: "public.mp3", bytesPerSecond: 10_000_000, recorder: recorder)
         let item = AVPlayerItem(asset: loader.makeAsset())
         let player = AVPlayer(playerItem: item)
         var habits = PlayerHabits.small
