@@ -10,11 +10,11 @@ final class Committer: Sendable {
     ///
     /// As much as passes in the interval below at a network's speed. A faster origin is on this machine or beside it, where commits would
     /// cost more than what a kill takes costs to fetch anew.
-    static let commitBytes: Int64 = 16 << 20
+    static let commitBytes: Int64 = 32 << 20
     /// … and at the latest this long after the first of them.
     static let commitInterval: Nanoseconds = .seconds(1)
     /// A durable point follows when this many bytes were committed since the last.
-    static let durableBytes: Int64 = 64 << 20
+    static let durableBytes: Int64 = 128 << 20
     /// … or this long after the first of them.
     static let durableInterval: Nanoseconds = .seconds(5)
     /// Access times wait in memory until there are this many, or the next durable point.
