@@ -51,6 +51,7 @@ struct RunningServer {
 
     /// The server that says it has the store, or nil.
     static func announced(in directory: String) -> RunningServer? {
+        // What can't be read announces nobody: the command then opens the store by itself, and says what it finds there.
         guard let file = try? POSIXFileSystem().open(path(in: directory), .read) else { return nil }
         var text = [UInt8](repeating: 0, count: limitBytes)
         guard let count = try? text.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }) else { return nil }
