@@ -64,6 +64,22 @@ final class Workbench {
         try source("sparse.bin", size: 5 * Self.gibibyte, filled: Self.sparseRegions)
     }
 
+    /// Where seeks go in `film`: 64 regions of 3 MiB that have bytes.
+    static let filmRegions = (0..<64).map { index in
+        let lower = Int64(index) * 64 * mebibyte
+        return lower..<lower + 3 * mebibyte
+    }
+
+    /// 4 GiB, most of them holes.
+    func film() throws -> SourceFile {
+        try source("film.bin", size: 4 * Self.gibibyte, filled: Self.filmRegions)
+    }
+
+    /// 256 MiB of random bytes.
+    func clip() throws -> SourceFile {
+        try source("clip.bin", size: 256 * Self.mebibyte, filled: [0..<256 * Self.mebibyte])
+    }
+
     private func source(_ name: String, size: Int64, filled: [Range<Int64>]) throws -> SourceFile {
         if let source = sources[name] { return source }
         let source = try SourceFile(name: name, directory: directory + "/origin", size: size, filled: filled, seed: 1)
@@ -76,6 +92,11 @@ final class Workbench {
     /// The origin of every cache.
     func origin() throws -> any Server {
         try shared("origin") { try Nginx("origin", .files(root: directory + "/origin"), directory: $0) }
+    }
+
+    /// An origin of the same files that counts what it sends; not shared, so that each program can have one of its own.
+    func countedOrigin() throws -> Nginx {
+        try Nginx("counted-origin", .countedFiles(root: directory + "/origin"), directory: newDirectory())
     }
 
     /// The same files by HTTP/2 over TLS, and who vouches for that.
@@ -107,6 +128,12 @@ final class Workbench {
     func emptySpool() throws -> (any Server)? {
         guard options.spool != nil else { return nil }
         return try spool(newDirectory())
+    }
+
+    /// An empty cache of ours before another origin than the common one; nil when only peers run.
+    func emptySpool(before origin: any Server) throws -> SpoolServe? {
+        guard let executable = options.spool else { return nil }
+        return try SpoolServe(executable: executable, directory: newDirectory(), origin: origin.port)
     }
 
     /// Ours on a cache directory, which may have something in it.

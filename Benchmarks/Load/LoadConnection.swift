@@ -10,6 +10,10 @@ struct LoadRequest {
     var expected: Range<Int64>
     /// Whether the body is compared with the source, not only counted.
     var isChecked: Bool
+    /// Whether the end of `range` is left out of the request, as players do; it still is that of the resource.
+    var isOpenEnded = false
+    /// As many body bytes are enough: the request counts as answered, and the connection can't be used again. Nil for the whole body.
+    var takenBytes: Int64?
 }
 
 /// When the parts of one response were there, in nanoseconds since its request was sent.
@@ -45,7 +49,7 @@ final class LoadConnection {
         precondition(self.request == nil, "a connection has one request at a time")
         var text = "GET \(request.target) HTTP/1.1\r\nHost: \(authority)\r\n"
         if let range = request.range {
-            text += "Range: bytes=\(range.lowerBound)-\(range.upperBound - 1)\r\n"
+            text += "Range: bytes=\(range.lowerBound)-\(request.isOpenEnded ? "" : String(range.upperBound - 1))\r\n"
         }
         text += "\r\n"
         self.request = request
@@ -110,7 +114,8 @@ final class LoadConnection {
         }
         next += Int64(bytes.count)
         receivedBytes += Int64(bytes.count)
-        guard next == request.expected.upperBound else { return nil }
+        let isEnough = request.takenBytes.map { next - request.expected.lowerBound >= $0 } ?? false
+        guard isEnough || next == request.expected.upperBound else { return nil }
         self.request = nil
         return ResponseTimes(firstByte: first - sentAt, complete: now - sentAt)
     }

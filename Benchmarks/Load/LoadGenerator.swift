@@ -23,10 +23,10 @@ final class LoadGenerator {
     /// A load in which nothing arrives for so long is given up.
     static let silenceMilliseconds: Int32 = 30_000
 
-    /// Opens the connections, before any clock starts.
-    init(port: UInt16, connections count: Int) throws {
+    /// Opens the connections, before any clock starts; `receiveBufferBytes` limits what the kernel takes for us unread.
+    init(port: UInt16, connections count: Int, receiveBufferBytes: Int32? = nil) throws {
         readiness = try Readiness()
-        connections = try (0..<count).map { _ in try LoadConnection(port: port) }
+        connections = try (0..<count).map { _ in try LoadConnection(port: port, receiveBufferBytes: receiveBufferBytes) }
         for (index, connection) in connections.enumerated() {
             try readiness.add(connection.descriptor, token: index)
         }

@@ -35,6 +35,22 @@ func sendRequest(_ request: String, on descriptor: Int32) throws {
     guard sent == count else { throw BenchmarkError.system("send a request") }
 }
 
+/// Sends a request and reads to the end of the connection, at most 1 MiB.
+func exchange(_ request: String, port: UInt16) throws -> String {
+    let descriptor = try connectLoopback(port: port), limit = 1 << 20
+    defer { close(descriptor) }
+    guard fcntl(descriptor, F_SETFL, 0) == 0 else { throw BenchmarkError.system("fcntl") }
+    try sendRequest(request, on: descriptor)
+    var answer: [UInt8] = [], part = [UInt8](repeating: 0, count: 64 * 1024)
+    while answer.count < limit {
+        let count = recv(descriptor, &part, part.count, 0)
+        guard count >= 0 else { throw BenchmarkError.system("recv") }
+        if count == 0 { break }
+        answer += part[..<count]
+    }
+    return String(decoding: answer, as: UTF8.self)
+}
+
 /// Descriptors that are waited for together, each under a number.
 final class Readiness {
     private let poll: Int32

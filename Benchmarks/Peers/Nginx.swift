@@ -18,7 +18,7 @@ final class Nginx: Server {
         try makeDirectory(directory)
         var hosts = ["127.0.0.1"]
         switch role {
-        case .files, .secureFiles: hosts = Self.hosts
+        case .files, .countedFiles, .secureFiles: hosts = Self.hosts
         case .wholeCache, .sliceCache: break
         }
         let path = directory + "/nginx.conf"
@@ -38,6 +38,21 @@ final class Nginx: Server {
     func target(_ path: String, host: String) -> String {
         "/" + path
     }
+
+    /// The body bytes of the requests that ended since the last call, for the role `countedFiles`.
+    ///
+    /// Of a response that was broken off they include what was in the kernel's buffers between the two and came to nothing.
+    func takeSentBytes() throws -> Int64 {
+        let path = Self.sentLog(in: directory)
+        guard let text = readSmallFile(path) else { throw BenchmarkError.system("read \(path)") }
+        // The file is open for appending: nginx goes on at its new end.
+        guard text.utf8.count < smallFileBytes, truncate(path, 0) == 0 else {
+            throw BenchmarkError("\(path) is too long, or can't be emptied")
+        }
+        return text.split(separator: "\n").reduce(0) { $0 + (Int64($1) ?? 0) }
+    }
+
+    static func sentLog(in directory: String) -> String { directory + "/sent.log" }
 
     /// Where nginx is; Debian keeps it out of a plain user's PATH.
     static func executable() throws -> String {

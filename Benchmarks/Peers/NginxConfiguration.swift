@@ -4,6 +4,8 @@ import Glibc
 enum NginxRole {
     /// Serves files with `sendfile`.
     case files(root: String)
+    /// The same, with a log of the body bytes of each response, see `Nginx.takeSentBytes`.
+    case countedFiles(root: String)
     /// Serves files by HTTP/2 over TLS.
     case secureFiles(root: String, CertificateAuthority)
     /// Caches whole resources of an origin.
@@ -18,7 +20,7 @@ extension NginxRole {
     /// - One worker, as the programs beside it have one loop.
     /// - `tcp_nopush off`: switched on, as Debian has it, nginx stalls ranges near the loopback segment size for 40 ms;
     ///   a comparison with that would say nothing about caching.
-    /// - No access log, open files kept: what a person who tunes nginx for this would do.
+    /// - No access log (but where bytes are counted), open files kept: what a person who tunes nginx for this would do.
     func configuration(directory: String, ports: [String]) -> String {
         """
         \(getuid() == 0 ? "user root;" : "")
@@ -28,7 +30,7 @@ extension NginxRole {
         error_log \(directory)/error.log;
         events { worker_connections 4096; }
         http {
-            access_log off;
+        \(logging(directory))
             sendfile on;
             tcp_nopush off;
             tcp_nodelay on;
@@ -54,6 +56,11 @@ extension NginxRole {
         """
     }
 
+    private func logging(_ directory: String) -> String {
+        guard case .countedFiles = self else { return "    access_log off;" }
+        return "    log_format sent '$body_bytes_sent';\n    access_log \(Nginx.sentLog(in: directory)) sent;"
+    }
+
     private var listenOptions: String {
         if case .secureFiles = self { " ssl http2" } else { "" }
     }
@@ -65,7 +72,7 @@ extension NginxRole {
 
     private func upstream(_ directory: String) -> String {
         switch self {
-        case .files, .secureFiles: return ""
+        case .files, .countedFiles, .secureFiles: return ""
         case .wholeCache(let origin), .sliceCache(let origin):
             return """
                     proxy_cache_path \(directory)/cache levels=1:2 keys_zone=media:16m max_size=100g inactive=24h use_temp_path=off;
@@ -80,7 +87,7 @@ extension NginxRole {
 
     private var location: String {
         switch self {
-        case .files(let root), .secureFiles(let root, _):
+        case .files(let root), .countedFiles(let root), .secureFiles(let root, _):
             return "        root \(root);"
         case .wholeCache:
             return cacheLocation(key: "$request_uri", more: "proxy_cache_valid 200 24h;")

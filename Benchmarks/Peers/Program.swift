@@ -99,14 +99,16 @@ func ownPath() -> String? {
     return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
 }
 
+/// What `readSmallFile` reads at most.
+let smallFileBytes = 64 * 1024
+
 /// The beginning of a small file, such as those of /proc; nil when it can't be read.
 func readSmallFile(_ path: String) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    let capacity = 64 * 1024
     var bytes: [UInt8] = []
-    while bytes.count < capacity {
+    while bytes.count < smallFileBytes {
         let count = withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
             let count = read(descriptor, buffer.baseAddress, buffer.count)
             if count > 0 { bytes.append(contentsOf: buffer[..<count]) }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// `spool serve` on a cache directory.
 final class SpoolServe: Server {
     let name = "spool"
@@ -30,6 +32,15 @@ final class SpoolServe: Server {
 
     func target(_ path: String, host: String) -> String {
         "/\(authority == nil ? "http" : "https")/\(host):\(origin)/\(path)"
+    }
+
+    /// Body bytes that its transport handed over since the program's start, by its own account.
+    func fetchedBytes() throws -> Int64 {
+        let answer = try exchange("GET /_spool/api/resources HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\r\n", port: port)
+        let field = "\"fetchedBytes\":"
+        guard let start = answer.firstRange(of: field)?.upperBound, let bytes = Int64(answer[start...].prefix { $0.isNumber })
+        else { throw BenchmarkError("no \(field) in the answer of \(name): \(answer.prefix(200))") }
+        return bytes
     }
 
     /// The port in "listening on http://127.0.0.1:PORT/".
