@@ -123,7 +123,8 @@ targets += [
     .executableTarget(
         name: "SpoolBenchmarks",
         dependencies: [
-            "Rangeable", "CSpoolSystem", "SpoolAVFoundation", "Spool", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting",
+            "Rangeable", "CSpoolSystem", "SpoolAVFoundation", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore",
+            "SpoolTesting",
         ] + avFoundation + cryptography,
         path: "Benchmarks",
         exclude: ["README.md", "thresholds.txt"],

@@ -27,6 +27,26 @@ func connectLoopback(port: UInt16, receiveBufferBytes: Int32? = nil) throws -> I
     return descriptor
 }
 
+/// A socket that listens on a free port of the loopback address, blocking.
+func listenOnLoopback() throws -> (descriptor: Int32, port: UInt16) {
+    let port = try freePort()
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw BenchmarkError.system("socket") }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+    let isBound = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+    }
+    guard isBound == 0, listen(descriptor, 16) == 0 else {
+        let code = errno
+        close(descriptor)
+        throw BenchmarkError.system("listen", code)
+    }
+    return (descriptor, port)
+}
+
 /// Sends a whole request; it is small and the socket is idle, so that what does not fit is an error.
 func sendRequest(_ request: String, on descriptor: Int32) throws {
     var request = request

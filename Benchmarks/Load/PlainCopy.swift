@@ -21,18 +21,8 @@ enum PlainCopy {
 
     /// Sends `bytes` bytes from memory to a thread that takes them.
     static func sendSeconds(bytes: Int64) throws -> Double {
-        let port = try freePort()
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard listener >= 0 else { throw BenchmarkError.system("socket") }
+        let (listener, port) = try listenOnLoopback()
         defer { close(listener) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-        let isBound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
-        }
-        guard isBound == 0, listen(listener, 1) == 0 else { throw BenchmarkError.system("listen") }
         let sender = try connectLoopback(port: port), receiver = accept(listener, nil, nil)
         guard receiver >= 0, fcntl(sender, F_SETFL, 0) == 0 else { throw BenchmarkError.system("accept") }
         defer { close(receiver) }

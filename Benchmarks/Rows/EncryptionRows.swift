@@ -1,4 +1,3 @@
-import Dispatch
 import Spool
 import SpoolCore
 import SpoolStore
@@ -104,17 +103,4 @@ extension SourceFile {
     fileprivate func matches(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool {
         bytes.baseAddress.map { matches($0, count: bytes.count, at: offset) } ?? true
     }
-}
-
-/// Waits for what other threads do; for the thread of a row, which has nothing else to do.
-private func blocking<Value>(_ body: @escaping @Sendable () async -> Value) -> Value where Value: Sendable {
-    let result = Locked<Value?>(nil), end = DispatchSemaphore(value: 0)
-    Task.detached {
-        let value = await body()
-        result.withLock { $0 = value }
-        end.signal()
-    }
-    end.wait()
-    guard let value = result.withLock({ $0 }) else { preconditionFailure("signalled with a value") }
-    return value
 }

@@ -35,6 +35,8 @@ private func plainRows() -> [any Row] {
             SeekColdRow(),
             RangeSizeRow(),
             MissRow(),
+            DownloadRow(),
+            CancelRow(),
             HerdRow(),
             StartRow(resources: 10),
             StartRow(resources: 1000),
