@@ -15,12 +15,9 @@ enum Bystander: String {
 
     /// What it says when it does what it is for, followed by a port for an origin.
     static let ready = "ready"
-    /// Room for the connections and what every program has open.
-    private static let spareDescriptors = 64
-
     /// Runs until the program is ended.
     func run(_ options: Options.Crowd) throws -> Never {
-        try Self.allowDescriptors(options.count + Self.spareDescriptors)
+        try allowDescriptors(options.count)
         let crowd: [Int32]
         switch self {
         case .silent: crowd = try Self.connect(options) { _ in nil }
@@ -64,17 +61,6 @@ enum Bystander: String {
         for descriptor in crowd {
             var answer = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             _ = poll(&answer, 1, -1)
-        }
-    }
-
-    private static func allowDescriptors(_ count: Int) throws {
-        var limits = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
-        guard limits.rlim_cur < rlim_t(count) else { return }
-        limits.rlim_cur = min(limits.rlim_max, rlim_t(count))
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
-        guard limits.rlim_cur >= rlim_t(count) else {
-            throw BenchmarkError("\(count) descriptors are needed, \(limits.rlim_max) are allowed: raise the hard limit (ulimit -Hn)")
         }
     }
 }

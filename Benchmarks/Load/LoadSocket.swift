@@ -47,6 +47,20 @@ func listenOnLoopback() throws -> (descriptor: Int32, port: UInt16) {
     return (descriptor, port)
 }
 
+/// Raises this process's limit of descriptors, where it has to be, so that there is room for so many connections and what every program
+/// has open.
+func allowDescriptors(_ connections: Int) throws {
+    let count = connections + 64
+    var limits = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+    guard limits.rlim_cur < rlim_t(count) else { return }
+    limits.rlim_cur = min(limits.rlim_max, rlim_t(count))
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+    guard limits.rlim_cur >= rlim_t(count) else {
+        throw BenchmarkError("\(count) descriptors are needed, \(limits.rlim_max) are allowed: raise the hard limit (ulimit -Hn)")
+    }
+}
+
 /// Sends a whole request; it is small and the socket is idle, so that what does not fit is an error.
 func sendRequest(_ request: String, on descriptor: Int32) throws {
     var request = request

@@ -1,6 +1,8 @@
 /// What the memory rows share: how a crowd is measured, and what it may cost.
 private enum Memory {
-    static let connections = 200
+    private static let idleConnections = 1000
+    private static let slowReaders = 200
+    private static let seconds = 6.0
     /// DESIGN: hits of a program without fetches.
     static let storedMiB = 32.0
     /// The buffer pool.
@@ -18,7 +20,44 @@ private enum Memory {
         [Measure("resident", "MiB", bound: bound), Measure("served", "connections"), Measure("taken", "MiB")]
     }
 
-    /// Measures the most memory that was resident since the program's start, or since the peak was forgotten.
+    /// Lets the crowd come and adds what it cost, and what it got.
+    ///
+    /// Each idle connection gets 64 KiB of its own and stays; then the slow readers come, who want 16 MiB each.
+    /// - Parameter hosts: on how many of the origin's hosts the resource is asked for.
+    static func measure(_ server: any Server, _ source: SourceFile, hosts: Int, _ measures: inout [Measure]) throws {
+        try allowDescriptors(idleConnections + slowReaders)
+        let idle = try LoadGenerator(port: server.port, connections: idleConnections)
+        let served = try idle.run(count: idleConnections, source: source) { index in
+            request(index, hosts, every: idleStride, from: idleStart, bytes: 64 * 1024, server, source)
+        }
+        let crowd = try Crowd()
+        for reader in 0..<slowReaders {
+            let request = request(reader, hosts, every: slowStride, from: 0, bytes: slowBytes, server, source)
+            try crowd.add(.slow, port: server.port) { $0 == 0 ? request : nil }
+        }
+        var result = try withExtendedLifetime(idle) { try crowd.run(seconds: seconds, source: source) }
+        result.served += served.times.count
+        result.bytes += served.bytes
+        add(result, server, to: &measures)
+    }
+
+    /// From one slow reader's place to the next, were there one host; with more of them, each place is taken on every host.
+    private static let slowStride = 25 * Workbench.mebibyte
+    private static let slowBytes = 16 * Workbench.mebibyte
+    private static let idleStride = 5 * Workbench.mebibyte
+    /// So that over eight hosts no idle connection's place is inside a slow reader's.
+    private static let idleStart = 20 * Workbench.mebibyte
+
+    private static func request(
+        _ number: Int, _ hosts: Int, every stride: Int64, from start: Int64, bytes: Int64, _ server: any Server, _ source: SourceFile
+    ) -> LoadRequest {
+        let lower = start + Int64(number / hosts * hosts) * stride
+        let range = lower..<lower + bytes
+        let target = server.target(source.name, host: Nginx.hosts[number % hosts])
+        return LoadRequest(target: target, range: range, expected: range, isChecked: true)
+    }
+
+    /// Adds the most memory that was resident since the program's start, or since the peak was forgotten.
     static func add(_ result: Crowd.Result, _ server: any Server, to measures: inout [Measure]) {
         measures[0].add(Double(server.usage.peakResidentBytes) / Double(Workbench.mebibyte), of: server.name)
         measures[1].add(Double(result.served), of: server.name)
@@ -26,75 +65,39 @@ private enum Memory {
     }
 }
 
-/// 200 connections on stored parts of a sparse 5 GiB resource, every second one a slow reader.
+/// 1000 connections that had their answer and stay open, and 200 slow readers, on a 5 GiB resource that is stored.
 struct MemoryStoredRow: Row {
     let name = "memory-stored"
-
-    private static let seconds = 6.0
 
     func run(on bench: Workbench) throws -> [Measure] {
         var measures = Memory.measures(bound: Memory.storedMiB)
         let source = try bench.sparse()
         let peer = try bench.files()
         if bench.options.spool != nil {
-            let directory = bench.newDirectory()
-            try store(try bench.spool(directory), source)
+            let directory = bench.newDirectory(), storing = try bench.spool(directory)
+            try bench.fetchWhole(storing, source, isChecked: false)
+            storing.stop()
             // A new process: what storing took is not what serving takes.
             let server = try bench.spool(directory)
             defer { server.discard() }
-            try measure(server, source, &measures)
+            try Memory.measure(server, source, hosts: 1, &measures)
         }
         try peer.usage.forgetPeak()
-        try measure(peer, source, &measures)
+        try Memory.measure(peer, source, hosts: 1, &measures)
         return measures
-    }
-
-    private func store(_ server: any Server, _ source: SourceFile) throws {
-        defer { server.stop() }
-        let load = try LoadGenerator(port: server.port, connections: 1)
-        _ = try load.run(count: Workbench.sparseRegions.count, source: source) { index in
-            let range = Workbench.sparseRegions[index]
-            return LoadRequest(target: server.target(source.name), range: range, expected: range, isChecked: true)
-        }
-    }
-
-    private func measure(_ server: any Server, _ source: SourceFile, _ measures: inout [Measure]) throws {
-        let crowd = try Crowd()
-        let target = server.target(source.name)
-        for member in 0..<Memory.connections {
-            try crowd.add(member % 2 == 0 ? .fast : .slow, port: server.port) { asked in
-                let range = Workbench.sparseRegions[(member + asked) % Workbench.sparseRegions.count]
-                return LoadRequest(target: target, range: range, expected: range, isChecked: true)
-            }
-        }
-        Memory.add(try crowd.run(seconds: Self.seconds, source: source), server, to: &measures)
     }
 }
 
-/// The same crowd on parts that are not stored, over eight hosts.
+/// The same on a resource of which nothing is stored, over eight hosts.
 struct MemoryColdRow: Row {
     let name = "memory-cold"
-
-    private static let seconds = 8.0
-    private static let rangeBytes = 16 * Workbench.mebibyte
-    private static let stride = 200 * Workbench.mebibyte
 
     func run(on bench: Workbench) throws -> [Measure] {
         var measures = Memory.measures(bound: Memory.coldMiB(fetches: Memory.fetchesAtOnce))
         let source = try bench.sparse()
         guard let server = try bench.emptySpool() else { return measures }
         defer { server.discard() }
-        let crowd = try Crowd()
-        for member in 0..<Memory.connections {
-            let host = Nginx.hosts[member % Nginx.hosts.count]
-            let lower = Int64(member / Nginx.hosts.count) * Self.stride
-            let range = lower..<lower + Self.rangeBytes
-            let request = LoadRequest(target: server.target(source.name, host: host), range: range, expected: range, isChecked: true)
-            // Fast and slow ones on every host.
-            let isFast = (member / Nginx.hosts.count) % 2 == 0
-            try crowd.add(isFast ? .fast : .slow, port: server.port) { $0 == 0 ? request : nil }
-        }
-        Memory.add(try crowd.run(seconds: Self.seconds, source: source), server, to: &measures)
+        try Memory.measure(server, source, hosts: Nginx.hosts.count, &measures)
         return measures
     }
 }
