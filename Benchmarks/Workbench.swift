@@ -8,6 +8,8 @@ final class Workbench {
     private var count = 0
     private var sources: [String: SourceFile] = [:]
     private var running: [String: any Server] = [:]
+    /// Programs that the run went on without, and why.
+    private(set) var leftOut: [String: String] = [:]
 
     static let mebibyte: Int64 = 1 << 20
     static let gibibyte: Int64 = 1 << 30
@@ -25,6 +27,8 @@ final class Workbench {
             throw BenchmarkError(
                 "\(options.directory) has \(free >> 30) GiB free, \(Self.neededBytes >> 30) are needed; name another by --directory")
         }
+        // Programs that run as nobody have to reach their own directories in it.
+        guard getuid() != 0 || chmod(directory, 0o711) == 0 else { throw BenchmarkError.system("chmod \(directory)") }
         try makeDirectory(directory + "/origin")
     }
 
@@ -167,6 +171,26 @@ final class Workbench {
         try Nginx(name, role, directory: newDirectory())
     }
 
+    /// Varnish, Squid and rclone with the media stored, as far as they can be started.
+    func storedOthers() throws -> [any Server] {
+        let origin = try origin().port, source = try media()
+        return OtherCacheKind.allCases.compactMap { kind in
+            optional(kind.rawValue) {
+                try shared(kind.rawValue) { directory in
+                    let server = try OtherCache(kind, origin: origin, directory: directory)
+                    try fetchWhole(server, source, isChecked: true)
+                    return server
+                }
+            }
+        }
+    }
+
+    /// One of them with an empty cache; nil when it can't be started.
+    func emptyOther(_ kind: OtherCacheKind) throws -> (any Server)? {
+        let origin = try origin().port
+        return optional(kind.rawValue) { try OtherCache(kind, origin: origin, directory: newDirectory()) }
+    }
+
     /// A directory that nothing else uses.
     func newDirectory() -> String {
         count += 1
@@ -184,12 +208,33 @@ final class Workbench {
 
     /// Calls `body` for each server in turn, so that what happens on the machine meanwhile happens to all.
     ///
-    /// Round 0 warms up and is not to be recorded. The order turns around with every round.
+    /// Round 0 warms up and is not to be recorded. The order turns around with every round. What is optional takes part in the first
+    /// round and every third one after it, since it may take many times as long.
     func alternate(_ servers: [any Server], rounds: Int, _ body: (any Server, Int) throws -> Void) throws {
         for round in 0...(options.rounds ?? rounds) {
-            for server in round % 2 == 0 ? servers : servers.reversed() {
-                try body(server, round)
+            for server in round % 2 == 0 ? servers : servers.reversed() where takesPart(server.isOptional, in: round) {
+                guard server.isOptional else {
+                    try body(server, round)
+                    continue
+                }
+                _ = optional(server.name) { try body(server, round) }
             }
+        }
+    }
+
+    /// Whether a round of a row is one in which such a program is measured.
+    func takesPart(_ isOptional: Bool, in round: Int) -> Bool {
+        !isOptional || round == 0 || round % 3 == 1
+    }
+
+    /// Does something with a program that a run can do without; what goes wrong leaves the program out from then on.
+    func optional<Value>(_ name: String, _ body: () throws -> Value) -> Value? {
+        guard leftOut[name] == nil else { return nil }
+        do {
+            return try body()
+        } catch {
+            leftOut[name] = "\(error)"
+            return nil
         }
     }
 

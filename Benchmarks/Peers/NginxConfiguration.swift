@@ -88,7 +88,8 @@ extension NginxRole {
     private var location: String {
         switch self {
         case .files(let root), .countedFiles(let root), .secureFiles(let root, _):
-            return "        root \(root);"
+            // rclone looks for a file in the list of its directory.
+            return "        root \(root); autoindex on;"
         case .wholeCache:
             return cacheLocation(key: "$request_uri", more: "proxy_cache_valid 200 24h;")
         case .sliceCache:

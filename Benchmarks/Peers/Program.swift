@@ -13,18 +13,29 @@ final class Program {
     /// Sends a signal to what it starts when its own parent is gone; without it a killed harness leaves its programs behind.
     private static let parentWatch = "/usr/bin/setpriv"
 
-    init(_ name: String, _ arguments: [String], logPath: String) throws {
+    /// The user and the group that own nothing, as Linux numbers them.
+    private static let nobody: uid_t = 65_534
+
+    /// Starts a program; with `isNobody`, one that root starts runs as the user that owns nothing.
+    init(_ name: String, _ arguments: [String], logPath: String, isNobody: Bool = false) throws {
         self.name = name
         self.logPath = logPath
         var words = arguments
         if access(Self.parentWatch, X_OK) == 0 {
-            words = [Self.parentWatch, "--pdeathsig", "TERM", "--"] + words
+            let user = isNobody && getuid() == 0 ? ["--reuid=\(Self.nobody)", "--regid=\(Self.nobody)", "--clear-groups"] : []
+            words = [Self.parentWatch] + user + ["--pdeathsig", "TERM", "--"] + words
         }
         process = try Self.spawn(words, logPath)
     }
 
     deinit {
         stop()
+    }
+
+    /// Lets a program that runs as nobody write to a directory; does nothing for who isn't root.
+    static func giveToNobody(_ directory: String) throws {
+        guard getuid() == 0 else { return }
+        guard chown(directory, nobody, nobody) == 0 else { throw BenchmarkError.system("chown \(directory)") }
     }
 
     private static func spawn(_ words: [String], _ logPath: String) throws -> pid_t {

@@ -10,9 +10,13 @@ protocol Server: AnyObject {
     var directory: String { get }
     /// The request target of a path at the origin; `host` is one of the origin's addresses.
     func target(_ path: String, host: String) -> String
+    /// Whether a run goes on without it. It is then also measured in fewer rounds, see `Workbench.alternate`.
+    var isOptional: Bool { get }
 }
 
 extension Server {
+    var isOptional: Bool { false }
+
     /// The request target of a path at the origin's first address.
     func target(_ path: String) -> String {
         target(path, host: "127.0.0.1")

@@ -13,9 +13,11 @@ enum Machine {
             ("TCP congestion control", line("/proc/sys/net/ipv4/tcp_congestion_control")),
             ("loopback MTU", line("/sys/class/net/lo/mtu")),
             ("nginx", nginx(directory)),
-            ("free page reporting to a host", reporting()),
-            ("page cache", "warm: every file was written or read through it before its first measured round"),
         ]
+            + OtherCacheKind.allCases.map { ($0.rawValue, version(of: $0, directory)) } + [
+                ("free page reporting to a host", reporting()),
+                ("page cache", "warm: every file was written or read through it before its first measured round"),
+            ]
     }
 
     /// The load average of the last minute, to be printed after the run too: on a busy machine absolute times mean little.
@@ -45,6 +47,14 @@ enum Machine {
         let text = readSmallFile("/proc/cpuinfo") ?? ""
         let model = text.split(separator: "\n").first { $0.hasPrefix("model name") }
         return model.map { String($0.drop { $0 != ":" }.dropFirst(2)) } ?? "-"
+    }
+
+    /// The first word of what the program says that has a digit.
+    private static func version(of kind: OtherCacheKind, _ directory: String) -> String {
+        guard let path = try? kind.executable(), let said = output(of: [path, kind.versionWord], logPath: directory + "/version") else {
+            return "missing"
+        }
+        return said.split(whereSeparator: { " (\n".contains($0) }).first { $0.contains(where: \.isNumber) }.map(String.init) ?? said
     }
 
     private static func nginx(_ directory: String) -> String {

@@ -26,10 +26,12 @@ struct Thresholds {
         return Line(row: words[0], measure: words[1], peer: words[2] == "-" ? nil : words[2], isMaximum: words[3] == "<=", limit: limit)
     }
 
-    /// What does not hold, a sentence each. A limit of a row that did not run says nothing; a measured row without its measure fails.
-    func violations(of results: [RowResult]) -> [String] {
+    /// What does not hold, a sentence each. A limit of a row that did not run, or beside a peer that was left out, says nothing;
+    /// a measured row without its measure fails.
+    func violations(of results: [RowResult], without leftOut: Set<String>) -> [String] {
         lines.compactMap { line in
             guard let result = results.first(where: { $0.name == line.row }) else { return nil }
+            if let peer = line.peer, leftOut.contains(peer) { return nil }
             return violation(of: line, in: result)
         }
     }

@@ -5,15 +5,19 @@ struct HitRangeRow: Row {
     let connections: Int
     /// Requests of one round.
     let requests: Int
+    /// Whether Varnish, Squid and rclone are measured, too.
+    var isBesideOthers = false
 
     private static let rounds = 10
     /// One answer of so many is compared with the source.
     private static let checkEvery = 64
+    /// Of what others are asked, a program that a run can do without is asked this part: it may take 30 times as long.
+    private static let optionalPart = 4
 
     var name: String { "hit-\(label)-\(connections)" }
 
     func run(on bench: Workbench) throws -> [Measure] {
-        let servers = try [bench.storedSpool(), bench.files()].compactMap { $0 }
+        let servers = try [bench.storedSpool(), bench.files()].compactMap { $0 } + (isBesideOthers ? bench.storedOthers() : [])
         let source = try bench.media()
         var cpu = Measure("cpu", "µs/request"), all = Measure("cpu-all", "µs/request"), rate = Measure("rate", "requests/s")
         var p50 = Measure("p50", "µs"), p99 = Measure("p99", "µs"), generator = Measure("generator", "µs CPU/request")
@@ -23,6 +27,7 @@ struct HitRangeRow: Row {
             // Opens every connection at the server before its CPU counts.
             _ = try load.run(count: connections, source: source, request: request)
             let usage = server.usage, before = usage.cpuNanoseconds
+            let requests = server.isOptional ? requests / Self.optionalPart : requests
             let result = try load.run(count: requests, source: source, request: request)
             let used = usage.cpuNanoseconds - before
             guard round > 0 else { return }
@@ -57,7 +62,7 @@ struct HitSequentialRow: Row {
     private static let rounds = 10
 
     func run(on bench: Workbench) throws -> [Measure] {
-        let servers = try [bench.storedSpool(), bench.files()].compactMap { $0 }
+        let servers = try [bench.storedSpool(), bench.files()].compactMap { $0 } + bench.storedOthers()
         let source = try bench.media()
         var cpu = Measure("cpu", "s/GiB"), all = Measure("cpu-all", "s/GiB"), wall = Measure("wall", "s/GiB"),
             generator = Measure("generator", "s CPU/GiB")

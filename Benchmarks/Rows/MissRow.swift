@@ -21,16 +21,17 @@ struct MissRow: Row {
         var generator = Measure("generator", "s CPU/GiB"), wall = Measure("wall", "s/GiB"), resident = Measure("resident", "MiB")
         // What the index lane took: entering what was stored, and syncing the index's log at durable points.
         var commits = Measure("commits", "% of cpu")
-        var starts: [() throws -> (any Server)?] = [
-            { try bench.emptySpool() },
-            { try bench.emptyNginx("nginx-cache", .wholeCache(origin: origin.port)) },
-            { try bench.emptyNginx("nginx-slice", .sliceCache(origin: origin.port)) },
+        var starts: [(isOptional: Bool, start: () throws -> (any Server)?)] = [
+            (false, { try bench.emptySpool() }),
+            (false, { try bench.emptyNginx("nginx-cache", .wholeCache(origin: origin.port)) }),
+            (false, { try bench.emptyNginx("nginx-slice", .sliceCache(origin: origin.port)) }),
         ]
+        for kind in OtherCacheKind.allCases { starts.append((true, { try bench.emptyOther(kind) })) }
         for round in 0...(bench.options.rounds ?? Self.rounds) {
-            for start in starts {
+            for (isOptional, start) in starts where bench.takesPart(isOptional, in: round) {
                 guard let server = try start() else { continue }
-                let cost = try transfer(server, origin, source, isChecked: round == 0)
-                guard round > 0 else { continue }
+                let transfer: () throws -> Cost = { try self.transfer(server, origin, source, isChecked: round == 0) }
+                guard let cost = isOptional ? bench.optional(server.name, transfer) : try transfer(), round > 0 else { continue }
                 all.add(cost.cache + cost.origin + cost.generator, of: server.name)
                 cache.add(cost.cache, of: server.name)
                 from.add(cost.origin, of: server.name)
