@@ -77,7 +77,7 @@ extension SessionStateMachine {
 extension SessionStateMachine.Version {
     /// The length, where every byte is stored and there is one.
     fileprivate var completeLength: Int64? {
-        guard let length = representation.length, length > 0, stored.totalBytes == length else { return nil }
+        guard let length = representation.length, length > 0, isComplete else { return nil }
         return length
     }
 

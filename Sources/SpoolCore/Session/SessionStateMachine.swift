@@ -87,7 +87,8 @@ package struct SessionStateMachine: Sendable {
 
         package var isComplete: Bool {
             guard let length = representation.length else { return false }
-            return length == 0 || stored.totalBytes == length
+            // Not by the number of its bytes: those are counted span by span, and every hit asks.
+            return ByteRange(0, length).map(stored.contains) ?? (length == 0)
         }
     }
 
