@@ -6,6 +6,8 @@ struct Options {
     var only: [String] = []
     var rounds: Int?
     var json: String?
+    /// Where the curves are drawn; then no row runs that is not a curve.
+    var curves: String?
     var thresholds: String?
     /// Where the files lie: the file system that is measured.
     var directory = "/var/tmp"
@@ -32,6 +34,7 @@ struct Options {
           --only NAME         the row NAME, or rows whose name contains it; may be repeated
           --rounds N          measured rounds per row and program, instead of each row's own number
           --json FILE         writes every value of every round
+          --curves FILE       runs the rows of curves and draws them into an SVG
           --check FILE        compares with the thresholds in FILE; exit code 1 when one does not hold
           --directory PATH    where files and caches lie (default /var/tmp)
           --list              prints the names of the rows
@@ -45,6 +48,7 @@ struct Options {
             case "--only": only.append(try Self.value(of: word, &rest))
             case "--rounds": rounds = try Self.count(of: word, &rest)
             case "--json": json = try Self.value(of: word, &rest)
+            case "--curves": curves = try Self.value(of: word, &rest)
             case "--check": thresholds = try Self.value(of: word, &rest)
             case "--directory": directory = try Self.value(of: word, &rest)
             case "--list": listsRows = true

@@ -21,7 +21,7 @@ enum SpoolBenchmarks {
     /// Runs what the options ask for; answers the exit code.
     private static func run(_ options: Options) throws -> Int32 {
         let names = allRows().map(\.name)
-        let rows = allRows().filter { options.includes($0.name, of: names) }
+        let rows = allRows().filter { options.includes($0.name, of: names) && (options.curves == nil || $0 is any CurveRow) }
         if options.listsRows {
             for row in rows { print(row.name) }
             return 0
@@ -39,6 +39,10 @@ enum SpoolBenchmarks {
         print(Table.text(of: results))
         for (name, reason) in bench.leftOut.sorted(by: { $0.key < $1.key }) { print("left out: \(name): \(reason)") }
         if let path = options.json { try writeFile(JSON.text(of: results, machine: facts), to: path) }
+        if let path = options.curves {
+            let drawn = zip(rows, results).compactMap { row, result in (row as? any CurveRow).map { ($0, result) } }
+            try writeFile(CurveDrawing.text(of: drawn, machine: facts), to: path)
+        }
 
         guard let thresholds else { return results.contains { $0.failure != nil } ? 2 : 0 }
         let violations =

@@ -7,6 +7,7 @@ final class Workbench {
     let directory: String
     private var count = 0
     private var sources: [String: SourceFile] = [:]
+    private var storesOfNotes: [Int: String] = [:]
     private var running: [String: any Server] = [:]
     /// Programs that the run went on without, and why.
     private(set) var leftOut: [String: String] = [:]
@@ -14,7 +15,8 @@ final class Workbench {
     static let mebibyte: Int64 = 1 << 20
     static let gibibyte: Int64 = 1 << 30
     /// Media, a stored copy of it, three caches filled at the same time, and room for the kernel to breathe.
-    private static let neededBytes = 10 * gibibyte
+    private static let neededBytes = 12 * gibibyte
+    private static let fillingConnections = 16
 
     init(_ options: Options) throws {
         self.options = options
@@ -85,6 +87,11 @@ final class Workbench {
         try source("clip.bin", size: 256 * Self.mebibyte, filled: [0..<256 * Self.mebibyte])
     }
 
+    /// Bytes at its beginning, then holes; as many MiB as asked.
+    func sparse(mebibytes count: Int) throws -> SourceFile {
+        try source("sparse-\(count).bin", size: Int64(count) * Self.mebibyte, filled: [0..<Self.mebibyte])
+    }
+
     private func source(_ name: String, size: Int64, filled: [Range<Int64>]) throws -> SourceFile {
         if let source = sources[name] { return source }
         let source = try SourceFile(name: name, directory: directory + "/origin", size: size, filled: filled, seed: 1)
@@ -145,6 +152,23 @@ final class Workbench {
     func spool(_ directory: String) throws -> any Server {
         guard let executable = options.spool else { throw BenchmarkError("no program under test: name it by --spool") }
         return try SpoolServe(executable: executable, directory: directory, origin: try origin().port)
+    }
+
+    /// A cache directory of ours in which the note is stored under so many names.
+    func storeOfNotes(_ resources: Int) throws -> String {
+        if let directory = storesOfNotes[resources] { return directory }
+        let source = try note(), directory = newDirectory()
+        let server = try spool(directory)
+        defer { server.stop() }
+        let load = try LoadGenerator(port: server.port, connections: min(Self.fillingConnections, resources))
+        _ = try load.run(count: resources, source: source) { noteRequest(to: server, source, number: $0) }
+        storesOfNotes[resources] = directory
+        return directory
+    }
+
+    /// Asks for the note under one of its names.
+    func noteRequest(to server: any Server, _ source: SourceFile, number: Int) -> LoadRequest {
+        LoadRequest(target: server.target("\(source.name)?n=\(number)"), range: nil, expected: 0..<source.size, isChecked: true)
     }
 
     /// An empty encrypted cache of ours.

@@ -14,7 +14,7 @@ extension Row {
 }
 
 /// Every row, in the order in which they run: quick ones first.
-func allRows() -> [any Row] { plainRows() + encryptionRows() }
+func allRows() -> [any Row] { plainRows() + encryptionRows() + curveRows() }
 
 private func plainRows() -> [any Row] {
     [10, 100, 1000, 10_000, 100_000, 1_000_000].map { IntervalRow(count: $0, order: .random) }
@@ -50,6 +50,10 @@ private func plainRows() -> [any Row] {
             CrowdRow(crowd: .slowReaders, count: 1000, boundMiB: 32 + 1000 * 16 / 1024),
             CrowdRow(crowd: .slowOrigin, count: 96, boundMiB: 32 + 16 + 64 / 16),
         ]
+}
+
+private func curveRows() -> [any CurveRow] {
+    [RequestsCurve(), ConnectionsCurve(), ResourcesCurve(), SpansCurve(), SizeCurve()]
 }
 
 private func encryptionRows() -> [any Row] {

@@ -1,0 +1,237 @@
+/// The same work at sizes that grow: what it costs at the largest stands beside what it costs at the smaller ones.
+///
+/// In the table a size stands in the place of a program. Every measure is a time in microseconds.
+protocol CurveRow: Row {
+    /// What the panel of the drawing is called.
+    var title: String { get }
+    /// What is counted from left to right.
+    var axis: String { get }
+    /// The sizes, the smallest first.
+    var points: [Int] { get }
+}
+
+extension CurveRow {
+    var ours: String { points.last.map(String.init) ?? "" }
+}
+
+/// Sends requests to a server and answers what they cost it.
+private func cpuNanoseconds(of server: any Server, _ body: () throws -> Void) rethrows -> Double {
+    let usage = server.usage, before = usage.cpuNanoseconds
+    try body()
+    return Double(usage.cpuNanoseconds - before)
+}
+
+/// A stored range of `bytes` at a random aligned offset, one answer of 64 compared with the source.
+private func randomHits(_ server: any Server, _ source: SourceFile, bytes: Int64, seed: UInt64) -> (Int) -> LoadRequest {
+    let target = server.target(source.name), slots = source.size / bytes
+    var random = SplitMix(seed: seed)
+    return { index in
+        let lower = Int64.random(in: 0..<slots, using: &random) * bytes
+        return LoadRequest(target: target, range: lower..<lower + bytes, expected: lower..<lower + bytes, isChecked: index % 64 == 0)
+    }
+}
+
+/// Hits of 4 KiB, one after the other on one connection that stays open: what one costs after so many.
+struct RequestsCurve: CurveRow {
+    let name = "curve-requests"
+    let title = "requests on one connection"
+    let axis = "requests so far"
+    let points = [100, 1000, 10_000, 100_000]
+
+    private static let rounds = 3
+    private static let rangeBytes: Int64 = 4096
+
+    func run(on bench: Workbench) throws -> [Measure] {
+        var cpu = Measure("hit", "µs CPU")
+        guard let server = try bench.storedSpool() else { return [cpu] }
+        let source = try bench.media()
+        for round in 0...(bench.options.rounds ?? Self.rounds) {
+            let load = try LoadGenerator(port: server.port, connections: 1)
+            let request = randomHits(server, source, bytes: Self.rangeBytes, seed: UInt64(round))
+            var done = 0
+            for point in round == 0 ? points.dropLast() : points {
+                // What the requests since the last point cost, so that what is slow at the end does not vanish in what was quick.
+                let used = try cpuNanoseconds(of: server) { _ = try load.run(count: point - done, source: source, request: request) }
+                if round > 0 { cpu.add(used / Double(point - done) / 1000, of: String(point)) }
+                done = point
+            }
+        }
+        return [cpu]
+    }
+}
+
+/// Hits of 4 KiB over so many connections at once, each with one request on its way.
+struct ConnectionsCurve: CurveRow {
+    let name = "curve-connections"
+    let title = "connections"
+    let axis = "connections at once"
+    let points = [1, 10, 100, 1000]
+
+    private static let rounds = 5
+    private static let rangeBytes: Int64 = 4096
+    private static let requests = 10_000
+
+    func run(on bench: Workbench) throws -> [Measure] {
+        var cpu = Measure("hit", "µs CPU")
+        guard let server = try bench.storedSpool() else { return [cpu] }
+        let source = try bench.media()
+        for round in 0...(bench.options.rounds ?? Self.rounds) {
+            for point in round % 2 == 0 ? points : points.reversed() {
+                let load = try LoadGenerator(port: server.port, connections: point)
+                let request = randomHits(server, source, bytes: Self.rangeBytes, seed: UInt64(round))
+                // Every connection is open at the server before its CPU counts.
+                _ = try load.run(count: point, source: source, request: request)
+                let used = try cpuNanoseconds(of: server) { _ = try load.run(count: Self.requests, source: source, request: request) }
+                if round > 0 { cpu.add(used / Double(Self.requests) / 1000, of: String(point)) }
+            }
+        }
+        return [cpu]
+    }
+}
+
+/// A store with so many resources: a start, hits of resources that were not used since, and hits of the same ones again.
+struct ResourcesCurve: CurveRow {
+    let name = "curve-resources"
+    let title = "resources in the store"
+    let axis = "resources of 1 KiB"
+    let points = [10, 100, 1000, 10_000, 100_000]
+
+    private static let rounds = 10
+    /// So many resources are asked for after a start, spread over the store.
+    private static let asked = 10
+    private static let again = 2000
+
+    func run(on bench: Workbench) throws -> [Measure] {
+        var start = Measure("start", "µs"), first = Measure("first-hit", "µs CPU"), hit = Measure("hit", "µs CPU")
+        guard bench.options.spool != nil else { return [start, first, hit] }
+        let source = try bench.note()
+        let directories = try points.map { try bench.storeOfNotes($0) }
+        for round in 0...(bench.options.rounds ?? Self.rounds) {
+            for (point, directory) in zip(points, directories) {
+                let began = nanoseconds()
+                let server = try bench.spool(directory)
+                defer { server.stop() }
+                let load = try LoadGenerator(port: server.port, connections: 1)
+                let stride = point / Self.asked
+                let request = { (index: Int) in bench.noteRequest(to: server, source, number: (index % Self.asked * stride + round) % point)
+                }
+                let ready = nanoseconds()
+                let one = try load.run(count: 1, source: source) { request($0) }
+                let cold = try cpuNanoseconds(of: server) { _ = try load.run(count: Self.asked - 1, source: source) { request($0 + 1) } }
+                let warm = try cpuNanoseconds(of: server) { _ = try load.run(count: Self.again, source: source) { request($0) } }
+                guard round > 0 else { continue }
+                start.add(Double(ready - began + one.times[0].firstByte) / 1000, of: String(point))
+                first.add(cold / Double(Self.asked - 1) / 1000, of: String(point))
+                hit.add(warm / Double(Self.again) / 1000, of: String(point))
+            }
+        }
+        return [start, first, hit]
+    }
+}
+
+/// A file of 1 GiB of which so many islands of 1 KiB are stored: one more island, the first hit after a start, and hits.
+struct SpansCurve: CurveRow {
+    let name = "curve-spans"
+    let title = "spans of one file"
+    let axis = "islands of 1 KiB"
+    let points = [10, 100, 1000, 10_000]
+
+    private static let rounds = 3
+    private static let islandBytes: Int64 = 1024
+    /// An island in every block: none touches its neighbour.
+    private static let strideBytes: Int64 = 64 * 1024
+    /// Hits go to so many islands, spread over the file: blocks that were not verified yet would be counted otherwise.
+    private static let asked = 10
+    private static let hits = 2000
+
+    func run(on bench: Workbench) throws -> [Measure] {
+        var store = Measure("store", "µs CPU"), first = Measure("first-hit", "µs"), hit = Measure("hit", "µs CPU")
+        guard bench.options.spool != nil else { return [store, first, hit] }
+        let source = try bench.media()
+        for _ in 0..<(bench.options.rounds ?? Self.rounds) {
+            let directory = bench.newDirectory()
+            defer { removeTree(directory) }
+            var stored = 0
+            for point in points {
+                let server = try bench.spool(directory)
+                let used = try storeIslands(stored..<point, server, source)
+                store.add(used / Double(point - stored) / 1000, of: String(point))
+                stored = point
+                // A new process: what is in the index is what it starts from.
+                server.stop()
+                let next = try bench.spool(directory)
+                defer { next.stop() }
+                let load = try LoadGenerator(port: next.port, connections: 1)
+                let request = { (index: Int) in island(index % Self.asked * (point / Self.asked), next, source) }
+                first.add(Double(try load.run(count: 1, source: source, request: request).times[0].firstByte) / 1000, of: String(point))
+                _ = try load.run(count: Self.asked, source: source, request: request)
+                let warm = try cpuNanoseconds(of: next) { _ = try load.run(count: Self.hits, source: source, request: request) }
+                hit.add(warm / Double(Self.hits) / 1000, of: String(point))
+            }
+        }
+        return [store, first, hit]
+    }
+
+    private func storeIslands(_ numbers: Range<Int>, _ server: any Server, _ source: SourceFile) throws -> Double {
+        let load = try LoadGenerator(port: server.port, connections: 1)
+        return try cpuNanoseconds(of: server) {
+            _ = try load.run(count: numbers.count, source: source) { island(numbers.lowerBound + $0, server, source) }
+        }
+    }
+
+    /// The islands lie in no order: an odd step visits each of 2^14 blocks once.
+    private func island(_ number: Int, _ server: any Server, _ source: SourceFile) -> LoadRequest {
+        let slots = source.size / Self.strideBytes
+        let lower = (Int64(number + 1) * 7919 % slots) * Self.strideBytes + 4096
+        let range = lower..<lower + Self.islandBytes
+        return LoadRequest(target: server.target(source.name), range: range, expected: range, isChecked: true)
+    }
+}
+
+/// A stored file of so many MiB: the first hit after a start, hits of 64 KiB, and a read from beginning to end.
+struct SizeCurve: CurveRow {
+    let name = "curve-size"
+    let title = "size of one file"
+    let axis = "MiB"
+    let points = [1, 16, 256, 4096]
+
+    private static let rounds = 3
+    private static let rangeBytes: Int64 = 64 * 1024
+    private static let hits = 2000
+    /// Small files are read so often that this much is moved.
+    private static let movedMiB = 256
+
+    func run(on bench: Workbench) throws -> [Measure] {
+        var first = Measure("first-hit", "µs"), hit = Measure("hit", "µs CPU"), whole = Measure("mib", "µs CPU")
+        guard bench.options.spool != nil else { return [first, hit, whole] }
+        let directory = bench.newDirectory()
+        defer { removeTree(directory) }
+        let sources = try points.map { try bench.sparse(mebibytes: $0) }
+        let filler = try bench.spool(directory)
+        for source in sources { try bench.fetchWhole(filler, source, isChecked: true) }
+        filler.stop()
+        for round in 0...(bench.options.rounds ?? Self.rounds) {
+            for (point, source) in zip(points, sources) {
+                let server = try bench.spool(directory)
+                defer { server.stop() }
+                let load = try LoadGenerator(port: server.port, connections: 1)
+                let request = randomHits(server, source, bytes: Self.rangeBytes, seed: UInt64(round))
+                let one = try load.run(count: 1, source: source, request: request)
+                // Verifies every block.
+                try bench.fetchWhole(server, source, isChecked: false)
+                let ranges = try cpuNanoseconds(of: server) { _ = try load.run(count: Self.hits, source: source, request: request) }
+                let count = max(1, Self.movedMiB / point)
+                let reads = try cpuNanoseconds(of: server) {
+                    _ = try load.run(count: count, source: source) { _ in
+                        LoadRequest(target: server.target(source.name), range: nil, expected: 0..<source.size, isChecked: false)
+                    }
+                }
+                guard round > 0 else { continue }
+                first.add(Double(one.times[0].firstByte) / 1000, of: String(point))
+                hit.add(ranges / Double(Self.hits) / 1000, of: String(point))
+                whole.add(reads / Double(count * point) / 1000, of: String(point))
+            }
+        }
+        return [first, hit, whole]
+    }
+}
