@@ -86,7 +86,7 @@ struct CurveDrawing {
     private func names(of lines: [CurveLine]) -> [String] {
         let ends = lines.compactMap { line in line.places.last.map { (line, up.place($0.median), $0.median) } }.sorted { $0.1 < $1.1 }
         var free = Self.plot.top
-        // From the top down; a pile that leaves the panel at its foot is as high as three names, and the plot higher.
+        // From the top down; a pile that leaves the panel at its foot is as high as four names, and the plot higher.
         return ends.map { line, y, value in
             let place = max(y, free + 4)
             free = place + Self.labelHeight - 4
@@ -128,11 +128,13 @@ struct CurveDrawing {
         .ground { fill: #ffffff } .grid { stroke: #d8dee4 } .guide { stroke: #818b98; stroke-dasharray: 5 5 }
         .curve { fill: none; stroke-width: 2 }
         .line0 { stroke: #0a5fb4; color: #0a5fb4 } .line1 { stroke: #b04a00; color: #b04a00 } .line2 { stroke: #1a7f37; color: #1a7f37 }
-        text.line0, text.line1, text.line2 { stroke: none; fill: currentColor } .dot { fill: currentColor; stroke: none }
+        .line3 { stroke: #8250df; color: #8250df }
+        text.line0, text.line1, text.line2, text.line3 { stroke: none; fill: currentColor } .dot { fill: currentColor; stroke: none }
         @media (prefers-color-scheme: dark) {
         text { fill: #f0f6fc } .quiet { fill: #9198a1 } .ground { fill: #0d1117 } .grid { stroke: #30363d } .guide { stroke: #7d8590 }
         .line0 { stroke: #58a6ff; color: #58a6ff } .line1 { stroke: #f0883e; color: #f0883e } .line2 { stroke: #3fb950; color: #3fb950 }
-        text.line0, text.line1, text.line2 { fill: currentColor }
+        .line3 { stroke: #bc8cff; color: #bc8cff }
+        text.line0, text.line1, text.line2, text.line3 { fill: currentColor }
         }
         </style>
         """
@@ -178,7 +180,7 @@ struct CurveDrawing {
 /// One measure of a panel.
 private struct CurveLine {
     let measure: Measure
-    /// The first, second or third of its panel: its colour and its mark.
+    /// The first, second, third or fourth of its panel: its colour and its mark.
     let number: Int
     let places: [(point: Double, median: Double, minimum: Double, maximum: Double)]
 
@@ -209,7 +211,8 @@ private struct CurveLine {
         switch number {
         case 0: return "<circle cx=\"\(x.fixed(1))\" cy=\"\(y.fixed(1))\" r=\"4\" class=\"line0 dot\"/>"
         case 1: corners = [(-4, -4), (4, -4), (4, 4), (-4, 4)]
-        default: corners = [(0, -5), (5, 4), (-5, 4)]
+        case 2: corners = [(0, -5), (5, 4), (-5, 4)]
+        default: corners = [(0, -6), (6, 0), (0, 6), (-6, 0)]
         }
         let points = corners.map { "\((x + $0.0).fixed(1)),\((y + $0.1).fixed(1))" }.joined(separator: " ")
         return "<polygon points=\"\(points)\" class=\"line\(number) dot\"/>"

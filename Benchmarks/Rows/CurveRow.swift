@@ -89,7 +89,8 @@ struct ConnectionsCurve: CurveRow {
     }
 }
 
-/// A store with so many resources: a start, hits of resources that were not used since, and hits of the same ones again.
+/// A store with so many resources: a start, what the program does by itself after it, hits of resources that were not used since, and hits
+/// of the same ones again.
 struct ResourcesCurve: CurveRow {
     let name = "curve-resources"
     let title = "resources in the store"
@@ -103,7 +104,8 @@ struct ResourcesCurve: CurveRow {
 
     func run(on bench: Workbench) throws -> [Measure] {
         var start = Measure("start", "µs"), first = Measure("first-hit", "µs CPU"), hit = Measure("hit", "µs CPU")
-        guard bench.options.spool != nil else { return [start, first, hit] }
+        var until = Measure("until-quiet", "µs CPU")
+        guard bench.options.spool != nil else { return [start, first, hit, until] }
         let source = try bench.note()
         let directories = try points.map { try bench.storeOfNotes($0) }
         for round in 0...(bench.options.rounds ?? Self.rounds) {
@@ -117,15 +119,30 @@ struct ResourcesCurve: CurveRow {
                 }
                 let ready = nanoseconds()
                 let one = try load.run(count: 1, source: source) { request($0) }
+                let quiet = Self.cpuUntilQuiet(server)
                 let cold = try cpuNanoseconds(of: server) { _ = try load.run(count: Self.asked - 1, source: source) { request($0 + 1) } }
                 let warm = try cpuNanoseconds(of: server) { _ = try load.run(count: Self.again, source: source) { request($0) } }
                 guard round > 0 else { continue }
                 start.add(Double(ready - began + one.times[0].firstByte) / 1000, of: String(point))
                 first.add(cold / Double(Self.asked - 1) / 1000, of: String(point))
                 hit.add(warm / Double(Self.again) / 1000, of: String(point))
+                until.add(quiet / 1000, of: String(point))
             }
         }
-        return [start, first, hit]
+        return [start, first, hit, until]
+    }
+
+    /// Waits until the program does nothing any more by itself; answers what it used since its start, at most 20 s after it.
+    private static func cpuUntilQuiet(_ server: any Server) -> Double {
+        var used: UInt64 = 0
+        for _ in 0..<100 {
+            let now = server.usage.cpuNanoseconds
+            // Timers tick; work takes more.
+            if now - used < 1_000_000 { return Double(now) }
+            used = now
+            pause(milliseconds: 200)
+        }
+        return Double(used)
     }
 }
 
