@@ -36,12 +36,16 @@ final class Monitor<State>: @unchecked Sendable {
 
     /// Runs `body` with the value, then wakes every waiting thread.
     func change<R>(_ body: (inout State) -> R) -> R {
-        pthread_mutex_lock(lock)
-        defer {
-            pthread_cond_broadcast(changed)
-            pthread_mutex_unlock(lock)
-        }
-        return body(&state)
+        let result = withLock(body)
+        wakeAll()
+        return result
+    }
+
+    /// Wakes every waiting thread, after a change that was made by ``withLock(_:)``.
+    ///
+    /// Without the lock: a thread that wakes on the waker's core would run into it at once and sleep again, two switches for nothing.
+    func wakeAll() {
+        pthread_cond_broadcast(changed)
     }
 
     /// Runs `body` with the value; wakes nobody.

@@ -35,7 +35,12 @@ package final class SystemTime: TimeSource {
         startThread()
         let waiting = WaitingTimer(mailbox: mailbox, job: job)
         let deadline = deadline(after: delay)
-        let id = timers.change { $0.heap.arm(deadline, waiting) }
+        let (id, isFirst) = timers.withLock { queue in
+            let isFirst = queue.heap.firstDeadline.map { deadline < $0 } ?? true
+            return (queue.heap.arm(deadline, waiting), isFirst)
+        }
+        // The thread sleeps until the first deadline: it need not hear of later ones.
+        if isFirst { timers.wakeAll() }
         let timers = timers
         return Timer { [weak waiting] in
             // The job goes outside the lock: its captures may do anything when they end.
