@@ -49,6 +49,19 @@ struct CurlTransportTests {
         #expect(world.origin.connectionCount == 2)
     }
 
+    @Test func `the receiver is told of the first bytes at once, and of more while the rest still comes`() throws {
+        let told = Locked<[Int64]>([])
+        let world = try World()
+        // A call is told of before the next one comes: the first after it has one batch.
+        let probe = world.start { probe, offset in
+            told.withLock { $0.append(Int64(probe.value.batches)) }
+            return .taken
+        }
+        #expect(probe.waitForEnd() == .complete)
+        #expect(told.withLock { $0.first == 0 && ($0.count < 2 || $0[1] >= 1) })
+        #expect(probe.value.batches >= 1 + Int(World.length - 65_536) / (256 << 10))
+    }
+
     // MARK: What is sent
 
     @Test func `a request has the fields it was given and three more`() throws {

@@ -143,6 +143,7 @@ extension ResourceSession {
     func batchEnded(_ intake: FetchIntake) {
         run { state, effects in
             apply(state.machine.batchEnded(intake.id, now: now), &state, &effects)
+            handOverFullSegment(of: intake, &state, &effects)
             setTick(&state, &effects)
         }
     }

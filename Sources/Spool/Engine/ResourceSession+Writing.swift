@@ -31,8 +31,14 @@ extension ResourceSession {
             let position = offset + Int64(cursor)
             let segment = openSegment(at: position, intake, &state, &effects)
             cursor += segment.append(UnsafeRawBufferPointer(rebasing: bytes[cursor...]))
-            if segment.room == 0 { handOver(segment, of: intake, &state, &effects) }
         }
+    }
+
+    /// Gives a full segment to the generation's lane, at the end of a batch: readers are woken first, and the lane does not take the
+    /// core from them.
+    func handOverFullSegment(of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
+        guard let last = intake.segments.last, last.room == 0 else { return }
+        handOver(last, of: intake, &state, &effects)
     }
 
     private func openSegment(at offset: Int64, _ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> Segment {

@@ -202,7 +202,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         touched.removeAll(keepingCapacity: true)
         for transfer in round {
             transfer.hasNewBytes = false
-            if !transfer.isCancelled { transfer.receiver?.batchEnded() }
+            transfer.tellBatch()
         }
     }
 

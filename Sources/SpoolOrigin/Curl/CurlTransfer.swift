@@ -29,8 +29,10 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     private(set) var answerBegan: MonotonicInstant?
     /// Whether any byte of the answer came.
     var hasAnswer: Bool { answerBegan != nil }
-    /// Whether body bytes came since the last `batchEnded`.
+    /// Whether the loop is to tell the receiver of new bytes at the end of its round.
     var hasNewBytes = false
+    /// Body bytes that came since the last `batchEnded`.
+    private var untoldBytes = 0
     /// Which addresses are refused to which names.
     var privateNames = PrivateNames.allowed
     /// An address that was refused, in words; counts only when no other one could be connected to.
@@ -142,8 +144,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         }
         switch receiver.bodyReceived(bytes) {
         case .taken:
-            bodyBytes += Int64(bytes.count)
-            loop.gotBytes(self)
+            took(bytes.count)
             return bytes.count
         case .pause:
             isPaused = true
@@ -153,6 +154,24 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
             decidedEnd = .cancelled
             return Self.abort(bytes)
         }
+    }
+
+    /// What is told of at the latest; libcurl goes on as long as the socket has bytes, which may be as long as the body.
+    private static let batchBytes = 256 * 1024
+
+    private func took(_ count: Int) {
+        let isFirst = bodyBytes == 0
+        bodyBytes += Int64(count)
+        untoldBytes += count
+        // Somebody waits for the first bytes.
+        if isFirst || untoldBytes >= Self.batchBytes { tellBatch() } else { loop.gotBytes(self) }
+    }
+
+    /// Tells the receiver that bytes came, unless it knows.
+    func tellBatch() {
+        guard untoldBytes > 0, !isCancelled else { return }
+        untoldBytes = 0
+        receiver?.batchEnded()
     }
 
     /// An answer that differs from `bytes.count` and is no pause.
