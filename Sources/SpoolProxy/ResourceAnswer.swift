@@ -23,6 +23,8 @@ final class ResourceAnswer {
     private var reader: SessionReader?
     private var position: Position?
     private var isAnswered = false
+    /// The reader's first bytes were in memory when it was looked whether they are there.
+    private var beginsInMemory = false
     /// The reader began anew at 0.
     private var isSecondLook = false
 
@@ -198,7 +200,10 @@ final class ResourceAnswer {
             return nil
         }
         switch reader.next(max: 1) {
-        case .file, .memory, .end: return position.coverage
+        case .file, .end: return position.coverage
+        case .memory:
+            beginsInMemory = true
+            return position.coverage
         case .wait: return nil
         case .failed(let error):
             fail(error)
@@ -215,7 +220,7 @@ final class ResourceAnswer {
     }
 
     private func body(_ reader: SessionReader) -> SessionBodySource {
-        SessionBodySource(reader: reader, relay: relay)
+        SessionBodySource(reader: reader, relay: relay, beginsInMemory: beginsInMemory)
     }
 
     // MARK: Fields

@@ -11,12 +11,16 @@ final class SessionBodySource: BodySource {
     private let reader: SessionReader
     private let relay: WakeRelay
     private var isMemory = false
+    let beginsInMemory: Bool
     /// What a lane reads or has read for this source, once there was need of it.
     private var reading: LaneReading?
 
-    /// - Parameter relay: what the reader wakes; it was given to it as its wake-up.
-    init(reader: SessionReader, relay: WakeRelay) {
+    /// - Parameters:
+    ///   - relay: what the reader wakes; it was given to it as its wake-up.
+    ///   - beginsInMemory: whether the reader's first bytes were seen to be a fetch's.
+    init(reader: SessionReader, relay: WakeRelay, beginsInMemory: Bool = false) {
         self.reader = reader
+        self.beginsInMemory = beginsInMemory
         self.relay = relay
     }
 

@@ -50,7 +50,7 @@ extension Connection {
             sending.isOutputBody = true
             if bytes.count <= Self.inlineBodyBytes { server.headBuffer += bytes } else { tail = bytes }
         }
-        if framing.sendsBody, sendsWithSmallFile() { return }
+        if framing.sendsBody, sendsWithSmallFile() || sendsWithMemory() { return }
         let result = server.headBuffer.withUnsafeBytes { send($0) }
         switch result {
         case .count(let count) where count == server.headBuffer.count: sending.setOutput(tail)
@@ -75,6 +75,22 @@ extension Connection {
         }
         guard read == count else { return false }
         server.headBuffer.withUnsafeBytes { gathered.copyMemory(from: $0) }
+        sentWithBody(send(UnsafeRawBufferPointer(gathered)), head: head, source)
+        return true
+    }
+
+    /// Sends the head together with the beginning of a body that is in memory: sent alone, it wakes a client that waits for bytes, which
+    /// may then take the core on which they would be sent. False when it is none; then nothing was sent.
+    private func sendsWithMemory() -> Bool {
+        let head = server.headBuffer.count, room = server.gathering.count - head
+        guard let source = sending.source, source.beginsInMemory, !sending.isChunked, sending.remaining != 0, room > 0,
+            case .memory(let bytes, let keepAlive) = source.next(max: sending.demand(room)), bytes.count > 0
+        else { return false }
+        defer { withExtendedLifetime(keepAlive) {} }
+        let count = min(bytes.count, sending.demand(room))
+        let gathered = UnsafeMutableRawBufferPointer(rebasing: server.gathering[..<(head + count)])
+        server.headBuffer.withUnsafeBytes { gathered.copyMemory(from: $0) }
+        UnsafeMutableRawBufferPointer(rebasing: gathered[head...]).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
         sentWithBody(send(UnsafeRawBufferPointer(gathered)), head: head, source)
         return true
     }

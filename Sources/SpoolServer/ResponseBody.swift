@@ -13,6 +13,12 @@ package protocol BodySource: AnyObject {
     func close()
     /// Sets what to call when `.wait` is over. Once, before `next`.
     func onReadable(_ wake: @escaping @Sendable () -> Void)
+    /// Whether the first chunk is known to be memory: then its beginning leaves with the head.
+    var beginsInMemory: Bool { get }
+}
+
+extension BodySource {
+    package var beginsInMemory: Bool { false }
 }
 
 /// What a source has.
