@@ -23,6 +23,7 @@ final class OpenDataFiles: Sendable {
     private struct State {
         var files: [GenerationID: OpenFile] = [:]
         var handles: [GenerationID: OpenHandle] = [:]
+        var sweepsAt = OpenDataFiles.sweepThreshold
         var unsynced: [GenerationID: any FileHandle] = [:]
         var newDirectories: Set<String> = []
         /// Generations whose file was opened since the store was opened.
@@ -51,13 +52,17 @@ final class OpenDataFiles: Sendable {
         }
     }
 
-    /// Entries of handles that may be gone; beyond, they are swept out.
+    /// Entries of handles that may be gone; beyond, they are swept out, at the latest when they are twice as many as were in use before.
     private static let sweepThreshold = 256
 
     /// Enters a file that was just opened.
     func opened(_ file: StoreDataFile) {
         state.withLock { state in
-            if state.handles.count >= Self.sweepThreshold { state.handles = state.handles.filter { $0.value.handle != nil } }
+            if state.handles.count >= state.sweepsAt {
+                state.handles = state.handles.filter { $0.value.handle != nil }
+                // Where most are in use the next sweep is as far away as this one was long.
+                state.sweepsAt = max(Self.sweepThreshold, 2 * state.handles.count)
+            }
             state.handles[file.generation] = OpenHandle(handle: file.handle, isWritable: file.isWritable)
             state.files[file.generation] = OpenFile(file: file)
             state.opened.insert(file.generation.asRange)
