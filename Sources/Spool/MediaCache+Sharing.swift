@@ -110,6 +110,27 @@ extension MediaCache {
         }
     }
 
+    // MARK: Keys
+
+    /// How many keys are read at a time: a look-up waits no longer for it than for a commit.
+    private static let keyBatch = 2048
+    /// The pause between two batches.
+    private static let keyInterval: Nanoseconds = .milliseconds(10)
+
+    /// Reads which keys are stored: what is asked for and certainly is not need not be looked up.
+    func startReadingKeys() {
+        environment.indexLane.post { [weak self] in self?.readKeys() }
+    }
+
+    private func readKeys() {
+        do throws(StoreError) {
+            guard try !store.readKeys(limit: Self.keyBatch) else { return }
+            _ = environment.time.after(Self.keyInterval, on: environment.indexLane) { [weak self] in self?.readKeys() }
+        } catch {
+            if error != .closed && error != .suspended { record(.storeTrouble("keys: \(error)")) }
+        }
+    }
+
     // MARK: Orphans
 
     /// Looks for files and rows that nothing names, in the background and slowly, if the last run may have left some.

@@ -73,6 +73,7 @@ public final class MediaCache: Sendable {
         committer.connect { generation, left in
             for session in sessions.withLock({ $0.all }) { session.lost(allBut: left, of: generation) }
         }
+        startReadingKeys()
         startSweeping()
         startEnforcing()
     }
@@ -307,6 +308,7 @@ public final class MediaCache: Sendable {
     /// On the index lane. The store makes the last durable point itself.
     private func closeStore() {
         committer.writeTouches()
+        committer.close()
         do { try store.close() } catch { record(.storeTrouble("close: \(error)")) }
         environment.transport.close()
         environment.control.post { [self] in closed() }

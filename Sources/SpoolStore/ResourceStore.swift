@@ -29,6 +29,17 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// What is stored of the current generation of a resource, or nil.
     func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource?
 
+    /// Whether certainly nothing is stored of a key: then a look-up would answer nil. May be called anywhere and does not block; false
+    /// where it can't be told.
+    func certainlyLacks(_ key: ResourceKey) -> Bool
+
+    /// Something of the key will be committed soon: from now on it is not certainly lacking. May be called anywhere.
+    func expect(_ key: ResourceKey)
+
+    /// Reads which keys are stored, at most `limit` of them in one call, so that it can be told which certainly are not. True when nothing
+    /// is left to read. Index call.
+    func readKeys(limit: Int) throws(StoreError) -> Bool
+
     /// Enters a resource, its representation and new pieces in one transaction.
     ///
     /// The generation becomes the current one of its key; the one that was current is *retired*:
@@ -38,6 +49,9 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// Generations go one way: a commit of one that was retired or removed, or that is older than the current one, changes nothing.
     /// The time of a resource's first commit is its access time until `touch` sets another.
     func commit(_ commit: StoreCommit) throws(StoreError)
+
+    /// Enters several commits, in their order, as if one by one; what went wrong with each, nil where nothing did.
+    func commit(_ commits: [StoreCommit]) -> [StoreError?]
 
     /// Takes away the data file of a generation that nothing was committed of, and never will be. May be called anywhere, also when the
     /// store is closed; blocks on the disk.
@@ -139,6 +153,18 @@ extension ResourceStore {
     /// Nobody else can have written.
     public func resume() throws(StoreError) -> Bool { true }
     public var owesSweep: Bool { false }
+    public func certainlyLacks(_ key: ResourceKey) -> Bool { false }
+    public func expect(_ key: ResourceKey) {}
+    public func readKeys(limit: Int) throws(StoreError) -> Bool { true }
+    /// One by one.
+    public func commit(_ commits: [StoreCommit]) -> [StoreError?] {
+        commits.map { one in
+            do throws(StoreError) {
+                try commit(one)
+                return nil
+            } catch { return error }
+        }
+    }
     /// The file goes with its last holder.
     public func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String) {}
     /// The page of most systems.

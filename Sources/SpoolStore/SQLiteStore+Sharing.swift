@@ -39,6 +39,7 @@ extension SQLiteStore {
     // MARK: Suspension
 
     public func suspend() throws(StoreError) {
+        knownKeys.withLock { $0 = nil }
         let openings = try read { (index) throws(StoreError) in index.openings }
         let failure = try settle()
         files.letGo()

@@ -58,6 +58,8 @@ public final class SQLiteStore: ResourceStore {
     let sweep: Confined<OrphanSweep?>
     /// Files out of the index that could not be unlinked. Used inside index calls only.
     let leftBehind = Confined<[(path: String, generation: GenerationID)]>([], name: "index calls")
+    /// Which keys may be stored; nil where other processes may write, after another opening, and in an encrypted store.
+    let knownKeys = Locked<KnownKeys?>(nil)
     /// The number of the opening that was suspended.
     let suspendedOpenings = Locked<Int64>(0)
 
@@ -76,10 +78,13 @@ public final class SQLiteStore: ResourceStore {
         encryption = Locked(options.encryption)
         role = Locked(Role(lock: opened.lock, keys: opened.index.fields.keys))
         opened.index.fields.plainHash = options.keyHash
+        if opened.lock != nil, !opened.index.fields.isSealed { opened.index.knownKeys = KnownKeys() }
         sealedParts = SealedFileParts(random: random)
         numbers = GenerationNumbers(first: opened.firstGeneration, reserved: opened.index.reservedGeneration)
         durability = Confined(Durability(inherited: opened.unsynced), name: "index calls")
         sweep = Confined(opened.owesSweep ? OrphanSweep() : nil, name: "index calls")
+        let known = opened.index.knownKeys
+        knownKeys.withLock { $0 = known }
         index = Confined(opened.index, name: "index calls")
         for directory in opened.newDirectories { files.entryCreated(in: directory) }
         for file in opened.unsynced { noteNewEntries(in: layout.directory(hash: file.keyHash)) }
@@ -98,18 +103,43 @@ public final class SQLiteStore: ResourceStore {
 
     public func commit(_ commit: StoreCommit) throws(StoreError) {
         try write { (index) throws(StoreError) in
-            // Who still holds a retired generation goes on reading and writing it; nothing of it enters the index again.
-            guard !files.isRetired(commit.generation), !isOutdated(commit.generation) else { return }
-            if let failure = files.failure(of: commit.generation), !commit.pieces.isEmpty { throw StoreError(failure) }
-            let status = try dataFileStatus(of: commit)
-            if status == nil, !commit.pieces.isEmpty { return }
-            let commit = clipped(commit, to: status?.size ?? 0)
-            let outcome = try index.translating { (index) throws(SQLiteError) in
-                try index.commit(commit, allocatedBytes: status?.allocatedBytes)
-            }
-            numbers.reserve(upTo: index.reservedGeneration)
-            if case .entered(let replaced) = outcome { for retired in replaced { retire(retired) } }
+            if let ready = try ready(commit) { try enter([ready], index) }
         }
+    }
+
+    /// In one transaction; when that fails, one by one, so that one commit's trouble is no other's.
+    public func commit(_ commits: [StoreCommit]) -> [StoreError?] {
+        var failures = [StoreError?](repeating: nil, count: commits.count)
+        do throws(StoreError) {
+            try write { (index) throws(StoreError) in
+                var readies: [StoreIndex.ReadyCommit] = []
+                for (number, commit) in commits.enumerated() {
+                    do throws(StoreError) { if let ready = try ready(commit) { readies.append(ready) } } catch { failures[number] = error }
+                }
+                if !readies.isEmpty { try enter(readies, index) }
+            }
+        } catch {
+            for (number, commit) in commits.enumerated() where failures[number] == nil {
+                do throws(StoreError) { try self.commit(commit) } catch { failures[number] = error }
+            }
+        }
+        return failures
+    }
+
+    /// The commit as it can be entered; nil when nothing of it may be.
+    private func ready(_ commit: StoreCommit) throws(StoreError) -> StoreIndex.ReadyCommit? {
+        // Who still holds a retired generation goes on reading and writing it; nothing of it enters the index again.
+        guard !files.isRetired(commit.generation), !isOutdated(commit.generation) else { return nil }
+        if let failure = files.failure(of: commit.generation), !commit.pieces.isEmpty { throw StoreError(failure) }
+        let status = try dataFileStatus(of: commit)
+        if status == nil, !commit.pieces.isEmpty { return nil }
+        return StoreIndex.ReadyCommit(commit: clipped(commit, to: status?.size ?? 0), allocatedBytes: status?.allocatedBytes)
+    }
+
+    private func enter(_ commits: [StoreIndex.ReadyCommit], _ index: StoreIndex) throws(StoreError) {
+        let replaced = try index.translating { (index) throws(SQLiteError) in try index.commit(commits) }
+        numbers.reserve(upTo: index.reservedGeneration)
+        for retired in replaced { retire(retired) }
     }
 
     public func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece] {
@@ -171,6 +201,7 @@ public final class SQLiteStore: ResourceStore {
             defer { role.isSuspended = false }
             return role.isSuspended
         }
+        knownKeys.withLock { $0 = nil }
         let failure = wasSuspended ? nil : try settle()
         files.close()
         // The last connection writes its log into the database when it goes: still under our lock.

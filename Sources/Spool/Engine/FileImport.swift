@@ -201,7 +201,8 @@ final class FileImport: Sendable {
         do throws(StoreError) {
             guard try mayStore() else { return give(up: work, existsError) }
         } catch { return give(up: work, CacheError(error, key: key)) }
-        // What it knew holds no longer; who looks from now on finds the file.
+        // What it knew holds no longer; who looks from now on finds the file, and looks.
+        cache.store.expect(key)
         cache.sessions.withLock { $0.remove(key) }?.end(.removed)
         let (pieces, promised) = written.withLock { written in
             defer { written = Written() }

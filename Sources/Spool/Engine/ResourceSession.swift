@@ -260,6 +260,12 @@ final class ResourceSession: Sendable {
 
     private func open() {
         let shared = shared
+        // Whoever brings a key tells so before: what this session was not told of, it has in the table.
+        if shared.store.certainlyLacks(key) {
+            return run { state, effects in
+                apply(state.machine.opened(nil, passReason: state.passReason, now: now), &state, &effects)
+            }
+        }
         shared.environment.indexLane.post { [self] in
             var found: StoredResource?
             var file: (any DataFile)?

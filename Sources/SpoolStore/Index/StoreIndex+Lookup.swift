@@ -73,6 +73,17 @@ extension StoreIndex {
         }
     }
 
+    /// Up to `limit` hashes of keys after `hash`, in their order.
+    func keyHashes(after hash: [UInt8], limit: Int) throws(SQLiteError) -> [[UInt8]] {
+        try database.with("SELECT key_hash FROM resources WHERE key_hash > ?1 ORDER BY key_hash LIMIT ?2") { (select) throws(SQLiteError) in
+            select.bind(1, hash)
+            select.bind(2, Int64(limit))
+            var hashes: [[UInt8]] = []
+            while try select.step() { hashes.append(select.bytes(0)) }
+            return hashes
+        }
+    }
+
     /// The row of a key's resource.
     func resource(of key: ResourceKey) throws(SQLiteError) -> Int64? {
         let hash = fields.hash(of: key)

@@ -9,6 +9,8 @@ final class StoreIndex {
     let database: SQLiteConnection
     /// How fields are kept that tell about the store's owner. Set before the first row is read, and when the store gets another key.
     var fields = IndexFields.plain
+    /// Which keys the index may have; nil where nobody asks.
+    var knownKeys: KnownKeys?
     /// Hears of a resource whose row is sealed and does not open.
     var onUnreadable: () -> Void = {}
 
