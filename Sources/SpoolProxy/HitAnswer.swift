@@ -2,34 +2,37 @@ import Spool
 import SpoolCore
 import SpoolServer
 
-/// What a door keeps of a resource between requests, so that a hit costs a look at the session and a few copied bytes.
+/// The short way of a `ResourceAnswer`: a GET whose bytes are stored, verified and may be used without asking anyone.
+///
+/// Keeps what is the same from one hit of a resource to the next, so that one costs a look at the session and a few copied bytes.
 /// Belongs to the loop's thread.
-final class HitMemo {
-    fileprivate let key: ResourceKey
-    fileprivate let url: String
-    fileprivate let policy: CachePolicy
-    fileprivate var link = SessionLink()
-    fileprivate var head: Head?
+final class HitAnswer: RangeResponder {
+    private let cache: MediaCache
+    private let key: ResourceKey
+    private let url: String
+    private let policy: CachePolicy
+    private let wallNow: @Sendable () -> Timestamp
+    private var link = SessionLink()
+    private var head: Head?
 
     /// The head of hits of one version, but for what differs from one to the next.
-    fileprivate struct Head {
+    private struct Head {
         var version: HitVersion
         var lines: FieldLines
         var age: ResponseAge
     }
 
-    init(key: ResourceKey, url: String, policy: CachePolicy) {
+    init(cache: MediaCache, key: ResourceKey, url: String, policy: CachePolicy, wallNow: @escaping @Sendable () -> Timestamp) {
+        self.cache = cache
         self.key = key
         self.url = url
         self.policy = policy
+        self.wallNow = wallNow
     }
-}
 
-/// The short way of a `ResourceAnswer`: a GET whose bytes are stored, verified and may be used without asking anyone.
-enum HitAnswer {
     /// Answers, or answers false when the request or what is stored needs a closer look; then nothing has happened.
-    static func respond(to request: RequestHead, on exchange: Exchange, from cache: MediaCache, _ memo: HitMemo, now: Timestamp) -> Bool {
-        guard request.method == "GET", !deviates.contains(where: request.has) else { return false }
+    func respond(to request: RequestHead, on exchange: Exchange) -> Bool {
+        guard request.method == "GET", !Self.deviates.contains(where: request.has) else { return false }
         let spec: RangeHeader.Spec?
         if let value = request["Range"] {
             // What is no range is ignored, and several are for the long way.
@@ -38,19 +41,22 @@ enum HitAnswer {
         } else {
             spec = nil
         }
-        guard let hit = cache.hit(&memo.link, key: memo.key, url: memo.url, spec: spec, policy: memo.policy, max: turnBytes) else {
-            return false
-        }
-        guard let head = head(of: hit, memo) else {
-            hit.reader.leave()
-            return false
-        }
-        var lines = head.lines
-        lines.append(age: head.age.seconds(now: now))
-        if spec != nil { lines.append(contentRange: hit.range, of: hit.length) }
-        exchange.respond(
-            Response(spec == nil ? 200 : 206, prepared: lines, body: .source(HitBodySource(hit), length: hit.range.count)))
+        guard let response = response(to: spec) else { return false }
+        exchange.rangeResponder = self
+        exchange.respond(response)
         return true
+    }
+
+    func response(to spec: RangeHeader.Spec?) -> Response? {
+        guard let hit = cache.hit(&link, key: key, url: url, spec: spec, policy: policy, max: Self.turnBytes) else { return nil }
+        guard let head = head(of: hit) else {
+            hit.leave(after: 0)
+            return nil
+        }
+        let fields = PreparedFields(
+            head.lines, age: head.age.seconds(now: wallNow()),
+            part: spec == nil ? nil : PreparedFields.Part(hit.range, of: hit.length))
+        return Response(spec == nil ? 200 : 206, prepared: fields, body: .source(HitBodySource(hit), length: hit.range.count))
     }
 
     /// Fields that make a request more than the wish for bytes.
@@ -59,17 +65,17 @@ enum HitAnswer {
     /// What is handed out before the session is asked again, in bytes: what a connection sends in one turn.
     private static let turnBytes: Int64 = 1 << 20
 
-    private static func head(of hit: StoredHit, _ memo: HitMemo) -> HitMemo.Head? {
-        if let head = memo.head, head.version == hit.version { return head }
-        guard let (representation, version) = hit.reader.current else { return nil }
+    private func head(of hit: StoredHit) -> Head? {
+        if let head, head.version == hit.version { return head }
+        guard let (representation, version) = hit.current else { return nil }
         var fields = representation.fields
         fields["Content-Range"] = nil
         fields["Age"] = nil
         fields["Accept-Ranges"] = "bytes"
         fields.append("Cache-Status", CacheStatus(source: .hit).fieldValue)
         do throws(FieldLines.InvalidField) {
-            let head = HitMemo.Head(version: version, lines: try FieldLines(fields), age: representation.age)
-            memo.head = head
+            let head = Head(version: version, lines: try FieldLines(fields), age: representation.age)
+            self.head = head
             return head
         } catch {
             // The long way says so.
@@ -97,16 +103,16 @@ final class HitBodySource: BodySource {
         if let rest { return rest.next(max: max) }
         let left = Int(hit.stored.count) - sent
         guard left == 0 else {
-            // Hits are served from files that have a descriptor.
-            guard let descriptor = hit.file.descriptor else { return .abort("a stored file has no descriptor any more") }
+            // What was handed out at once goes at once; later the file may not be sent from as it lies there.
+            guard let descriptor = sent == 0 ? hit.descriptor : hit.file.descriptor else {
+                return .abort("a stored file has no descriptor any more")
+            }
             return .file(
                 descriptor: descriptor, offset: hit.stored.lowerBound + Int64(sent), count: min(left, max), keepAlive: hit.file)
         }
-        hit.reader.advance(by: sent, fromOrigin: false)
         let relay = WakeRelay()
-        hit.reader.onWake { relay.wake() }
-        let rest = SessionBodySource(reader: hit.reader, relay: relay)
-        rest.onReadable(wake)
+        relay.set(wake)
+        let rest = SessionBodySource(reader: hit.reader(after: sent) { relay.wake() }, relay: relay)
         self.rest = rest
         return rest.next(max: max)
     }
@@ -116,6 +122,6 @@ final class HitBodySource: BodySource {
     }
 
     func close() {
-        if let rest { rest.close() } else { hit.reader.leave(after: sent) }
+        if let rest { rest.close() } else { hit.leave(after: sent) }
     }
 }

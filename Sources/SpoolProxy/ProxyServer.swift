@@ -209,7 +209,8 @@ private final class ProxyHandler: Handler {
             if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
             // A URL without a key is refused with its reason when the reader is made.
             guard let key = chosen.map(ResourceKey.init(normalized:)) ?? (try? cache.key(for: url)) else { return .init(target: target) }
-            return .init(target: target, key: key, hits: HitMemo(key: key, url: url, policy: cache.policy(for: url, policy)))
+            let hits = HitAnswer(cache: cache, key: key, url: url, policy: cache.policy(for: url, policy), wallNow: wallNow)
+            return .init(target: target, key: key, hits: hits)
         }
         if case .refused(let refusal) = meaning.target { return exchange.respond(.error(refusal.status, refusal.explanation)) }
         if let refusal = sites.refusal(of: request) { return exchange.respond(.error(403, refusal)) }
@@ -220,7 +221,7 @@ private final class ProxyHandler: Handler {
         case .resource(let url, _) where passesOn:
             if let site { PassOn(exchange, url: url, site: site, cache: cache).begin() }
         case .resource(let url, _):
-            if let hits = meaning.hits, HitAnswer.respond(to: request, on: exchange, from: cache, hits, now: wallNow()) { return }
+            if let hits = meaning.hits, hits.respond(to: request, on: exchange) { return }
             ResourceAnswer(
                 exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy, page: page(of: request),
                 isSite: rules.fixedOrigin != nil, now: wallNow

@@ -17,7 +17,7 @@ final class TargetMemo: @unchecked Sendable {
     struct Meaning {
         var target: ProxyTarget
         var key: ResourceKey?
-        var hits: HitMemo?
+        var hits: HitAnswer?
     }
 
     private var meanings: [Question: Meaning] = [:]

@@ -50,7 +50,13 @@ extension Connection {
                 offset += skip(head, available: bytes.count - offset)
                 continue
             }
-            switch parser.parse(UnsafeRawBufferPointer(rebasing: bytes[offset...])) {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[offset...])
+            if let consumed = answerRepeated(rest) {
+                offset += consumed
+                requests += 1
+                continue
+            }
+            switch parser.parse(rest) {
             case .needsMore: return offset
             case .head(let head, let consumed, let bodyBytes):
                 offset += consumed
@@ -62,6 +68,19 @@ extension Connection {
             }
         }
         return offset
+    }
+
+    /// Answers a request that is like the last but for its range, without reading it again; how many bytes it took, or nil when it is none.
+    private func answerRepeated(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard let repeated, !parser.isInsideHead, let (spec, count) = repeated.match(bytes),
+            let response = repeated.responder.response(to: spec)
+        else { return nil }
+        isHeadTimed = false
+        server.requestCount += 1
+        sending.repeated = repeated
+        if server.options.onResponse != nil { sending.began = loop.readClock() }
+        start(response)
+        return count
     }
 
     /// Works on a head, which `rest` follows; answers how many bytes of that were used up.
@@ -98,10 +117,12 @@ extension Connection {
         phase = .handling
         isHeadTimed = false
         setDeadline(upload == nil ? nil : server.options.bodyTimeout)
-        let exchange = Exchange(head, bodySink: sink, on: self, loop: loop, began: loop.readClock())
+        let exchange = Exchange(head, bodySink: sink, on: self, loop: loop)
         self.exchange = exchange
+        sending.began = loop.readClock()
         server.requestCount += 1
         server.handler.respond(to: head, on: exchange)
+        repeated = exchange.rangeResponder.flatMap { RepeatedRequest(head, $0, limits: server.options.requestLimits) }
     }
 
     /// After the bytes at hand: what to listen for, and how long.

@@ -4,12 +4,12 @@ import SpoolSystem
 extension Connection {
     /// Begins to send an answer.
     func start(_ response: Response) {
-        let request = exchange?.request
+        let asked = asked
         let framing = ResponseFraming(
-            of: response, method: request?.method ?? "GET", version: request?.version ?? .http11,
-            keepAlive: request?.keepAlive == true && sending.refusal == nil && !server.isStopping && upload == nil)
+            of: response, method: asked.method, version: asked.version,
+            keepAlive: asked.keepAlive && sending.refusal == nil && !server.isStopping && upload == nil)
         let now = server.options.wallNow()
-        server.headBuffer.removeAll(keepingCapacity: true)
+        server.headBuffer.removeAll()
         guard (200...999).contains(response.status) else {
             response.discard()
             return start(.error(500, "the answer had the status \(response.status), which ends no request"))
@@ -17,7 +17,7 @@ extension Connection {
         do throws(FieldLines.InvalidField) {
             try server.writer.write(
                 status: response.status, prepared: response.prepared, fields: response.fields, framing: framing,
-                version: request?.version ?? .http11, now: now, into: &server.headBuffer)
+                version: asked.version, now: now, into: &server.headBuffer)
         } catch {
             response.discard()
             return start(.error(500, "the answer had a header field that can't be sent: \(error.name.prefix(64).filter(\.isLetter))"))
@@ -26,6 +26,13 @@ extension Connection {
         phase = .sending
         setDeadline(server.options.writeTimeout)
         sendHead(response, framing)
+    }
+
+    /// What of the request decides about the form of its answer; that of a refusal goes to whatever was asked.
+    private var asked: (method: String, version: HTTPVersion, keepAlive: Bool) {
+        if let repeated = sending.repeated { return (repeated.head.method, repeated.head.version, repeated.head.keepAlive) }
+        guard let exchange else { return ("GET", .http11, false) }
+        return (exchange.request.method, exchange.request.version, exchange.request.keepAlive)
     }
 
     private func prepare(_ response: Response, _ framing: ResponseFraming) {
@@ -37,8 +44,7 @@ extension Connection {
         guard case .source(let source, _) = response.body else { return }
         guard framing.sendsBody else { return source.close() }
         sending.source = source
-        let waker = waker
-        source.onReadable { waker.wake() }
+        source.onReadable(wake)
     }
 
     /// Sends the head, with the body behind it when that is small and at hand: one call, one segment.
@@ -48,14 +54,14 @@ extension Connection {
             sending.remaining = nil
             sending.bodyBytes = Int64(bytes.count)
             sending.isOutputBody = true
-            if bytes.count <= Self.inlineBodyBytes { server.headBuffer += bytes } else { tail = bytes }
+            if bytes.count <= Self.inlineBodyBytes { server.headBuffer.append(bytes) } else { tail = bytes }
         }
         if framing.sendsBody, sendsWithSmallFile() || sendsWithMemory() { return }
-        let result = server.headBuffer.withUnsafeBytes { send($0) }
-        switch result {
-        case .count(let count) where count == server.headBuffer.count: sending.setOutput(tail)
-        case .count(let count): sending.setOutput(server.headBuffer[count...] + tail)
-        case .wouldBlock: sending.setOutput(server.headBuffer + tail)
+        let head = server.headBuffer.bytes
+        switch send(head) {
+        case .count(let count) where count == head.count: sending.setOutput(tail)
+        case .count(let count): sending.setOutput(head[count...] + tail)
+        case .wouldBlock: sending.setOutput(head + tail)
         case .ended, .failed: return clientLeft()
         }
         pump()
@@ -74,7 +80,7 @@ extension Connection {
             readResident(descriptor: descriptor, into: UnsafeMutableRawBufferPointer(rebasing: gathered[head...]), offset: offset)
         }
         guard read == count else { return false }
-        server.headBuffer.withUnsafeBytes { gathered.copyMemory(from: $0) }
+        gathered.copyMemory(from: server.headBuffer.bytes)
         sentWithBody(send(UnsafeRawBufferPointer(gathered)), head: head, source)
         return true
     }
@@ -89,7 +95,7 @@ extension Connection {
         defer { withExtendedLifetime(keepAlive) {} }
         let count = min(bytes.count, sending.demand(room))
         let gathered = UnsafeMutableRawBufferPointer(rebasing: server.gathering[..<(head + count)])
-        server.headBuffer.withUnsafeBytes { gathered.copyMemory(from: $0) }
+        gathered.copyMemory(from: server.headBuffer.bytes)
         UnsafeMutableRawBufferPointer(rebasing: gathered[head...]).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
         sentWithBody(send(UnsafeRawBufferPointer(gathered)), head: head, source)
         return true
@@ -102,8 +108,8 @@ extension Connection {
             sending.sent(count - head)
             server.sentBodyBytes += Int64(count - head)
             source.consumed(count - head)
-        case .count(let count): sending.setOutput(Array(server.headBuffer[count...]))
-        case .wouldBlock: sending.setOutput(server.headBuffer)
+        case .count(let count): sending.setOutput(Array(server.headBuffer.bytes[count...]))
+        case .wouldBlock: sending.setOutput(Array(server.headBuffer.bytes))
         case .ended, .failed: return clientLeft()
         }
         pump()
@@ -346,7 +352,7 @@ extension Connection {
     func finishExchange(_ end: AccessRecord.End) {
         endUpload(isComplete: false)
         closeSource()
-        guard exchange != nil || sending.refusal != nil else { return }
+        guard exchange != nil || sending.repeated != nil || sending.refusal != nil else { return }
         let record = server.options.onResponse.map { ($0, accessRecord(end)) }
         let serial = sending.warmingSerial, exchange = exchange
         sending = SendingState()
@@ -357,9 +363,10 @@ extension Connection {
     }
 
     private func accessRecord(_ end: AccessRecord.End) -> AccessRecord {
-        AccessRecord(
-            method: exchange?.request.method ?? "", target: exchange?.request.target ?? "", status: sending.status,
-            bodyBytes: sending.sentBodyBytes, duration: exchange.map { loop.readClock() - $0.began } ?? 0, end: end)
+        let request = sending.repeated?.head ?? exchange?.request
+        return AccessRecord(
+            method: request?.method ?? "", target: request?.target ?? "", status: sending.status, bodyBytes: sending.sentBodyBytes,
+            duration: sending.began.map { loop.readClock() - $0 } ?? 0, end: end)
     }
 
     private func closeSource() {

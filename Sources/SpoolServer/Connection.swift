@@ -4,7 +4,7 @@ import SpoolSystem
 /// One client: reads requests in turn, hands each to the handler, sends its answer, and goes on.
 ///
 /// Small while idle: no buffer of its own, since reads go to one that the server's connections share, and bytes are kept only
-/// when a head is incomplete or requests are pipelined.
+/// of the last head, and when a head is incomplete or requests are pipelined.
 final class Connection: @unchecked Sendable {
     // Safe to share: lives on the loop's thread; others only carry references to it in jobs.
 
@@ -55,14 +55,17 @@ final class Connection: @unchecked Sendable {
     /// The client closed its sending side.
     var isHalfClosed = false
 
+    /// The last request that was answered, where the next may be like it.
+    var repeated: RepeatedRequest?
+
     /// The body that comes in while its request is answered.
     var upload: Upload?
 
     // Answering
     var exchange: Exchange?
     var sending = SendingState()
-    /// Made at its first use: most connections never wait.
-    private(set) lazy var waker = Waker(self, loop: loop)
+    /// What sources call. Made at its first use and kept.
+    private(set) lazy var wake: @Sendable () -> Void = { [waker = Waker(self, loop: loop)] in waker.wake() }
 
     init(_ socket: consuming Socket, client: [UInt8]?, server: HTTPServer) {
         self.server = server
@@ -163,6 +166,7 @@ final class Connection: @unchecked Sendable {
         registration = nil
         socket.close()
         input = []
+        repeated = nil
         server.closed(self)
     }
 

@@ -20,30 +20,6 @@ package struct FieldLines: Sendable {
         package var name: String
     }
 
-    // MARK: Lines of one response
-
-    /// Adds `Age` (RFC 9111 §5.1).
-    package mutating func append(age seconds: Int64) {
-        bytes += "Age: ".utf8
-        Self.append(seconds, to: &bytes)
-        bytes += Self.lineEnd
-    }
-
-    /// Adds the `Content-Range` of a part (RFC 9110 §14.4).
-    package mutating func append(contentRange range: ByteRange, of length: Int64) {
-        bytes += "Content-Range: bytes ".utf8
-        Self.append(range.lowerBound, to: &bytes)
-        bytes.append(UInt8(ascii: "-"))
-        Self.append(range.upperBound - 1, to: &bytes)
-        bytes.append(UInt8(ascii: "/"))
-        Self.append(length, to: &bytes)
-        bytes += Self.lineEnd
-    }
-
-    // MARK: Writing
-
-    static let lineEnd: [UInt8] = [Grammar.carriageReturn, Grammar.lineFeed]
-
     /// Whether the field is the server's to write.
     private static func isServers(_ name: String) -> Bool {
         switch name.utf8.count {
@@ -64,18 +40,48 @@ package struct FieldLines: Sendable {
         out.append(Grammar.colon)
         out.append(Grammar.space)
         out += field.value.utf8
-        out += lineEnd
+        out.append(Grammar.carriageReturn)
+        out.append(Grammar.lineFeed)
+    }
+}
+
+/// The fields of a response that were made before, and what differs from one such response to the next.
+package struct PreparedFields: Sendable {
+    package var lines: FieldLines
+    /// `Age` in seconds, not negative (RFC 9111 §5.1).
+    package var age: Int64
+    /// What `Content-Range` says (RFC 9110 §14.4); nil for the whole, which has none.
+    package var part: Part?
+
+    package struct Part: Hashable, Sendable {
+        package var range: ByteRange
+        /// The number of bytes of the whole.
+        package var length: Int64
+
+        package init(_ range: ByteRange, of length: Int64) {
+            self.range = range
+            self.length = length
+        }
     }
 
-    /// Appends a number that is not negative in decimal digits.
-    static func append(_ number: Int64, to out: inout [UInt8]) {
-        let start = out.count
-        var rest = UInt64(number)
-        repeat {
-            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            out.append(UInt8(ascii: "0") + UInt8(digit))
-            rest = quotient
-        } while rest > 0
-        out[start...].reverse()
+    package init(_ lines: FieldLines, age: Int64, part: Part? = nil) {
+        self.lines = lines
+        self.age = age
+        self.part = part
+    }
+
+    func write(into out: inout HeadBuffer) {
+        out.append(lines.bytes)
+        out.append("Age: ")
+        out.append(decimal: age)
+        if let part {
+            out.append("\r\nContent-Range: bytes ")
+            out.append(decimal: part.range.lowerBound)
+            out.append("-")
+            out.append(decimal: part.range.upperBound - 1)
+            out.append("/")
+            out.append(decimal: part.length)
+        }
+        out.append("\r\n")
     }
 }

@@ -35,7 +35,7 @@ package final class HTTPServer: @unchecked Sendable {
     /// The longest head that a body is put behind.
     private static let gatheredHeadBytes = 16 * 1024
     /// Where heads are written; nothing stays in it.
-    var headBuffer: [UInt8] = []
+    var headBuffer = HeadBuffer()
     var writer = ResponseWriter()
 
     var requestCount: Int64 = 0
@@ -49,7 +49,6 @@ package final class HTTPServer: @unchecked Sendable {
         self.handler = handler
         scratch = .allocate(byteCount: options.inputBytes, alignment: 16)
         gathering = .allocate(byteCount: Self.gatheredHeadBytes + Connection.inlineBodyBytes, alignment: 16)
-        headBuffer.reserveCapacity(4096)
     }
 
     deinit {

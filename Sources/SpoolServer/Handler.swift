@@ -1,4 +1,4 @@
-import SpoolCore
+package import SpoolCore
 package import SpoolSystem
 
 /// What answers the requests of a server. Called on the server's loop only.
@@ -14,6 +14,14 @@ extension Handler {
     package func bodySink(for request: RequestHead) -> (any BodySink)? { nil }
 }
 
+/// Answers requests that differ from an earlier one of their connection in the bytes that they want, and in nothing else: players ask for
+/// the same thing piece by piece. Called on the server's loop only.
+package protocol RangeResponder: AnyObject {
+    /// The answer with the bytes of `spec`, with all of them where there is none; nil when the handler is to look at the request itself.
+    /// Then nothing has happened.
+    func response(to spec: RangeHeader.Spec?) -> Response?
+}
+
 /// A request under way and the place for its answer. Belongs to the loop's thread; carry it there to answer from elsewhere:
 ///
 ///     exchange.loop.post { exchange.respond(Response(204)) }
@@ -27,14 +35,14 @@ package final class Exchange: @unchecked Sendable {
     private var connection: Connection?
     private var closeHandler: (() -> Void)?
     private var hasResponse = false
-    let began: MonotonicInstant
+    /// Who may answer further requests that are alike but for their range. Set before `respond`, for a GET without a body.
+    package var rangeResponder: (any RangeResponder)?
 
-    init(_ request: RequestHead, bodySink: (any BodySink)?, on connection: Connection, loop: EventLoop, began: MonotonicInstant) {
+    init(_ request: RequestHead, bodySink: (any BodySink)?, on connection: Connection, loop: EventLoop) {
         self.bodySink = bodySink
         self.request = request
         self.connection = connection
         self.loop = loop
-        self.began = began
     }
 
     /// Sends the answer. Once; after the client left it only gives the body's source back.

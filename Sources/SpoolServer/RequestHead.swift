@@ -108,6 +108,14 @@ package struct RequestHead: Sendable {
         byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
     }
 
+    /// Calls `body` with the head as it came, and the value of its `Range` as it stands there; nil for the range when there is none, and no
+    /// call when there are several.
+    func withRangeValue<R>(_ body: (UnsafeRawBufferPointer, Range<Int>?) -> R?) -> R? {
+        let found = lines.filter { line in bytes.withUnsafeBytes { Grammar.matches(UnsafeRawBufferPointer(rebasing: $0[line.name]), "range") } }
+        guard found.count <= 1 else { return nil }
+        return bytes.withUnsafeBytes { body($0, found.first?.value) }
+    }
+
     private func line(_ name: String) -> FieldLine? {
         let count = name.utf8.count
         guard nameLengths & Self.bit(count) != 0 else { return nil }

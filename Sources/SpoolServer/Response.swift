@@ -5,8 +5,8 @@ package struct Response {
     package var status: Int
     /// What the handler says; framing and connection fields are the server's and are left out when they are here.
     package var fields: HTTPFields
-    /// Lines that go before those of `fields`; no name should be in both.
-    package var prepared: FieldLines?
+    /// Fields that go before `fields`; no name should be in both.
+    package var prepared: PreparedFields?
     package var body: Body
 
     package enum Body {
@@ -23,7 +23,7 @@ package struct Response {
         self.body = body
     }
 
-    package init(_ status: Int, prepared: FieldLines, body: Body) {
+    package init(_ status: Int, prepared: PreparedFields, body: Body) {
         self.init(status, body: body)
         self.prepared = prepared
     }
@@ -46,7 +46,7 @@ package struct Response {
 
 /// The reason phrases of RFC 9110 §15; clients ignore them, people in front of a trace don't.
 enum Status {
-    static func reason(_ status: Int) -> String {
+    static func reason(_ status: Int) -> StaticString {
         switch status {
         case 200: "OK"
         case 201: "Created"

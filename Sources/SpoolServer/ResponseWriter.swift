@@ -12,56 +12,53 @@ package struct ResponseWriter {
     /// Appends status line, the response's fields, and those of framing and connection to `out`.
     ///
     /// - Parameters:
-    ///   - prepared: lines that were made before; they come first.
+    ///   - prepared: fields that were made before; they come first.
     ///   - now: the wall clock, for `Date`, which is written once a second; a `Date` among the fields is kept instead (RFC 9110 §6.6.1).
     ///   - version: the request's; an HTTP/1.0 client is told when the connection stays.
     package mutating func write(
-        status: Int, prepared: FieldLines? = nil, fields: HTTPFields, framing: ResponseFraming, version: HTTPVersion, now: Timestamp,
-        into out: inout [UInt8]
+        status: Int, prepared: PreparedFields? = nil, fields: HTTPFields, framing: ResponseFraming, version: HTTPVersion, now: Timestamp,
+        into out: inout HeadBuffer
     ) throws(FieldLines.InvalidField) {
-        out += "HTTP/1.1 ".utf8
-        FieldLines.append(Int64(status), to: &out)
-        out.append(Grammar.space)
-        out += Status.reason(status).utf8
-        out += FieldLines.lineEnd
-        var hasDate = false
-        if let prepared {
-            out += prepared.bytes
-            hasDate = prepared.hasDate
-        }
+        out.append("HTTP/1.1 ")
+        out.append(decimal: Int64(status))
+        out.append(" ")
+        out.append(Status.reason(status))
+        out.append("\r\n")
+        prepared?.write(into: &out)
+        var hasDate = prepared?.lines.hasDate ?? false
         if !fields.lines.isEmpty {
             let lines = try FieldLines(fields)
-            out += lines.bytes
+            out.append(lines.bytes)
             hasDate = hasDate || lines.hasDate
         }
         if !hasDate { appendDate(now, into: &out) }
         Self.append(framing.length, into: &out)
         if !framing.keepAlive {
-            out += "Connection: close\r\n".utf8
+            out.append("Connection: close\r\n")
         } else if version == .http10 {
-            out += "Connection: keep-alive\r\n".utf8
+            out.append("Connection: keep-alive\r\n")
         }
-        out += FieldLines.lineEnd
+        out.append("\r\n")
     }
 
-    private static func append(_ length: ResponseFraming.Length, into out: inout [UInt8]) {
+    private static func append(_ length: ResponseFraming.Length, into out: inout HeadBuffer) {
         switch length {
         case .none, .untilClose: break
         case .known(let count):
-            out += "Content-Length: ".utf8
-            FieldLines.append(count, to: &out)
-            out += FieldLines.lineEnd
+            out.append("Content-Length: ")
+            out.append(decimal: count)
+            out.append("\r\n")
         case .chunked:
-            out += "Transfer-Encoding: chunked\r\n".utf8
+            out.append("Transfer-Encoding: chunked\r\n")
         }
     }
 
-    private mutating func appendDate(_ now: Timestamp, into out: inout [UInt8]) {
+    private mutating func appendDate(_ now: Timestamp, into out: inout HeadBuffer) {
         if now.seconds != dateSeconds {
             dateSeconds = now.seconds
             date = Array("Date: \(HTTPDate.format(now))\r\n".utf8)
         }
-        out += date
+        out.append(date)
     }
 }
 

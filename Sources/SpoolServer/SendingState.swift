@@ -18,6 +18,10 @@ struct SendingState {
     /// Counts the read-aheads of a connection, so that a late one is told from the present one.
     var warmingSerial = 0
 
+    /// The request that is answered without an exchange, since it is like an earlier one.
+    var repeated: RepeatedRequest?
+    /// When the request's head had come, where anyone wants to know.
+    var began: MonotonicInstant?
     var status: Int?
     var keepAlive = false
     var isUntilClose = false

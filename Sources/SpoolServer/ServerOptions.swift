@@ -66,7 +66,7 @@ package struct ColdReads: Sendable {
     package init(
         lane: any Mailbox,
         isResident: @escaping @Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Bool = {
-            SpoolSystem.isResident(descriptor: $0, offset: $1, count: $2)
+            [regions = ResidentRegions()] in regions.isResident(descriptor: $0, offset: $1, count: $2)
         },
         readAhead: @escaping @Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Void = {
             SpoolSystem.readAhead(descriptor: $0, offset: $1, count: $2)

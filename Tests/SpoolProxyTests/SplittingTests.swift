@@ -36,7 +36,7 @@ import Testing
     @Test(arguments: ["X\r\nY: z", "X Y", "X:", "", "X\0"])
     func `a field whose name is none is not written`(name: String) {
         var writer = ResponseWriter()
-        var out: [UInt8] = []
+        var out = HeadBuffer()
         let framing = ResponseFraming(of: Response(204), method: "GET", version: .http11, keepAlive: true)
         #expect(throws: FieldLines.InvalidField.self) {
             try writer.write(

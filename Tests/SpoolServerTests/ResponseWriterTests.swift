@@ -8,11 +8,11 @@ struct ResponseWriterTests {
     private func head(
         _ response: Response, method: String = "GET", version: HTTPVersion = .http11, keepAlive: Bool = true
     ) throws -> String {
-        var out: [UInt8] = []
+        var out = HeadBuffer()
         var writer = ResponseWriter()
         let framing = ResponseFraming(of: response, method: method, version: version, keepAlive: keepAlive)
         try writer.write(status: response.status, fields: response.fields, framing: framing, version: version, now: now, into: &out)
-        return String(decoding: out, as: UTF8.self)
+        return String(decoding: out.bytes, as: UTF8.self)
     }
 
     @Test func `a head has status line, fields, date and length`() throws {
@@ -31,12 +31,12 @@ struct ResponseWriterTests {
     @Test func `the date follows the clock`() throws {
         var writer = ResponseWriter()
         let framing = ResponseFraming(of: Response(200), method: "GET", version: .http11, keepAlive: true)
-        var out: [UInt8] = []
+        var out = HeadBuffer()
         for second in [784_111_777, 784_111_777, 784_111_778] as [Int64] {
             try writer.write(
                 status: 200, fields: [:], framing: framing, version: .http11, now: Timestamp(seconds: second), into: &out)
         }
-        let dates = String(decoding: out, as: UTF8.self).split(separator: "\r\n").filter { $0.hasPrefix("Date") }.map { $0.suffix(12) }
+        let dates = String(decoding: out.bytes, as: UTF8.self).split(separator: "\r\n").filter { $0.hasPrefix("Date") }.map { $0.suffix(12) }
         #expect(dates == ["08:49:37 GMT", "08:49:37 GMT", "08:49:38 GMT"])
     }
 

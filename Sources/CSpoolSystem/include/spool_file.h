@@ -29,6 +29,9 @@ int32_t spool_punch_hole(int32_t fd, int64_t offset, int64_t count);
 /// Darwin has no such call: answers ENOTSUP.
 int64_t spool_read_resident(int32_t fd, void *buffer, size_t count, int64_t offset);
 
+/// How many pages of the range are in the page cache: cachestat(2), Linux 6.5. ENOSYS where there is none, EPERM for a file of another's.
+int64_t spool_resident_pages(int32_t fd, int64_t offset, int64_t count);
+
 /// Asks the kernel to start reading the range into the page cache.
 int32_t spool_advise_will_need(int32_t fd, int64_t offset, int64_t count);
 

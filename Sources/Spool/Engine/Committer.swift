@@ -31,7 +31,7 @@ final class Committer: Sendable {
         var gathered: [ResourceSession] = []
         /// The store closes: nobody is gathered any more.
         var isClosed = false
-        var touches: [ResourceKey: Timestamp] = [:]
+        var used: [AccessTime] = []
         /// A durable point was begun and is not finished.
         var pointIsUnderWay = false
         /// Another one is wanted after it.
@@ -109,10 +109,11 @@ final class Committer: Sendable {
     }
 
     /// Notes that a resource was used.
-    func touch(_ key: ResourceKey) {
+    func touch(_ access: AccessTime) {
+        guard access.isFirstUse(at: environment.time.wallNow) else { return }
         let isFull = state.withLock { state in
-            state.touches[key] = environment.time.wallNow
-            return state.touches.count == Self.touchBatch
+            state.used.append(access)
+            return state.used.count == Self.touchBatch
         }
         if isFull { environment.indexLane.post { [self] in writeTouches() } }
     }
@@ -187,10 +188,11 @@ final class Committer: Sendable {
 
     /// On the index lane.
     func writeTouches() {
-        let touches = state.withLock { state in
-            defer { state.touches = [:] }
-            return state.touches
+        let used = state.withLock { state in
+            defer { state.used = [] }
+            return state.used
         }
+        let touches = Dictionary(used.map { ($0.key, $0.take()) }, uniquingKeysWith: max)
         guard !touches.isEmpty, store.isWritable else { return }
         do { try store.touch(touches) } catch { record(.storeTrouble("access times: \(error)")) }
     }

@@ -3,15 +3,19 @@ package import SpoolStore
 import SpoolSystem
 
 /// What is stored, verified and to be used unasked, handed out in one step: a reader that has joined, was told of its version and holds
-/// its first bytes. `SessionReader.leave(after:)` ends it.
+/// its first bytes.
+///
+/// One of `leave(after:)` and `reader(after:wake:)` ends it, once.
 package struct StoredHit: Sendable {
-    package let reader: SessionReader
+    fileprivate let session: ResourceSession
+    fileprivate let id: ReaderID
     /// All that is to be answered.
     package let range: ByteRange
     /// The number of bytes of the resource.
     package let length: Int64
-    /// The file with the first bytes, and how many of them may be sent before the reader is asked.
+    /// The file with the first bytes, its descriptor, and how many of them may be sent before the session is asked.
     package let file: any DataFile
+    package let descriptor: Int32
     package let stored: ByteRange
     /// Which representation this is, and which state of what is known of it: what a door made of it holds while both stay the same.
     package let version: HitVersion
@@ -83,31 +87,28 @@ extension ResourceSession {
 
     fileprivate func hit(_ spec: RangeHeader.Spec?, url: String, policy: CachePolicy, max: Int64) -> StoredHit? {
         let wallNow = wallNow
-        let found = state.withLock { state -> (SessionStateMachine.Hit, any DataFile)? in
-            guard !state.isDetached, let file = state.file, file.descriptor != nil,
+        let hit = state.withLock { state -> StoredHit? in
+            guard !state.isDetached, let file = state.file, let descriptor = file.descriptor,
                 let hit = state.machine.hit(
                     spec, policy: policy, isShared: shared.configuration.isShared, fetchPolicy: shared.configuration.fetchPolicy, max: max,
                     wallNow: wallNow)
             else { return nil }
             // The newest reader says how the origin is asked, should there be need of it.
-            state.request.url = url
-            state.wakes[hit.reader] = Self.wakesNobody
-            return (hit, file)
+            if state.request.url != url { state.request.url = url }
+            state.claims += 1
+            return StoredHit(
+                session: self, id: hit.reader, range: hit.range, length: hit.length, file: file, descriptor: descriptor,
+                stored: hit.stored, version: HitVersion(generation: hit.generation, revision: hit.revision))
         }
-        guard let (hit, file) = found else { return nil }
+        guard let hit else { return nil }
         shared.counters.add { $0.readers += 1 }
         shared.record(.readerJoined(key, start: hit.range.lowerBound, end: hit.range.upperBound))
-        return StoredHit(
-            reader: SessionReader(session: self, id: hit.reader), range: hit.range, length: hit.length, file: file, stored: hit.stored,
-            version: HitVersion(generation: hit.generation, revision: hit.revision))
+        return hit
     }
-
-    /// What a reader wakes that has not waited yet.
-    private static let wakesNobody: @Sendable () -> Void = {}
 }
 
-extension SessionReader {
-    /// The representation of a hit, and its state; nil when another version has taken its place.
+extension StoredHit {
+    /// The representation, and its state; nil when another version has taken its place.
     package var current: (representation: Representation, version: HitVersion)? {
         session.state.withLock { state in
             guard let version = state.machine.version, state.machine.toldVersion(of: id) == version.generation else { return nil }
@@ -115,29 +116,30 @@ extension SessionReader {
         }
     }
 
-    /// What to call from now on when a `.wait` is over; for a hit, before it is first asked for more.
-    package func onWake(_ wake: @escaping @Sendable () -> Void) {
+    /// The reader for what follows, after `count` stored bytes went out; `wake` is called when a `.wait` of its is over.
+    package func reader(after count: Int, wake: @escaping @Sendable () -> Void) -> SessionReader {
         session.run { state, effects in
-            guard state.wakes[id] != nil else { return }
+            state.claims -= 1
             state.wakes[id] = wake
             session.prioritize(id, .playing, &state, &effects)
         }
+        let reader = SessionReader(session: session, id: id)
+        reader.advance(by: count, fromOrigin: false)
+        return reader
     }
 
-    /// The consumer of a hit has taken `count` stored bytes since the last `advance`, and has gone. Idempotent.
+    /// The consumer has taken `count` stored bytes, and has gone.
     package func leave(after count: Int) {
         var effects: [ResourceSession.Effect] = []
-        let (wasThere, isIdle) = session.state.withLock { state in
-            guard state.wakes.removeValue(forKey: id) != nil else { return (false, false) }
+        let isIdle = session.state.withLock { state in
+            state.claims -= 1
             let actions = state.machine.hitLeft(id, after: Int64(count), now: session.now)
             if !actions.isEmpty { session.apply(actions, &state, &effects) }
-            if state.priorities[id] != nil { session.prioritize(id, nil, &state, &effects) }
-            return (true, state.isIdle)
+            return state.isIdle
         }
-        guard wasThere else { return }
-        session.shared.committer.touch(key)
+        session.shared.committer.touch(session.accessTime)
         session.shared.counters.add { $0.bytesFromStore += Int64(count) }
         if isIdle { session.shared.sessionIdle(session) }
-        session.perform(effects)
+        if !effects.isEmpty { session.perform(effects) }
     }
 }

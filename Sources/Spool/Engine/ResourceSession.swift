@@ -17,6 +17,7 @@ final class ResourceSession: Sendable {
     /// The scheme and authority that are asked; requests to one are limited together.
     let host: String
     let shared: SharedParts
+    let accessTime: AccessTime
     let state: Locked<State>
 
     /// What every session of a cache uses.
@@ -67,7 +68,7 @@ final class ResourceSession: Sendable {
         var request: OriginRequest
         /// The session was taken out of the table: whoever kept a way to it needs another.
         var isDetached = false
-        /// Callers that were given the session and have not yet made their reader.
+        /// Callers that were given the session and have not yet made their reader, and hits that are being sent.
         var claims = 0
         /// How urgent each reader is, the whole, and how often that was said.
         var priorities: [ReaderID: ReadPriority] = [:]
@@ -87,6 +88,7 @@ final class ResourceSession: Sendable {
         self.url = url
         host = origin.description
         self.shared = shared
+        accessTime = AccessTime(key)
         let defaults = shared.configuration
         var rules = StoringRules(
             policy: defaults.cachePolicy, isShared: defaults.isShared, isAuthorized: defaults.requestFields["Authorization"] != nil,

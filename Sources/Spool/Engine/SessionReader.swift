@@ -234,7 +234,7 @@ package final class SessionReader: Sendable {
         session.run { state, effects in
             guard state.wakes.removeValue(forKey: id) != nil else { return }
             // What was played to its end was used at its end, too.
-            effects.append(.call { [session] in session.shared.committer.touch(session.key) })
+            effects.append(.call { [session] in session.shared.committer.touch(session.accessTime) })
             session.apply(state.machine.readerLeft(id, explicitly: explicitly, now: session.now), &state, &effects)
             session.prioritize(id, nil, &state, &effects)
         }
