@@ -39,12 +39,13 @@ final class CurlHandle {
         errorText[0] = 0
     }
 
-    /// Sets the handle up for the request of `transfer`. An error is libcurl's refusal of an option.
-    func configure(_ transfer: CurlTransfer, _ options: CurlTransportOptions) throws(OriginError) {
+    /// Sets the handle up for the request of `transfer`, which no other runs beside when it `isAlone`. An error is libcurl's refusal of an option.
+    func configure(_ transfer: CurlTransfer, _ options: CurlTransportOptions, isAlone: Bool) throws(OriginError) {
         do {
             try set(CURLOPT_ERRORBUFFER, pointer: errorText)
             try setCallbacks(Unmanaged.passUnretained(transfer).toOpaque())
             try setConnection(options)
+            try set(CURLOPT_BUFFERSIZE, isAlone ? options.loneReceiveBufferBytes : options.receiveBufferBytes)
             try setSecurity(options)
             try setMethod(transfer)
             try set(CURLOPT_URL, transfer.request.url)
@@ -97,7 +98,6 @@ final class CurlHandle {
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         // "Tell libcurl to not handle sequences of /../ or /./ in the given URL": the origin decides what its paths mean.
         try set(CURLOPT_PATH_AS_IS, 1)
-        try set(CURLOPT_BUFFERSIZE, options.receiveBufferBytes)
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(options.connectTimeout / .milliseconds(1))))

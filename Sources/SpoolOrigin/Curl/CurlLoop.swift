@@ -136,7 +136,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         guard let handle = idle.popLast() ?? CurlHandle() else { return finish(transfer, .failed(.unreachable("out of memory"))) }
         transfer.handle = handle
         do {
-            try handle.configure(transfer, options)
+            try handle.configure(transfer, options, isAlone: active.isEmpty)
         } catch {
             return finish(transfer, .failed(error))
         }
