@@ -57,6 +57,11 @@ final class EngineWorld: Sendable {
         }.get()
     }
 
+    /// Why resources were passed on without being stored, in the order in which that was found.
+    var passes: [String] {
+        events.all.compactMap { if case .degradedToPassthrough(_, let reason) = $0 { reason } else { nil } }
+    }
+
     /// Every byte of the range as the origin has it.
     func expected(_ resource: VirtualResource, _ range: Range<Int64>) -> [UInt8] {
         resource.content.bytes(at: range.lowerBound, count: Int(range.count))
