@@ -30,10 +30,14 @@ have_static_library() {
     [[ -n $runtime && -d ${runtime}_static ]]
 }
 
-# Sets `release_flags`: a release build that leaves nothing but the C libraries to find at run time.
-# One list for all scripts, because other flags would build everything again.
+# Sets `compile_flags`, how a release is compiled: without the checks at run time that no two accesses to a variable overlap, a tenth of a
+# hit's instructions; debug builds, in which the unit tests run, have them. And `release_flags`, a release that leaves nothing but the C
+# libraries to find at run time. One list for all scripts, because other flags would build everything again.
 set_release_flags() {
-    release_flags=(-c release)
+    # Read by the scripts that source this.
+    # shellcheck disable=SC2034
+    compile_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked)
+    release_flags=("${compile_flags[@]}")
     if [[ $(uname -s) == Linux ]] && have_static_library; then
         release_flags+=(--static-swift-stdlib)
     fi
