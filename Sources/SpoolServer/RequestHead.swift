@@ -111,9 +111,10 @@ package struct RequestHead: Sendable {
     /// Calls `body` with the head as it came, and the value of its `Range` as it stands there; nil for the range when there is none, and no
     /// call when there are several.
     func withRangeValue<R>(_ body: (UnsafeRawBufferPointer, Range<Int>?) -> R?) -> R? {
-        let found = lines.filter { line in bytes.withUnsafeBytes { Grammar.matches(UnsafeRawBufferPointer(rebasing: $0[line.name]), "range") } }
-        guard found.count <= 1 else { return nil }
-        return bytes.withUnsafeBytes { body($0, found.first?.value) }
+        bytes.withUnsafeBytes { bytes in
+            let found = lines.filter { Grammar.matches(UnsafeRawBufferPointer(rebasing: bytes[$0.name]), "range") }
+            return found.count <= 1 ? body(bytes, found.first?.value) : nil
+        }
     }
 
     private func line(_ name: String) -> FieldLine? {

@@ -36,7 +36,8 @@ struct ResponseWriterTests {
             try writer.write(
                 status: 200, fields: [:], framing: framing, version: .http11, now: Timestamp(seconds: second), into: &out)
         }
-        let dates = String(decoding: out.bytes, as: UTF8.self).split(separator: "\r\n").filter { $0.hasPrefix("Date") }.map { $0.suffix(12) }
+        let lines = String(decoding: out.bytes, as: UTF8.self).split(separator: "\r\n")
+        let dates = lines.filter { $0.hasPrefix("Date") }.map { $0.suffix(12) }
         #expect(dates == ["08:49:37 GMT", "08:49:37 GMT", "08:49:38 GMT"])
     }
 
@@ -48,6 +49,20 @@ struct ResponseWriterTests {
         #expect(throws: FieldLines.InvalidField.self) {
             _ = try head(Response(200, fields: HTTPFields([.init(name: name, value: value)])))
         }
+    }
+
+    @Test func `the largest numbers are written whole, and a head as long as its fields are`() throws {
+        var out = HeadBuffer()
+        var writer = ResponseWriter()
+        let part = PreparedFields.Part(ByteRange(lower: .max - 1, upper: .max), of: .max)
+        let fields = PreparedFields(try FieldLines(["X": String(repeating: "x", count: 9000)]), age: 0, part: part)
+        let framing = ResponseFraming(of: Response(206), method: "HEAD", version: .http11, keepAlive: true)
+        try writer.write(status: 206, prepared: fields, fields: [:], framing: framing, version: .http11, now: now, into: &out)
+        let lines = String(decoding: out.bytes, as: UTF8.self).split(separator: "\r\n")
+        #expect(lines[0] == "HTTP/1.1 206 Partial Content")
+        #expect(lines[1].count == 9003)
+        #expect(lines[2] == "Age: 0")
+        #expect(lines[3] == "Content-Range: bytes 9223372036854775806-9223372036854775806/9223372036854775807")
     }
 
     @Test func `framing and connection fields of a handler's are left out`() throws {
