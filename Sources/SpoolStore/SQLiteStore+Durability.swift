@@ -7,7 +7,7 @@ extension SQLiteStore {
     /// The durable point that is under way, and what earlier ones have left to do. Used by index calls.
     struct Durability {
         var point: (token: DurablePoint, contents: PointContents)?
-        /// Generations that an earlier process wrote and did not sync.
+        /// Generations that an earlier process wrote and did not sync, and those of a point that was given up whose handles were not kept.
         var inherited: [StoreIndex.Retired] = []
         /// Generations whose sync failed and whose pieces could not be taken out yet: until they are, no durable point may be set.
         var failed: [GenerationID: SystemError] = [:]
@@ -17,11 +17,11 @@ extension SQLiteStore {
         try write { (index) throws(StoreError) in
             abandonPoint(index)
             _ = try dropFailed(index)
-            let (written, directories) = files.takeUnsynced()
+            let (written, named, directories) = files.takeUnsynced()
             let contents = durability.use { durability in
                 PointContents(
-                    files: written, inherited: durability.inherited.map { ($0, path(of: $0)) }, directories: directories, root: layout.root,
-                    fileSystem: fileSystem)
+                    files: written, named: (durability.inherited + named).map { ($0, path(of: $0)) }, directories: directories,
+                    root: layout.root, fileSystem: fileSystem)
             }
             guard index.hasChanges || !contents.isEmpty else { return nil }
             index.beginPoint()
@@ -77,7 +77,7 @@ extension SQLiteStore {
         index.abandonPoint()
         let abandoned = durability.use { durability in
             defer { durability.point = nil }
-            durability.inherited += durability.point?.contents.inherited.map(\.file) ?? []
+            durability.inherited += durability.point?.contents.named.map(\.file) ?? []
             return durability.point?.contents
         }
         guard let abandoned else { return }
@@ -107,8 +107,8 @@ extension SQLiteStore {
 final class PointContents: Sendable {
     /// None once they were let go of.
     var files: [(generation: GenerationID, handle: any FileHandle)] { state.withLock { $0.files } }
-    /// Files of an earlier process, which are opened only to be synced.
-    let inherited: [(file: StoreIndex.Retired, path: String)]
+    /// Files of an earlier process, and those whose handles were too many to be kept: they are opened only to be synced.
+    let named: [(file: StoreIndex.Retired, path: String)]
     let directories: [String]
     private let root: String
     private let fileSystem: any FileSystem
@@ -129,11 +129,11 @@ final class PointContents: Sendable {
     }
 
     init(
-        files: [(GenerationID, any FileHandle)], inherited: [(StoreIndex.Retired, String)], directories: [String], root: String,
+        files: [(GenerationID, any FileHandle)], named: [(StoreIndex.Retired, String)], directories: [String], root: String,
         fileSystem: any FileSystem
     ) {
         state = Locked(State(files: files.map { (generation: $0.0, handle: $0.1) }))
-        self.inherited = inherited
+        self.named = named
         self.directories = directories
         self.root = root
         self.fileSystem = fileSystem
@@ -148,7 +148,7 @@ final class PointContents: Sendable {
         withExtendedLifetime(files) {}
     }
 
-    var isEmpty: Bool { files.isEmpty && inherited.isEmpty && directories.isEmpty }
+    var isEmpty: Bool { files.isEmpty && named.isEmpty && directories.isEmpty }
 
     var result: Result { state.withLock { $0.result } }
 
@@ -158,7 +158,7 @@ final class PointContents: Sendable {
             do throws(SystemError) { try handle.synchronize(full: false) } catch { result.failed[generation] = error }
         }
         do throws(SystemError) {
-            for (file, path) in inherited {
+            for (file, path) in named {
                 // One that can't be opened is tried again; one that can't be written has lost what was not on the disk.
                 guard let handle = try open(path) else { continue }
                 do throws(SystemError) { try handle.synchronize(full: false) } catch { result.failed[file.generation] = error }

@@ -24,8 +24,9 @@ extension SQLiteStore {
         }
         let size: Int64
         do throws(SystemError) { size = try handle.status().size } catch { throw StoreError(error) }
+        let name = StoreIndex.Retired(generation: generation, keyHash: hash, fileExtension: fileExtension)
         let file = StoreDataFile(
-            generation: generation, handle: handle, size: size, table: files, isWritable: isWritable, sealing: sealing)
+            named: name, handle: handle, size: size, table: files, isWritable: isWritable, sealing: sealing)
         files.opened(file)
         return file
     }

@@ -31,6 +31,10 @@ public final class SQLiteStore: ResourceStore {
         public init() {}
     }
 
+    /// Handles of written files that are kept until the next durable point; the point that is under way may have as many. A disk syncs small
+    /// files slower than they are stored, and with every descriptor of the process taken nothing would be stored at all.
+    package static let unsyncedHandleLimit = 1024
+
     /// Changes when this process becomes the writer, or is suspended.
     public var isWritable: Bool { role.withLock { $0.lock != nil } }
     let layout: StoreLayout

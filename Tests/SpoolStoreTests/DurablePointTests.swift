@@ -76,6 +76,22 @@ import Glibc
         withExtendedLifetime((file, point, again)) {}
     }
 
+    @Test func `more files than handles are kept of become durable all the same`() throws {
+        let disk = MemoryDisk()
+        let store = try SQLiteStore.simulated(on: disk)
+        let before = disk.openHandleCount
+        let samples = (0..<SQLiteStore.unsyncedHandleLimit + 20).map { StoreSample("file \($0)") }
+        // Nobody holds them any longer when they are to be synced.
+        for sample in samples { _ = try sample.store([0..<10], of: store.makeGeneration(), in: store) }
+        #expect(disk.openHandleCount - before == SQLiteStore.unsyncedHandleLimit)
+        // What a point that is given up had to open is opened by the next one.
+        _ = try store.beginDurablePoint()
+        try store.makeDurable()
+        #expect(disk.openHandleCount == before)
+        let later = try SQLiteStore.simulated(on: disk.powerLoss(random: SeededRandom(seed: 11)), bootID: "second boot")
+        for sample in samples.prefix(20) + samples.suffix(20) { #expect(try spans(later, sample) == .of(0..<10)) }
+    }
+
     /// Changes, kills and power cuts at every place of a life in which commits fall into durable points.
     @Test(arguments: Seeds.list(count: 4))
     func `nothing durable is lost and no wrong byte is claimed wherever the power goes`(seed: UInt64) throws {

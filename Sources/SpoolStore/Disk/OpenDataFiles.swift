@@ -25,6 +25,8 @@ final class OpenDataFiles: Sendable {
         var handles: [GenerationID: OpenHandle] = [:]
         var sweepsAt = OpenDataFiles.sweepThreshold
         var unsynced: [GenerationID: any FileHandle] = [:]
+        /// Files with unsynced bytes whose handles are not kept: they are opened anew to be synced.
+        var unsyncedByName: [GenerationID: StoreIndex.Retired] = [:]
         var newDirectories: Set<String> = []
         /// Generations whose file was opened since the store was opened.
         var opened = ByteRangeSet()
@@ -92,6 +94,7 @@ final class OpenDataFiles: Sendable {
     func retire(_ generation: GenerationID) {
         let handle = state.withLock { state in
             state.files[generation]?.isRetired = true
+            state.unsyncedByName[generation] = nil
             return state.unsynced.removeValue(forKey: generation)
         }
         // Let go of outside the lock, and with it perhaps of the lock on the file.
@@ -102,7 +105,10 @@ final class OpenDataFiles: Sendable {
     func retireAll() {
         let handles = state.withLock { state in
             for generation in state.files.keys { state.files[generation]?.isRetired = true }
-            defer { state.unsynced = [:] }
+            defer {
+                state.unsynced = [:]
+                state.unsyncedByName = [:]
+            }
             return state.unsynced
         }
         withExtendedLifetime(handles) {}
@@ -134,11 +140,19 @@ final class OpenDataFiles: Sendable {
 
     // MARK: Unsynced bytes
 
-    /// Notes that bytes of a generation were written.
-    func wrote(_ generation: GenerationID, _ handle: any FileHandle) {
+    /// Notes that bytes of a file were written.
+    ///
+    /// Beyond the limit its name is kept instead of its handle: less is certain then about a write that the system could not do. Linux tells
+    /// it to whoever opens the file next, unless it has forgotten the file; checks find the bytes that are missing when they are read.
+    func wrote(_ file: StoreIndex.Retired, _ handle: any FileHandle) {
+        let generation = file.generation
         state.withLock { state in
             guard state.unsynced[generation] == nil, state.files[generation]?.isRetired != true else { return }
-            state.unsynced[generation] = handle
+            if state.unsynced.count < SQLiteStore.unsyncedHandleLimit {
+                state.unsynced[generation] = handle
+            } else {
+                state.unsyncedByName[generation] = file
+            }
         }
     }
 
@@ -148,13 +162,17 @@ final class OpenDataFiles: Sendable {
     }
 
     /// What a durable point has to sync; from now on it counts as synced.
-    func takeUnsynced() -> (files: [(GenerationID, any FileHandle)], directories: [String]) {
+    func takeUnsynced() -> (files: [(GenerationID, any FileHandle)], named: [StoreIndex.Retired], directories: [String]) {
         state.withLock { state in
             defer {
                 state.unsynced = [:]
+                state.unsyncedByName = [:]
                 state.newDirectories = []
             }
-            return (state.unsynced.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, state.newDirectories.sorted())
+            return (
+                state.unsynced.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
+                state.unsyncedByName.values.sorted { $0.generation < $1.generation }, state.newDirectories.sorted()
+            )
         }
     }
 
@@ -197,6 +215,7 @@ final class OpenDataFiles: Sendable {
         state.withLock { state in
             state.isClosed = true
             state.unsynced = [:]
+            state.unsyncedByName = [:]
         }
     }
 

@@ -11,6 +11,8 @@ import Glibc
 final class StoreDataFile: DataFile {
     let generation: GenerationID
     let handle: any FileHandle
+    /// What it is opened anew by.
+    private let name: StoreIndex.Retired
     private let table: OpenDataFiles
     let isWritable: Bool
     /// What the file has at least, unless somebody else cut it.
@@ -19,10 +21,12 @@ final class StoreDataFile: DataFile {
     private let sealing: FileSealing?
 
     init(
-        generation: GenerationID, handle: any FileHandle, size: Int64, table: OpenDataFiles, isWritable: Bool, sealing: FileSealing? = nil
+        named name: StoreIndex.Retired, handle: any FileHandle, size: Int64, table: OpenDataFiles, isWritable: Bool,
+        sealing: FileSealing? = nil
     ) {
         self.size = Locked(size)
-        self.generation = generation
+        generation = name.generation
+        self.name = name
         self.handle = handle
         self.sealing = sealing
         self.table = table
@@ -49,7 +53,7 @@ final class StoreDataFile: DataFile {
         }
         // After the write and before the commit that claims its bytes. Noted before the write, the bytes would be lost to a
         // durable point that comes between the two: it syncs, strikes the file off, and the next one skips it.
-        table.wrote(generation, handle)
+        table.wrote(name, handle)
         return [Piece(range: range, checks: checks)]
     }
 
