@@ -17,6 +17,10 @@ final class Workbench {
     /// Media, a stored copy of it, three caches filled at the same time, and room for the kernel to breathe.
     private static let neededBytes = 12 * gibibyte
     private static let fillingConnections = 16
+    /// So many resources are stored by one process: a program whose every file is open passes on what it can't store.
+    private static let fillingBatch = 10_000
+    /// A program that is ended sooner leaves files behind that every later start has to sync.
+    private static let fillingStopSeconds = 600
 
     init(_ options: Options) throws {
         self.options = options
@@ -158,10 +162,15 @@ final class Workbench {
     func storeOfNotes(_ resources: Int) throws -> String {
         if let directory = storesOfNotes[resources] { return directory }
         let source = try note(), directory = newDirectory()
-        let server = try spool(directory)
-        defer { server.stop() }
-        let load = try LoadGenerator(port: server.port, connections: min(Self.fillingConnections, resources))
-        _ = try load.run(count: resources, source: source) { noteRequest(to: server, source, number: $0) }
+        for first in stride(from: 0, to: resources, by: Self.fillingBatch) {
+            let server = try spool(directory)
+            let count = min(Self.fillingBatch, resources - first)
+            let load = try LoadGenerator(port: server.port, connections: min(Self.fillingConnections, count))
+            _ = try load.run(count: count, source: source) { noteRequest(to: server, source, number: first + $0) }
+            // All at once; file by file, as the program's last durable point does it, takes minutes.
+            sync()
+            server.stop(seconds: Self.fillingStopSeconds)
+        }
         storesOfNotes[resources] = directory
         return directory
     }

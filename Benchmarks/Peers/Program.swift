@@ -8,8 +8,6 @@ final class Program {
     let logPath: String
     private var isRunning = true
 
-    /// How long a program may take to end after its signal before it is killed.
-    private static let stopMilliseconds = 10_000
     /// Sends a signal to what it starts when its own parent is gone; without it a killed harness leaves its programs behind.
     private static let parentWatch = "/usr/bin/setpriv"
 
@@ -72,12 +70,12 @@ final class Program {
         throw BenchmarkError("\(name) is not ready after \(seconds) s: \(log)")
     }
 
-    /// Ends the program as a person would (Ctrl-C), and waits for it.
-    func stop() {
+    /// Ends the program as a person would (Ctrl-C), and waits for it; after so many seconds it is killed.
+    func stop(seconds: Int = 10) {
         guard isRunning else { return }
         isRunning = false
         kill(process, SIGINT)
-        for _ in 0..<Self.stopMilliseconds / 5 {
+        for _ in 0..<seconds * 200 {
             if waitpid(process, nil, WNOHANG) == process { return }
             pause(milliseconds: 5)
         }

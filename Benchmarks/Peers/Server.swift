@@ -25,8 +25,9 @@ extension Server {
     /// CPU and memory of the program and what it started.
     var usage: ProcessUsage { ProcessUsage(of: program) }
 
-    func stop() {
-        program.stop()
+    /// - Parameter seconds: after these it is killed.
+    func stop(seconds: Int = 10) {
+        program.stop(seconds: seconds)
     }
 
     /// Ends the program and deletes what it stored.

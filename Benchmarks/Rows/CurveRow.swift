@@ -122,6 +122,9 @@ struct ResourcesCurve: CurveRow {
                 let quiet = Self.cpuUntilQuiet(server)
                 let cold = try cpuNanoseconds(of: server) { _ = try load.run(count: Self.asked - 1, source: source) { request($0 + 1) } }
                 let warm = try cpuNanoseconds(of: server) { _ = try load.run(count: Self.again, source: source) { request($0) } }
+                // Of a resource that is not stored this would be a miss.
+                let fetched = try (server as? SpoolServe)?.fetchedBytes() ?? 0
+                guard fetched == 0 else { throw BenchmarkError("\(fetched) bytes of \(point) stored resources were fetched") }
                 guard round > 0 else { continue }
                 start.add(Double(ready - began + one.times[0].firstByte) / 1000, of: String(point))
                 first.add(cold / Double(Self.asked - 1) / 1000, of: String(point))
