@@ -32,6 +32,7 @@ public final class MediaCache: Sendable {
     let sessions: Locked<SessionTable>
     /// When this cache last tried to become the writer.
     let lastWriterTry = Locked<MonotonicInstant?>(nil)
+    let keysAreRead = Locked(false)
     /// Whether the store is getting another key.
     let rotationState = Locked(RotationState())
     private let sinks: [any EventSink]
@@ -73,7 +74,6 @@ public final class MediaCache: Sendable {
         committer.connect { generation, left in
             for session in sessions.withLock({ $0.all }) { session.lost(allBut: left, of: generation) }
         }
-        startReadingKeys()
         startSweeping()
         startEnforcing()
     }
