@@ -8,11 +8,16 @@ struct NeverCame: Error, CustomStringConvertible {
     var description: String { "for \(Awaited<Void>.hangSeconds) seconds it was not so that \(condition)" }
 }
 
+/// Looks that are taken however long that lasts: where tests that compute have every thread of the pool, minutes pass between two of them.
+private let fewestLooks = 1000
+
 /// Asks again and again, letting others go on between, until `look` has an answer; throws when that takes as long as only a hang does.
 func eventually<Value>(_ condition: String, _ look: () async throws -> Value?) async throws -> Value {
     let time = SystemTime()
     let deadline = time.now + Nanoseconds.seconds(Int64(Awaited<Void>.hangSeconds))
-    while time.now < deadline {
+    var looks = 0
+    while time.now < deadline || looks < fewestLooks {
+        looks += 1
         if let value = try await look() { return value }
         await Task.yield()
     }
