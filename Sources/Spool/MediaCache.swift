@@ -308,7 +308,6 @@ public final class MediaCache: Sendable {
     /// On the index lane. The store makes the last durable point itself.
     private func closeStore() {
         committer.writeTouches()
-        committer.close()
         do { try store.close() } catch { record(.storeTrouble("close: \(error)")) }
         environment.transport.close()
         environment.control.post { [self] in closed() }

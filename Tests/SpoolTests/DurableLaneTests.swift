@@ -96,22 +96,6 @@ import Glibc
         stage.simulator.shutdown()
     }
 
-    @Test func `is far from a fetch's end: resources that end together are committed together, soon`() throws {
-        let stage = try Stage([song, film])
-        _ = try stage.play(song)
-        _ = try stage.play(film)
-        let begin = stage.simulator.now
-        #expect(try stage.store.count() == 0, "nothing is committed yet")
-        while try stage.store.count() == 0, stage.simulator.step() {}
-        #expect(try stage.store.count() == 2)
-        #expect(stage.simulator.now - begin <= .milliseconds(100))
-        stage.cache.close {}
-        stage.simulator.runUntilIdle()
-        stage.sync.runAll()
-        stage.simulator.runUntilIdle()
-        stage.simulator.shutdown()
-    }
-
     @Test func `that fails turns what it could not write into gaps, in memory as well`() throws {
         let stage = try Stage([song])
         #expect(try stage.play(song).count == 300_000)

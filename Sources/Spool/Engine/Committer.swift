@@ -17,20 +17,12 @@ final class Committer: Sendable {
     static let durableBytes: Int64 = 256 << 20
     /// … or this long after the first of them.
     static let durableInterval: Nanoseconds = .seconds(5)
-    /// Fetches that end are committed together, in one transaction, this long after the first of them …
-    static let gatherInterval: Nanoseconds = .milliseconds(20)
-    /// … or when there are so many.
-    static let gatherLimit = 64
     /// Access times wait in memory until there are this many, or the next durable point.
     static let touchBatch = 64
 
     private struct State {
         var bytesSinceDurable: Int64 = 0
         var timerIsSet = false
-        /// Sessions whose fetch has ended, in the order of their ends.
-        var gathered: [ResourceSession] = []
-        /// The store closes: nobody is gathered any more.
-        var isClosed = false
         var used: [AccessTime] = []
         /// A durable point was begun and is not finished.
         var pointIsUnderWay = false
@@ -58,47 +50,12 @@ final class Committer: Sendable {
         state.withLock { $0.lost = lost }
     }
 
-    /// Commits what a session has written soon, together with what others have.
-    ///
-    /// A transaction writes some ten pages of the index, whatever it enters, and the next look-up waits behind it.
-    func gather(_ session: ResourceSession) {
-        let count = state.withLock { state in
-            if state.isClosed || state.gathered.contains(where: { $0 === session }) { return 0 }
-            state.gathered.append(session)
-            return state.gathered.count
-        }
-        if count == Self.gatherLimit { return environment.indexLane.post { [self] in enterGathered() } }
-        guard count == 1 else { return }
-        _ = environment.time.after(Self.gatherInterval, on: environment.indexLane) { [self] in enterGathered() }
-    }
-
-    /// The store closes, all is entered: lets go of sessions, and with them of their files.
-    func close() {
-        let gathered = state.withLock { state in
-            defer { state.gathered = [] }
-            state.isClosed = true
-            return state.gathered
-        }
-        // Let go of outside the lock.
-        withExtendedLifetime(gathered) {}
-    }
-
-    private func enterGathered() {
-        let sessions = state.withLock { state in
-            defer { state.gathered = [] }
-            return state.gathered
-        }
-        ResourceSession.enterCommits(of: sessions.filter { $0.queueCommit() }, isEnforcing: true)
-    }
-
     /// On the index lane: enters a commit in the index; what went wrong, or nil.
     func enter(_ commit: StoreCommit) -> StoreError? {
-        enter([commit]).first ?? nil
-    }
-
-    /// On the index lane: enters commits in the index; what went wrong with each, or nil.
-    func enter(_ commits: [StoreCommit]) -> [StoreError?] {
-        store.commit(commits)
+        do throws(StoreError) {
+            try store.commit(commit)
+            return nil
+        } catch { return error }
     }
 
     /// On the index lane: a commit was entered.

@@ -157,47 +157,37 @@ extension ResourceSession {
         return try shared.store.dataFile(of: generation, key: key, fileExtension: fileExtension(url: url, contentType: contentType))
     }
 
-    /// When what is written is to be entered into the index.
-    private enum CommitDue {
-        case now
-        /// Together with what others have written.
-        case soon
-        /// With more of it, or by the tick.
-        case later
-    }
-
     private func written(
         _ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, _ result: Result<Written?, WriteFailure>, promised: Int64
     ) {
         var unused = promised
         var isFirstFailure = false
-        let due = run { state, effects -> CommitDue in
+        let mustCommit = run { state, effects -> Bool in
             state.writesUnderWay -= 1
             guard state.machine.version?.generation == generation else {
                 // Retired meanwhile: the bytes belong to nobody.
                 letGo([segment], of: intake, &effects)
-                return .later
+                return false
             }
             switch result {
             case .success(let written):
-                guard let written else { return .later }
+                guard let written else { return false }
                 state.file = written.file
                 state.fileGeneration = generation
                 letGo([segment], of: intake, &effects)
-                guard let range = ByteRange(segment.start, segment.end) else { return .later }
+                guard let range = ByteRange(segment.start, segment.end) else { return false }
                 for piece in written.pieces { state.noteDirty(piece) }
                 state.promisedBytes += promised
                 unused = 0
                 let remaining = intake.segments.first?.start ?? .max
                 apply(state.machine.wrote(range, of: generation, by: intake.id, remaining: remaining, now: now), &state, &effects)
                 setTick(&state, &effects)
-                if state.dirtyBytes >= Committer.commitBytes { return .now }
-                return state.writesUnderWay == 0 && intake.isFinished ? .soon : .later
+                return state.dirtyBytes >= Committer.commitBytes || (state.writesUnderWay == 0 && intake.isFinished)
             case .failure(let failure):
                 segment.isHandedOver = false
                 isFirstFailure = state.machine.version?.passReason == nil
                 apply(state.machine.storeFailed(generation, failure.reason, now: now), &state, &effects)
-                return .now
+                return true
             }
         }
         shared.evictor.abandon(unused)
@@ -206,11 +196,7 @@ extension ResourceSession {
             // Several writes of one fetch that fail are one failure.
             if isFirstFailure, failure.reason != .quotaReached { shared.storeFailed() }
         }
-        switch due {
-        case .now: commit()
-        case .soon: shared.committer.gather(self)
-        case .later: break
-        }
+        if mustCommit { commit() }
     }
 
     // MARK: Committing
@@ -235,12 +221,9 @@ extension ResourceSession {
         commit()
     }
 
-    /// A fetch has ended: what was written enters the index soon, but where more of it is on its way to the disk: the last of that sees to it.
+    /// Enters what was written into the index, but where more of it is on its way to the disk: the last of that does.
     func commitUnlessWriting() {
-        let isDue = state.withLock { state in
-            (state.writesUnderWay == 0 && state.owesCommit) || !state.dirty.isEmpty
-        }
-        if isDue { shared.committer.gather(self) }
+        if state.withLock({ $0.writesUnderWay == 0 || !$0.dirty.isEmpty }) { commit() }
     }
 
     /// Enters what was written into the index.
@@ -273,50 +256,28 @@ extension ResourceSession {
     }
 
     /// On the index lane: enters what is queued, unless somebody was here before.
-    func enterQueuedCommits(isEnforcing: Bool) {
-        Self.enterCommits(of: [self], isEnforcing: isEnforcing)
-    }
-
-    /// On the index lane: enters what several sessions have queued, the oldest commit of each in one transaction.
     ///
     /// A removal that was decided meanwhile stands before this in the lane: what it took out does not come back.
-    static func enterCommits(of sessions: [ResourceSession], isEnforcing: Bool) {
-        while true {
-            let next = sessions.compactMap { session in session.firstCommit.map { (session: session, commit: $0, isWanted: $1) } }
-            guard let committer = next.first?.session.shared.committer else { return }
-            for one in next where !one.isWanted { one.session.committed(nil, isEnforcing: isEnforcing) }
-            let wanted = next.filter(\.isWanted)
-            for (one, error) in zip(wanted, committer.enter(wanted.map(\.commit))) {
-                one.session.committed(.some(error), isEnforcing: isEnforcing)
-            }
-        }
-    }
-
-    /// The oldest commit that waits, and whether it is to be entered: not when the resource was removed.
-    private var firstCommit: (StoreCommit, Bool)? {
-        state.withLock { state in state.commits.first.map { ($0.commit, state.machine.phase != .ended(.removed)) } }
-    }
-
-    /// The oldest commit that waited was entered, or failed with an error; nil when it was not to be entered.
-    private func committed(_ outcome: StoreError??, isEnforcing: Bool) {
-        let done = run { state, effects in
-            let done = state.commits.removeFirst()
-            state.writesUnderWay -= 1
-            if case .some(.some(let error)) = outcome {
+    func enterQueuedCommits(isEnforcing: Bool) {
+        while let next = state.withLock({ $0.commits.first }) {
+            let isWanted = state.withLock { $0.machine.phase != .ended(.removed) }
+            let error = isWanted ? shared.committer.enter(next.commit) : nil
+            run { state, effects in
+                state.commits.removeFirst()
+                state.writesUnderWay -= 1
+                guard let error else { return }
                 effects.append(.event(.storeTrouble("commit: \(error)")))
-                apply(state.machine.storeFailed(done.commit.generation, .storeTrouble("\(error)"), now: now), &state, &effects)
+                apply(state.machine.storeFailed(next.commit.generation, .storeTrouble("\(error)"), now: now), &state, &effects)
             }
-            return done
-        }
-        shared.evictor.settle(done.promisedBytes)
-        switch outcome {
-        case .none: return
-        case .some(.some):
-            shared.makeStale(key)
-            shared.storeFailed()
-        case .some(.none):
+            shared.evictor.settle(next.promisedBytes)
+            guard isWanted else { continue }
+            guard error == nil else {
+                shared.makeStale(key)
+                shared.storeFailed()
+                continue
+            }
             if isEnforcing { shared.evictor.enforce(sparing: key) }
-            shared.committer.entered(done.commit)
+            shared.committer.entered(next.commit)
         }
     }
 }
