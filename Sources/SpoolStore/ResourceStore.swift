@@ -50,9 +50,6 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// The time of a resource's first commit is its access time until `touch` sets another.
     func commit(_ commit: StoreCommit) throws(StoreError)
 
-    /// Enters several commits, in their order, as if one by one; what went wrong with each, nil where nothing did.
-    func commit(_ commits: [StoreCommit]) -> [StoreError?]
-
     /// Takes away the data file of a generation that nothing was committed of, and never will be. May be called anywhere, also when the
     /// store is closed; blocks on the disk.
     func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String)
@@ -156,15 +153,6 @@ extension ResourceStore {
     public func certainlyLacks(_ key: ResourceKey) -> Bool { false }
     public func expect(_ key: ResourceKey) {}
     public func readKeys(limit: Int) throws(StoreError) -> Bool { true }
-    /// One by one.
-    public func commit(_ commits: [StoreCommit]) -> [StoreError?] {
-        commits.map { one in
-            do throws(StoreError) {
-                try commit(one)
-                return nil
-            } catch { return error }
-        }
-    }
     /// The file goes with its last holder.
     public func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String) {}
     /// The page of most systems.

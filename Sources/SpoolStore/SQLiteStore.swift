@@ -107,43 +107,18 @@ public final class SQLiteStore: ResourceStore {
 
     public func commit(_ commit: StoreCommit) throws(StoreError) {
         try write { (index) throws(StoreError) in
-            if let ready = try ready(commit) { try enter([ready], index) }
-        }
-    }
-
-    /// In one transaction; when that fails, one by one, so that one commit's trouble is no other's.
-    public func commit(_ commits: [StoreCommit]) -> [StoreError?] {
-        var failures = [StoreError?](repeating: nil, count: commits.count)
-        do throws(StoreError) {
-            try write { (index) throws(StoreError) in
-                var readies: [StoreIndex.ReadyCommit] = []
-                for (number, commit) in commits.enumerated() {
-                    do throws(StoreError) { if let ready = try ready(commit) { readies.append(ready) } } catch { failures[number] = error }
-                }
-                if !readies.isEmpty { try enter(readies, index) }
+            // Who still holds a retired generation goes on reading and writing it; nothing of it enters the index again.
+            guard !files.isRetired(commit.generation), !isOutdated(commit.generation) else { return }
+            if let failure = files.failure(of: commit.generation), !commit.pieces.isEmpty { throw StoreError(failure) }
+            let status = try dataFileStatus(of: commit)
+            if status == nil, !commit.pieces.isEmpty { return }
+            let commit = clipped(commit, to: status?.size ?? 0)
+            let outcome = try index.translating { (index) throws(SQLiteError) in
+                try index.commit(commit, allocatedBytes: status?.allocatedBytes)
             }
-        } catch {
-            for (number, commit) in commits.enumerated() where failures[number] == nil {
-                do throws(StoreError) { try self.commit(commit) } catch { failures[number] = error }
-            }
+            numbers.reserve(upTo: index.reservedGeneration)
+            if case .entered(let replaced) = outcome { for retired in replaced { retire(retired) } }
         }
-        return failures
-    }
-
-    /// The commit as it can be entered; nil when nothing of it may be.
-    private func ready(_ commit: StoreCommit) throws(StoreError) -> StoreIndex.ReadyCommit? {
-        // Who still holds a retired generation goes on reading and writing it; nothing of it enters the index again.
-        guard !files.isRetired(commit.generation), !isOutdated(commit.generation) else { return nil }
-        if let failure = files.failure(of: commit.generation), !commit.pieces.isEmpty { throw StoreError(failure) }
-        let status = try dataFileStatus(of: commit)
-        if status == nil, !commit.pieces.isEmpty { return nil }
-        return StoreIndex.ReadyCommit(commit: clipped(commit, to: status?.size ?? 0), allocatedBytes: status?.allocatedBytes)
-    }
-
-    private func enter(_ commits: [StoreIndex.ReadyCommit], _ index: StoreIndex) throws(StoreError) {
-        let replaced = try index.translating { (index) throws(SQLiteError) in try index.commit(commits) }
-        numbers.reserve(upTo: index.reservedGeneration)
-        for retired in replaced { retire(retired) }
     }
 
     public func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece] {

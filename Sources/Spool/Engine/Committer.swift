@@ -14,7 +14,7 @@ final class Committer: Sendable {
     /// … and at the latest this long after the first of them.
     static let commitInterval: Nanoseconds = .seconds(1)
     /// A durable point follows when this many bytes were committed since the last.
-    static let durableBytes: Int64 = 256 << 20
+    static let durableBytes: Int64 = 128 << 20
     /// … or this long after the first of them.
     static let durableInterval: Nanoseconds = .seconds(5)
     /// Access times wait in memory until there are this many, or the next durable point.

@@ -15,46 +15,36 @@ extension StoreIndex {
         var fileExtension: String
     }
 
-    /// A commit with what was found out about its data file.
-    struct ReadyCommit {
-        var commit: StoreCommit
-        /// What the data file occupies now, nil when there is none.
-        var allocatedBytes: Int64?
+    /// What a commit did.
+    enum CommitOutcome {
+        /// The facts are in the index; the generations that they replace have to be unlinked.
+        case entered(replacing: [Retired])
+        /// A later generation is current: nothing was entered.
+        case outdated
     }
 
-    /// Enters commits in one transaction, all of them or none. The generations that they replace have to be unlinked.
-    func commit(_ commits: [ReadyCommit]) throws(SQLiteError) -> [Retired] {
-        var known: [GenerationID: KnownGeneration] = [:]
+    /// Enters a commit in one transaction.
+    ///
+    /// - Parameter allocatedBytes: what the data file occupies now, nil when there is none.
+    func commit(_ commit: StoreCommit, allocatedBytes: Int64?) throws(SQLiteError) -> CommitOutcome {
+        var known: KnownGeneration?
         var reserved = reservedGeneration
-        let replaced = try change { () throws(SQLiteError) -> [Retired] in
-            if let last = commits.map(\.commit.generation).max() { reserved = try reserveGenerations(including: last) }
-            var replaced: [Retired] = []
-            for ready in commits {
-                let generation = ready.commit.generation
-                guard let (facts, retired) = try enter(ready) else { continue }
-                for old in retired { known[old.generation] = nil }
-                replaced += retired
-                known[generation] = facts
+        let outcome = try change { () throws(SQLiteError) -> CommitOutcome in
+            reserved = try reserveGenerations(including: commit.generation)
+            let (outcome, facts) = try enterFacts(commit)
+            guard var facts else { return outcome }
+            if !commit.pieces.isEmpty { try markUnsynced(commit.generation) }
+            for piece in commit.pieces { try enter(piece, of: commit.generation) }
+            if let allocatedBytes {
+                try setSize(of: commit.generation, allocatedBytes, was: facts.allocatedBytes)
+                facts.allocatedBytes = allocatedBytes
             }
-            return replaced
+            known = facts
+            return outcome
         }
         reservedGeneration = reserved
-        for (generation, facts) in known { remember(generation, facts) }
-        return replaced
-    }
-
-    /// Enters one commit, inside a transaction; nil when a later generation is current, and nothing was entered.
-    private func enter(_ ready: ReadyCommit) throws(SQLiteError) -> (KnownGeneration, replacing: [Retired])? {
-        let commit = ready.commit
-        guard let (known, replaced) = try enterFacts(commit) else { return nil }
-        var facts = known
-        if !commit.pieces.isEmpty { try markUnsynced(commit.generation) }
-        for piece in commit.pieces { try enter(piece, of: commit.generation) }
-        if let allocatedBytes = ready.allocatedBytes {
-            try setSize(of: commit.generation, allocatedBytes, was: facts.allocatedBytes)
-            facts.allocatedBytes = allocatedBytes
-        }
-        return (facts, replaced)
+        if let known { remember(commit.generation, known) }
+        return outcome
     }
 
     /// Whether the generation is in the index.
@@ -73,24 +63,24 @@ extension StoreIndex {
 
     // MARK: Facts
 
-    /// Enters what a commit says besides its pieces; nil when it is outdated.
-    private func enterFacts(_ commit: StoreCommit) throws(SQLiteError) -> (KnownGeneration, replacing: [Retired])? {
+    /// Enters what a commit says besides its pieces; no facts when it is outdated.
+    private func enterFacts(_ commit: StoreCommit) throws(SQLiteError) -> (CommitOutcome, KnownGeneration?) {
         // The usual commit brings pieces of a generation whose facts are as before.
-        if let known = known[commit.generation], known.says(commit) { return (known, []) }
+        if let known = known[commit.generation], known.says(commit) { return (.entered(replacing: []), known) }
         let resource = try enterResource(commit)
         var facts = KnownGeneration(
             resource: resource, url: commit.url, representation: commit.representation, fileExtension: commit.fileExtension,
             allocatedBytes: 0)
         let current = try currentGeneration(of: resource)
-        if let current, current > commit.generation { return nil }
+        if let current, current > commit.generation { return (.outdated, nil) }
         if current == commit.generation {
             try updateRepresentation(commit)
             facts.allocatedBytes = try size(of: commit.generation)
-            return (facts, [])
+            return (.entered(replacing: []), facts)
         }
         let replaced = try takeOutGenerations(of: resource)
         try insertRepresentation(commit, resource: resource)
-        return (facts, replaced)
+        return (.entered(replacing: replaced), facts)
     }
 
     /// The number of the key's row, made when it is missing.
