@@ -23,6 +23,8 @@ private final class OriginCaseRun {
     private let row: OriginCase
     private let door: DoorWorld
     private let script = OriginCaseScript()
+    /// Further away than the disk: what is stored is told before the origin answers, in whichever order the machine's threads take turns.
+    private static let pace = OriginPace(latency: 20_000_000...20_000_000)
 
     init(_ row: OriginCase) throws {
         self.row = row
@@ -30,7 +32,7 @@ private final class OriginCaseRun {
         plan.configure = row.configure
         door = try DoorWorld(plan: plan)
         let script = script
-        door.world.origin.follow { request, _ in script.behaviour(of: request) }
+        door.world.origin.follow { request, _ in .paced(Self.pace, script.behaviour(of: request)) }
         door.world.serve(row.resource)
     }
 
