@@ -50,7 +50,7 @@ enum Bystander: String {
             var end = linger(l_onoff: 1, l_linger: 0)
             setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &end, socklen_t(MemoryLayout<linger>.size))
             if let target = target(number) {
-                try sendRequest("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(options.port)\r\n\r\n", on: descriptor)
+                try sendRequest(Array("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(options.port)\r\n\r\n".utf8), on: descriptor)
             }
             return descriptor
         }

@@ -25,7 +25,9 @@ struct ResponseTimes {
 /// One keep-alive connection of the load generator, with at most one request on its way.
 final class LoadConnection {
     let descriptor: Int32
-    private let authority: String
+    /// What every request ends with, but for its range.
+    private let hostField: [UInt8]
+    private var text: [UInt8] = []
     private var head: [UInt8] = []
     private var request: LoadRequest?
     private var sentAt: UInt64 = 0
@@ -37,7 +39,7 @@ final class LoadConnection {
 
     init(port: UInt16, receiveBufferBytes: Int32? = nil) throws {
         descriptor = try connectLoopback(port: port, receiveBufferBytes: receiveBufferBytes)
-        authority = "127.0.0.1:\(port)"
+        hostField = Array(" HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n".utf8)
     }
 
     deinit {
@@ -47,11 +49,18 @@ final class LoadConnection {
     /// Sends the next request.
     func begin(_ request: LoadRequest) throws {
         precondition(self.request == nil, "a connection has one request at a time")
-        var text = "GET \(request.target) HTTP/1.1\r\nHost: \(authority)\r\n"
+        text.removeAll(keepingCapacity: true)
+        text.append(contentsOf: "GET ".utf8)
+        text.append(contentsOf: request.target.utf8)
+        text.append(contentsOf: hostField)
         if let range = request.range {
-            text += "Range: bytes=\(range.lowerBound)-\(request.isOpenEnded ? "" : String(range.upperBound - 1))\r\n"
+            text.append(contentsOf: "Range: bytes=".utf8)
+            text.append(contentsOf: range.lowerBound.description.utf8)
+            text.append(UInt8(ascii: "-"))
+            if !request.isOpenEnded { text.append(contentsOf: (range.upperBound - 1).description.utf8) }
+            text.append(contentsOf: "\r\n".utf8)
         }
-        text += "\r\n"
+        text.append(contentsOf: "\r\n".utf8)
         self.request = request
         next = request.expected.lowerBound
         isInBody = false
@@ -61,21 +70,57 @@ final class LoadConnection {
         try sendRequest(text, on: descriptor)
     }
 
+    /// What is received of an answer that is not compared until its head has come: the head, and hardly more.
+    private static let headBytes = 1024
+
     /// Reads what is there, at most one buffer; answers the times when the response is complete.
+    ///
+    /// The body of an answer that is not compared is dropped by the kernel and only counted (`MSG_TRUNC`, tcp(7)): copying it would cost
+    /// more than a server does to send it.
     func receive(into buffer: UnsafeMutableRawBufferPointer, source: SourceFile) throws -> ResponseTimes? {
-        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+        guard let request, !request.isChecked else {
+            guard let count = try receive(into: buffer, flags: 0) else { return nil }
+            return try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), source)
+        }
+        if !isInBody {
+            let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Self.headBytes])
+            guard let count = try receive(into: room, flags: 0) else { return nil }
+            let times = try take(UnsafeRawBufferPointer(rebasing: room[..<count]), source)
+            guard times == nil, isInBody, count == Self.headBytes else { return times }
+        }
+        let left = Int(request.expected.upperBound - next)
+        let rest = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: min(left, LoadGenerator.droppedBytes))
+        guard let count = try receive(into: rest, flags: Int32(MSG_TRUNC)) else { return nil }
+        return try takeBody(count: count, request)
+    }
+
+    /// nil when there is nothing now.
+    private func receive(into buffer: UnsafeMutableRawBufferPointer, flags: Int32) throws -> Int? {
+        let count = recv(descriptor, buffer.baseAddress, buffer.count, flags)
         guard count >= 0 else {
             if errno == EAGAIN || errno == EINTR { return nil }
             throw BenchmarkError.system("recv")
         }
         guard let request else { throw BenchmarkError("bytes or an end of stream without a request") }
         guard count > 0 else { throw BenchmarkError("\(request.target): connection closed at byte \(next) of \(request.expected)") }
-        var bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+        return count
+    }
+
+    private func take(_ received: UnsafeRawBufferPointer, _ source: SourceFile) throws -> ResponseTimes? {
+        guard let request else { return nil }
+        var bytes = received
         if !isInBody {
             guard let body = try bodyStart(bytes, request) else { return nil }
             bytes = UnsafeRawBufferPointer(rebasing: bytes[body...])
         }
-        return try takeBody(bytes, request, source)
+        guard let start = bytes.baseAddress, bytes.count > 0 else { return nil }
+        guard next + Int64(bytes.count) <= request.expected.upperBound else {
+            throw BenchmarkError("\(request.target): more bytes than announced")
+        }
+        if request.isChecked && !source.matches(start, count: bytes.count, at: next) {
+            throw BenchmarkError("\(request.target): wrong bytes at or after \(next)")
+        }
+        return try takeBody(count: bytes.count, request)
     }
 
     /// The offset in `bytes` at which the body starts; nil when the head goes on.
@@ -101,19 +146,12 @@ final class LoadConnection {
         return found.byteCount - before
     }
 
-    private func takeBody(_ bytes: UnsafeRawBufferPointer, _ request: LoadRequest, _ source: SourceFile) throws -> ResponseTimes? {
-        guard let start = bytes.baseAddress, bytes.count > 0 else { return nil }
+    private func takeBody(count: Int, _ request: LoadRequest) throws -> ResponseTimes? {
         let now = nanoseconds()
         let first = firstByteAt ?? now
         firstByteAt = first
-        guard next + Int64(bytes.count) <= request.expected.upperBound else {
-            throw BenchmarkError("\(request.target): more bytes than announced")
-        }
-        if request.isChecked && !source.matches(start, count: bytes.count, at: next) {
-            throw BenchmarkError("\(request.target): wrong bytes at or after \(next)")
-        }
-        next += Int64(bytes.count)
-        receivedBytes += Int64(bytes.count)
+        next += Int64(count)
+        receivedBytes += Int64(count)
         let isEnough = request.takenBytes.map { next - request.expected.lowerBound >= $0 } ?? false
         guard isEnough || next == request.expected.upperBound else { return nil }
         self.request = nil

@@ -20,6 +20,8 @@ final class LoadGenerator {
 
     /// Bytes that one `recv` may take.
     static let bufferBytes = 256 * 1024
+    /// Bytes that one `recv` may drop.
+    static let droppedBytes = 16 << 20
     /// A load in which nothing arrives for so long is given up.
     static let silenceMilliseconds: Int32 = 30_000
 

@@ -62,11 +62,9 @@ func allowDescriptors(_ connections: Int) throws {
 }
 
 /// Sends a whole request; it is small and the socket is idle, so that what does not fit is an error.
-func sendRequest(_ request: String, on descriptor: Int32) throws {
-    var request = request
-    let count = request.utf8.count
-    let sent = request.withUTF8 { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-    guard sent == count else { throw BenchmarkError.system("send a request") }
+func sendRequest(_ request: [UInt8], on descriptor: Int32) throws {
+    let sent = request.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    guard sent == request.count else { throw BenchmarkError.system("send a request") }
 }
 
 /// Sends a request and reads to the end of the connection, at most 1 MiB.
@@ -74,7 +72,7 @@ func exchange(_ request: String, port: UInt16) throws -> String {
     let descriptor = try connectLoopback(port: port), limit = 1 << 20
     defer { close(descriptor) }
     guard fcntl(descriptor, F_SETFL, 0) == 0 else { throw BenchmarkError.system("fcntl") }
-    try sendRequest(request, on: descriptor)
+    try sendRequest(Array(request.utf8), on: descriptor)
     var answer: [UInt8] = [], part = [UInt8](repeating: 0, count: 64 * 1024)
     while answer.count < limit {
         let count = recv(descriptor, &part, part.count, 0)

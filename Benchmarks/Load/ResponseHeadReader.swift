@@ -1,6 +1,6 @@
-import Glibc
-
 /// The status and the length of one response, read off its raw bytes.
+///
+/// No text is made of them: a load of small answers would measure that.
 struct LoadResponseHead {
     let status: Int
     let contentLength: Int64
@@ -10,6 +10,9 @@ struct LoadResponseHead {
     /// A longer head is an error.
     static let limitBytes = 16 * 1024
 
+    private static let statusLine = Array("HTTP/1.1 ".utf8)
+    private static let lengthField = Array("content-length:".utf8)
+
     /// Reads a head off the beginning of `bytes`; nil while the empty line has not arrived.
     ///
     /// The generator speaks to servers that it started itself: a response without Content-Length is an error here.
@@ -18,20 +21,19 @@ struct LoadResponseHead {
             if bytes.count > Self.limitBytes { throw BenchmarkError("a response head is longer than \(Self.limitBytes) bytes") }
             return nil
         }
-        let text = String(decoding: bytes[..<end], as: UTF8.self)
-        let lines = text.split(separator: "\r\n")
-        let words = lines.first?.split(separator: " ") ?? []
-        guard words.count >= 2, words[0] == "HTTP/1.1", let status = Int(words[1]) else {
-            throw BenchmarkError("not a response: \(text.prefix(80))")
+        let head = UnsafeRawBufferPointer(rebasing: bytes[..<end])
+        guard Self.hasPrefix(head, Self.statusLine), let status = Self.number(head, from: Self.statusLine.count) else {
+            throw BenchmarkError("not a response: \(String(decoding: head.prefix(80), as: UTF8.self))")
         }
-        guard let length = Self.contentLength(lines.dropFirst()) else {
-            throw BenchmarkError("a response without Content-Length: \(text)")
+        guard let length = Self.contentLength(head) else {
+            throw BenchmarkError("a response without Content-Length: \(String(decoding: head, as: UTF8.self))")
         }
-        self.status = status
+        self.status = Int(status)
         contentLength = length
         byteCount = end
     }
 
+    /// The offset after the empty line.
     private static func end(of bytes: UnsafeRawBufferPointer) -> Int? {
         var index = 3
         while index < bytes.count {
@@ -43,10 +45,34 @@ struct LoadResponseHead {
         return nil
     }
 
-    private static func contentLength(_ lines: ArraySlice<Substring>) -> Int64? {
-        for line in lines where line.lowercased().hasPrefix("content-length:") {
-            return Int64(line.dropFirst("content-length:".count).drop { $0 == " " })
+    private static func contentLength(_ head: UnsafeRawBufferPointer) -> Int64? {
+        for index in head.indices where head[index] == UInt8(ascii: "\n") {
+            let line = UnsafeRawBufferPointer(rebasing: head[(index + 1)...])
+            guard hasPrefix(line, lengthField) else { continue }
+            let spaces = line.dropFirst(lengthField.count).prefix { $0 == UInt8(ascii: " ") }.count
+            return number(line, from: lengthField.count + spaces)
         }
         return nil
+    }
+
+    /// Whether `bytes` begin with `prefix`, whose letters may be capitals there.
+    private static func hasPrefix(_ bytes: UnsafeRawBufferPointer, _ prefix: [UInt8]) -> Bool {
+        guard bytes.count >= prefix.count else { return false }
+        for index in prefix.indices where bytes[index] != prefix[index] {
+            guard UInt8(ascii: "A")...UInt8(ascii: "Z") ~= bytes[index], bytes[index] | 0x20 == prefix[index] else { return false }
+        }
+        return true
+    }
+
+    /// The digits at `start`; nil where there are none, or more than fit.
+    private static func number(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int64? {
+        var value: Int64 = 0, index = start
+        while index < bytes.count, UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[index] {
+            let (product, overflows) = value.multipliedReportingOverflow(by: 10)
+            guard !overflows else { return nil }
+            value = product &+ Int64(bytes[index] - UInt8(ascii: "0"))
+            index += 1
+        }
+        return index > start && value >= 0 ? value : nil
     }
 }

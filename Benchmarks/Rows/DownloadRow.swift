@@ -57,7 +57,7 @@ struct DownloadRow: Row {
         let descriptor = try connectLoopback(port: port)
         defer { close(descriptor) }
         guard fcntl(descriptor, F_SETFL, 0) == 0 else { throw BenchmarkError.system("fcntl") }
-        try sendRequest("GET /\(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", on: descriptor)
+        try sendRequest(Array("GET /\(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n".utf8), on: descriptor)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: plainBufferBytes, alignment: 4096)
         defer { buffer.deallocate() }
         var length: Int64?, taken: Int64 = 0
