@@ -139,8 +139,8 @@ extension Connection {
 
     /// Whole requests are left, but other connections have their turn first.
     private func continueLater() {
-        loop.post { [weak self] in
-            guard let self, self.phase == .reading else { return }
+        loop.post {
+            guard self.phase == .reading else { return }
             self.consumeInput()
         }
     }

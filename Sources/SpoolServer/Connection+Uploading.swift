@@ -9,8 +9,7 @@ extension Connection {
 
     /// Begins to receive the body of `head` into `sink`. False when the client is gone.
     func beginUpload(of head: RequestHead, into sink: any BodySink) -> Bool {
-        let waker = Waker(self, loop: loop) { $0.uploadHasRoom() }
-        sink.onRoom { waker.wake() }
+        sink.onRoom(uploadWake)
         upload = Upload(sink: sink, remaining: Int(head.contentLength))
         guard head.expectsContinue else { return true }
         // Everything before was sent, so there is room for a line; a client that is gone is told from others later.
@@ -59,7 +58,7 @@ extension Connection {
         return upload == nil || input.isEmpty
     }
 
-    private func uploadHasRoom() {
+    func uploadHasRoom() {
         guard upload != nil, phase != .closed, phase != .draining else { return }
         upload?.isFull = false
         if phase == .handling { setDeadline(server.options.bodyTimeout) }

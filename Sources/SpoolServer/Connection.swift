@@ -65,7 +65,11 @@ final class Connection: @unchecked Sendable {
     var exchange: Exchange?
     var sending = SendingState()
     /// What sources call. Made at its first use and kept.
-    private(set) lazy var wake: @Sendable () -> Void = { [waker = Waker(self, loop: loop)] in waker.wake() }
+    private(set) lazy var wake: @Sendable () -> Void = { [waker = makeWaker { $0.sourceWoke() }] in waker.wake() }
+    /// What sinks of uploads call.
+    private(set) lazy var uploadWake: @Sendable () -> Void = { [waker = makeWaker { $0.uploadHasRoom() }] in waker.wake() }
+    /// Those that were made: they hold the connection until it is closed.
+    private var wakers: [Waker] = []
 
     init(_ socket: consuming Socket, client: [UInt8]?, server: HTTPServer) {
         self.server = server
@@ -83,10 +87,18 @@ final class Connection: @unchecked Sendable {
 
     // MARK: Events
 
-    /// Begins to listen to the socket.
+    /// Begins to listen to the socket. From now on the loop holds the connection, until it is closed.
+    ///
+    /// Nothing refers to a connection weakly: an object that something does costs more at every use (a side table of the runtime's).
     func open() throws(SystemError) {
         socket.setNoDelay()
-        registration = try loop.register(socket.descriptor, interest) { [unowned self] events in self.handle(events) }
+        registration = try loop.register(socket.descriptor, interest) { events in self.handle(events) }
+    }
+
+    private func makeWaker(_ action: @escaping (Connection) -> Void) -> Waker {
+        let waker = Waker(self, loop: loop, action: action)
+        wakers.append(waker)
+        return waker
     }
 
     private func handle(_ events: PollEvents) {
@@ -167,6 +179,8 @@ final class Connection: @unchecked Sendable {
         socket.close()
         input = []
         repeated = nil
+        for waker in wakers { waker.detach() }
+        wakers = []
         server.closed(self)
     }
 

@@ -38,30 +38,46 @@ package struct HeadBuffer: ~Copyable {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Appends a number that is not negative.
+    /// Appends a number that is not negative, two digits at a time.
     mutating func append(decimal number: Int64) {
         let start = room(for: Self.mostDigits).assumingMemoryBound(to: UInt8.self)
+        let pairs = Self.pairs.utf8Start
         var rest = UInt64(number), place = Self.mostDigits
-        repeat {
-            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            place -= 1
-            start[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
+        while rest >= 10 {
+            let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
+            place -= 2
+            start[place] = pairs[2 &* Int(truncatingIfNeeded: pair)]
+            start[place &+ 1] = pairs[2 &* Int(truncatingIfNeeded: pair) &+ 1]
             rest = quotient
-        } while rest > 0
+        }
+        if rest > 0 || place == Self.mostDigits {
+            place -= 1
+            start[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest)
+        }
         let width = Self.mostDigits - place
         start.update(from: start + place, count: width)
         count += width
     }
 
+    /// The numbers from 00 to 99.
+    private static let pairs: StaticString = """
+        0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
+        5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899
+        """
+
     /// Where the next `more` bytes go.
+    @inline(__always)
     private mutating func room(for more: Int) -> UnsafeMutableRawPointer {
-        if count + more > memory.count {
-            let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(2 * memory.count, count + more), alignment: 16)
-            larger.copyMemory(from: bytes)
-            memory.deallocate()
-            memory = larger
-        }
+        if more > memory.count &- count { grow(by: more) }
         // Never empty, so it has an address.
         return memory.baseAddress.unsafelyUnwrapped + count
+    }
+
+    @inline(never)
+    private mutating func grow(by more: Int) {
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(2 * memory.count, count + more), alignment: 16)
+        larger.copyMemory(from: bytes)
+        memory.deallocate()
+        memory = larger
     }
 }

@@ -19,11 +19,7 @@ package struct ResponseWriter {
         status: Int, prepared: PreparedFields? = nil, fields: HTTPFields, framing: ResponseFraming, version: HTTPVersion, now: Timestamp,
         into out: inout HeadBuffer
     ) throws(FieldLines.InvalidField) {
-        out.append("HTTP/1.1 ")
-        out.append(decimal: Int64(status))
-        out.append(" ")
-        out.append(Status.reason(status))
-        out.append("\r\n")
+        Self.appendStatusLine(status, into: &out)
         prepared?.write(into: &out)
         var hasDate = prepared?.lines.hasDate ?? false
         if !fields.lines.isEmpty {
@@ -38,6 +34,16 @@ package struct ResponseWriter {
         } else if version == .http10 {
             out.append("Connection: keep-alive\r\n")
         }
+        out.append("\r\n")
+    }
+
+    private static func appendStatusLine(_ status: Int, into out: inout HeadBuffer) {
+        // What nearly every answer begins with is one piece.
+        if status == 206 { return out.append("HTTP/1.1 206 Partial Content\r\n") }
+        out.append("HTTP/1.1 ")
+        out.append(decimal: Int64(status))
+        out.append(" ")
+        out.append(Status.reason(status))
         out.append("\r\n")
     }
 

@@ -52,7 +52,7 @@ extension SessionStateMachine {
     }
 
     /// Whether stored bytes are being compared with their checks. What would be evicted meanwhile would seem to be damaged.
-    package var isVerifying: Bool { phase == .ready && version.map { !$0.verifying.isEmpty } ?? false }
+    package var isVerifying: Bool { phase == .ready && version?.verifying.isEmpty == false }
 
     /// Whether the reader waits for stored bytes that are not verified yet, and for nobody else.
     func waitsForVerification(_ reader: Reader) -> Bool {
