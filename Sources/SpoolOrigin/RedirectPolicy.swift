@@ -89,6 +89,6 @@ package struct RedirectPolicy: Sendable {
     }
 
     private static func withoutFragment(_ url: String) -> String {
-        String(url.prefix { $0 != "#" })
+        url.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(url[..<$0]) } ?? url
     }
 }

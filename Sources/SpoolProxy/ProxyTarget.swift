@@ -58,7 +58,7 @@ package struct ProxyTargetRules: Sendable {
 
     /// `scheme/authority/path?query`
     private func pathForm(_ rest: Substring) -> ProxyTarget {
-        let parts = rest.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        let parts = rest.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false).map(Substring.init)
         guard parts.count >= 2, !parts[1].isEmpty else {
             return refused(404, "a proxied URL is /scheme/host/path, for example /https/example.com/song.mp3, or /?url=…")
         }
@@ -94,7 +94,8 @@ package struct ProxyTargetRules: Sendable {
             return refused(403, "this proxy does not ask \(origin); allow it with --allow-origin")
         }
         // A fragment is the client's own business and is never sent (RFC 9110 §7.1).
-        return .resource(String(reference.text.prefix { $0 != "#" }))
+        let end = reference.text.utf8.firstIndex(of: UInt8(ascii: "#"))
+        return .resource(end.map { String(reference.text[..<$0]) } ?? reference.text)
     }
 
     // MARK: Guards

@@ -106,7 +106,8 @@ final class ResourceAnswer {
 
     private func proceed() {
         guard !isAnswered, let reader else { return }
-        switch reader.prepare() {
+        // Head and first byte leave together.
+        switch reader.prepare(withFirstByte: true) {
         case .wait: return
         case .failed(let error): return fail(error)
         case .ready(let generation, let representation): decide(reader, generation, representation)

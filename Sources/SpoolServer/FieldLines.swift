@@ -36,10 +36,11 @@ package struct FieldLines: Sendable {
         for byte in field.value.utf8 where byte == Grammar.carriageReturn || byte == Grammar.lineFeed || byte == 0 {
             throw InvalidField(name: field.name)
         }
-        out += field.name.utf8
+        var (name, value) = (field.name, field.value)
+        name.withUTF8 { out.append(contentsOf: $0) }
         out.append(Grammar.colon)
         out.append(Grammar.space)
-        out += field.value.utf8
+        value.withUTF8 { out.append(contentsOf: $0) }
         out.append(Grammar.carriageReturn)
         out.append(Grammar.lineFeed)
     }

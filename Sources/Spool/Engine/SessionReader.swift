@@ -71,9 +71,12 @@ package final class SessionReader: Sendable {
     }
 
     /// What the reader reads, or `.wait`. Until `markTold` the answer may change from call to call.
-    package func prepare() -> Preparation {
+    ///
+    /// - Parameter withFirstByte: the consumer answers with the first byte, so that it need not be woken before that is there.
+    package func prepare(withFirstByte: Bool = false) -> Preparation {
         let preparation = session.run { state, effects in
-            let (preparation, actions) = state.machine.prepare(id, now: session.now, wallNow: session.wallNow)
+            let (preparation, actions) = state.machine.prepare(
+                id, withFirstByte: withFirstByte, now: session.now, wallNow: session.wallNow)
             session.apply(actions, &state, &effects)
             return preparation
         }

@@ -57,19 +57,19 @@ extension HTTPFields: ExpressibleByDictionaryLiteral {
 extension StringProtocol {
     /// Whether the two strings are equal when ASCII letters compare without regard to case.
     package func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
+        // Most names differ in their length already, which a string knows.
+        guard utf8.count == other.utf8.count else { return false }
         var a = utf8.makeIterator(), b = other.utf8.makeIterator()
-        while true {
-            switch (a.next(), b.next()) {
-            case (nil, nil): return true
-            case (let x?, let y?) where x == y || x.asciiLowercased == y.asciiLowercased: continue
-            default: return false
-            }
+        while let x = a.next(), let y = b.next() {
+            guard x == y || x.asciiLowercased == y.asciiLowercased else { return false }
         }
+        return true
     }
 
     /// The string with its ASCII letters lower-cased; other characters stay.
     package var asciiLowercased: String {
-        String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
+        guard utf8.contains(where: { $0.asciiLowercased != $0 }) else { return String(self) }
+        return String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
     }
 }
 

@@ -5,23 +5,27 @@
 /// Lines beyond `maxStoredFieldBytes` in all are left out too, those that a cache lives by last of all.
 /// Whether a response may be stored at all is decided on the origin's fields, not on these.
 package func storedFields(of fields: HTTPFields) -> HTTPFields {
-    let dropped = droppedNames(of: fields)
-    let kept = fields.lines.filter { !dropped.contains($0.name.asciiLowercased) && !$0.name.isProxyField }
+    let named = namedForDropping(by: fields)
+    let kept = fields.lines.filter { line in
+        let name = line.name.asciiLowercased
+        return !alwaysDropped.contains(name) && !named.contains(name) && !name.hasPrefix("proxy-")
+    }
     return HTTPFields(withinCap(kept))
 }
 
 /// The most that is kept of a response's fields, in bytes: names, values and four more for each line.
 package let maxStoredFieldBytes = 65_536
 
-private func droppedNames(of fields: HTTPFields) -> Set<String> {
-    var names = alwaysDropped
+/// The fields that a message's own fields say are not for keeping, in lower case.
+private func namedForDropping(by fields: HTTPFields) -> Set<String> {
+    var names: Set<String> = []
     for line in fields.values(of: "Connection") {
         for name in line.utf8.split(separator: .comma) {
             names.insert(String(decoding: name.filter { !$0.isWhitespace }, as: UTF8.self).asciiLowercased)
         }
     }
     // `Connection: close` and the like name an option; a wish to drop what identifies the bytes is nonsense.
-    names.subtract(essential)
+    if !names.isEmpty { names.subtract(essential) }
     let control = CacheControl(fields)
     for scope in [control.noCache, control.private] {
         if case .fields(let listed) = scope { names.formUnion(listed) }
@@ -30,11 +34,12 @@ private func droppedNames(of fields: HTTPFields) -> Set<String> {
 }
 
 private func withinCap(_ lines: [HTTPFields.Field]) -> [HTTPFields.Field] {
+    guard lines.reduce(0, { $0 + $1.storedBytes }) > maxStoredFieldBytes else { return lines }
     var left = maxStoredFieldBytes
     var kept = Set<Int>()
     for isFirstPass in [true, false] {
         for (index, line) in lines.enumerated() where essential.contains(line.name.asciiLowercased) == isFirstPass {
-            let cost = line.name.utf8.count + line.value.utf8.count + 4
+            let cost = line.storedBytes
             guard cost <= left else { continue }
             left -= cost
             kept.insert(index)
@@ -53,6 +58,6 @@ private let essential: Set<String> = [
     "age", "cache-control", "content-encoding", "content-type", "date", "etag", "expires", "last-modified", "vary",
 ]
 
-extension String {
-    fileprivate var isProxyField: Bool { prefix(6).equalsIgnoringCase("proxy-") }
+extension HTTPFields.Field {
+    fileprivate var storedBytes: Int { name.utf8.count + value.utf8.count + 4 }
 }

@@ -47,7 +47,12 @@ extension SessionStateMachine {
     }
 
     /// Whether the reader can be told what it reads. Until the consumer was told (`readerTold`), another version may take its place.
-    package mutating func prepare(_ id: ReaderID, now: MonotonicInstant, wallNow: Timestamp) -> (Preparation, [SessionAction]) {
+    ///
+    /// - Parameter withFirstByte: the consumer can do nothing with the one before it has the other: while the byte at its position is the next
+    ///   that its fetch brings, it is woken with that and not before.
+    package mutating func prepare(
+        _ id: ReaderID, withFirstByte: Bool = false, now: MonotonicInstant, wallNow: Timestamp
+    ) -> (Preparation, [SessionAction]) {
         guard let index = readers.firstIndex(where: { $0.id == id }) else { return (.failed(.closed), []) }
         if let failure = readers[index].failure { return (.failed(failure), []) }
         if phase == .ready, let version, mayUse(index, wallNow: wallNow, now: now) {
@@ -56,6 +61,7 @@ extension SessionStateMachine {
         }
         if let failure = readers[index].failure { return (.failed(failure), []) }
         readers[index].waitsFor = .version
+        readers[index].preparesWithFirstByte = withFirstByte
         return (.wait, replan(now: now))
     }
 
@@ -196,6 +202,10 @@ extension SessionStateMachine {
         guard readers.contains(where: { $0.waitsFor != .nothing }) else { return [] }
         var actions: [SessionAction] = []
         for index in readers.indices where hasSomething(for: readers[index]) {
+            if awaitsFirstByte(readers[index]) {
+                readers[index].waitsFor = .bytes
+                continue
+            }
             readers[index].waitsFor = .nothing
             actions.append(.wake(readers[index].id))
         }
@@ -207,6 +217,16 @@ extension SessionStateMachine {
         case .nothing: false
         case .version: reader.failure != nil || (phase == .ready && version != nil && (!reader.awaitsOrigin || isSettled(for: reader)))
         case .bytes: look(reader, max: 1) != nil
+        }
+    }
+
+    /// Whether the version alone is of no use to the reader, and the byte that it needs besides comes next.
+    private func awaitsFirstByte(_ reader: Reader) -> Bool {
+        guard reader.preparesWithFirstByte, reader.waitsFor == .version, reader.wantsBytes, look(reader, max: 1) == nil, let version
+        else { return false }
+        return fetches.contains { fetch in
+            fetch.askedBy == reader.id && fetch.phase == .receiving && fetch.generation == version.generation && fetch.skip == 0
+                && !fetch.isPaused && fetch.front == reader.position && fetch.leases(reader.position)
         }
     }
 
@@ -223,7 +243,7 @@ extension SessionStateMachine {
                 actions.append(.wake(readers[index].id))
             }
         }
-        return actions + wakeReaders()
+        return actions
     }
 
     private mutating func adoptGoal(of reader: Reader) {

@@ -108,7 +108,7 @@ extension SessionStateMachine {
         fetches[index].isRelay = !mayStore(index, from: 0)
         // Its lease is everything; relays beside it serve readers of their own.
         if !fetches[index].isRelay { actions += cancelFetches { $0.id != fetch.id } }
-        guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions }
+        guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions + wakeReaders() }
         return actions + accepted(index, now: now)
     }
 
@@ -199,6 +199,7 @@ extension SessionStateMachine {
         return [.representationUpdated] + actions
     }
 
+    /// Whoever calls it wakes the readers once it is known what the fetch brings.
     private mutating func replaceVersion(by representation: Representation, _ arrival: Arrival, _ fetch: Fetch) -> [SessionAction] {
         let old = version?.generation
         version = Version(
@@ -217,7 +218,7 @@ extension SessionStateMachine {
         let ended = cancelFetches { _ in true }
         version = nil
         forgetRetiredFetches()
-        return ended + versionReplaced()
+        return ended + versionReplaced() + wakeReaders()
     }
 
     /// What the fetches of another version have in memory belongs to nobody: it is neither stored nor waited for.

@@ -133,6 +133,8 @@ package struct SessionStateMachine: Sendable {
         package var wantsBytes: Bool
         /// What it will be woken for.
         package var waitsFor: Wait = .nothing
+        /// Whoever waits for the version can use it with the first byte only.
+        package var preparesWithFirstByte = false
         /// The origin had to be asked for the version: none was known when it came, or another.
         package var awaitedVersion = false
         /// The stored bytes that it was handed last, and may still be sending.

@@ -105,7 +105,7 @@ struct URISplitter {
 
     private func substring(_ range: Range<Int>) -> Substring {
         let start = text.utf8.index(text.startIndex, offsetBy: range.lowerBound)
-        return text[start..<text.utf8.index(start, offsetBy: range.count)]
+        return Substring(text.utf8[start..<text.utf8.index(start, offsetBy: range.count)])
     }
 
     private func failure(_ offset: Int, _ expected: String) -> ParseError {

@@ -19,17 +19,29 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         /// The thread sleeps, or is about to: whoever posts wakes it.
         var isSleeping = false
         var thread: SystemThread?
+
+        /// Whether the thread sleeps; nobody else need wake it then.
+        mutating func takeSleep() -> Bool {
+            defer { isSleeping = false }
+            return isSleeping
+        }
     }
 
     private let inbox = Locked(Inbox())
     private let options: CurlTransportOptions
     private let time: (any TimeSource)?
     private let multi: UnsafeMutableRawPointer
+    /// What makes `curl_multi_poll` return. Of our own, since libcurl's goes with the multi handle: who wakes the thread need not hold the
+    /// lock meanwhile, into which a thread that wakes at once on the same core would run.
+    private let alarm: Alarm
 
     init(options: CurlTransportOptions, time: (any TimeSource)?) {
         self.options = options
         self.time = time
         multi = Self.makeMulti(options)
+        do throws(SystemError) { alarm = try Alarm() } catch {
+            preconditionFailure("no descriptor is left for the transport's thread: \(error)")
+        }
     }
 
     // MARK: Any thread
@@ -40,20 +52,13 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     /// Like `post`; false when the loop was closed and the job will not run.
     func accept(_ job: @escaping @Sendable () -> Void) -> Bool {
-        inbox.withLock { inbox in
-            guard inbox.isOpen else { return false }
+        let (isAccepted, mustWake) = inbox.withLock { inbox in
+            guard inbox.isOpen else { return (false, false) }
             inbox.jobs.append(job)
-            wake(&inbox)
-            return true
+            return (true, inbox.takeSleep())
         }
-    }
-
-    /// Under the inbox lock, although it writes to a descriptor: the write does not block, and the lock is what keeps
-    /// the multi handle alive (it goes away only after `isOpen` turned false).
-    private func wake(_ inbox: inout Inbox) {
-        guard inbox.isSleeping else { return }
-        inbox.isSleeping = false
-        curl_multi_wakeup(multi)
+        if mustWake { alarm.ring() }
+        return isAccepted
     }
 
     func now() -> MonotonicInstant {
@@ -70,13 +75,13 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     /// Ends every transfer with `.cancelled` and waits for the thread, unless it is the caller's. Harmless when repeated.
     func close() {
-        let thread = inbox.withLock { inbox in
-            guard inbox.isOpen else { return SystemThread?.none }
-            wake(&inbox)
+        let (thread, mustWake) = inbox.withLock { inbox in
+            guard inbox.isOpen else { return (SystemThread?.none, false) }
             inbox.isOpen = false
             defer { inbox.thread = nil }
-            return inbox.thread
+            return (inbox.thread, inbox.takeSleep())
         }
+        if mustWake { alarm.ring() }
         guard let thread, !thread.isCurrent else { return }
         thread.join()
     }
@@ -113,7 +118,9 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private func sleep() {
         var wait = Self.longestSleepMilliseconds
         if let nextCheck { wait = min(wait, max(0, (nextCheck - now()) / .milliseconds(1) + 1)) }
-        curl_multi_poll(multi, nil, 0, Int32(wait), nil)
+        var watched = curl_waitfd(fd: alarm.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+        curl_multi_poll(multi, &watched, 1, Int32(wait), nil)
+        if watched.revents != 0 { alarm.take() }
     }
 
     /// Only a bound: every change wakes the thread.

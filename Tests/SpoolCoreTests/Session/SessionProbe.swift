@@ -94,8 +94,10 @@ final class SessionProbe {
         return step
     }
 
-    func prepare(_ id: ReaderID, location: SourceLocation = #_sourceLocation) -> SessionStateMachine.Preparation {
-        let (preparation, new) = machine.prepare(id, now: now, wallNow: wallNow)
+    func prepare(
+        _ id: ReaderID, withFirstByte: Bool = false, location: SourceLocation = #_sourceLocation
+    ) -> SessionStateMachine.Preparation {
+        let (preparation, new) = machine.prepare(id, withFirstByte: withFirstByte, now: now, wallNow: wallNow)
         take(new, location)
         return preparation
     }

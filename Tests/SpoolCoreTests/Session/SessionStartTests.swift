@@ -61,6 +61,44 @@ import Testing
         #expect(!probe.machine.foundVersion(late))
     }
 
+    @Test func `who answers with its first byte is woken with that, not with the head`() {
+        let probe = SessionProbe()
+        let reader = probe.join(1000)
+        probe.openEmpty()
+        #expect(probe.prepare(reader, withFirstByte: true) == .wait)
+        let fetch = probe.startedIDs[0]
+        probe.partial(fetch, 1000, 5000, total: 5000)
+        #expect(probe.woken == [])
+        probe.body(fetch, 100)
+        #expect(probe.woken == [reader])
+        guard case .ready = probe.prepare(reader, withFirstByte: true) else { return #expect(Bool(false)) }
+        #expect(probe.step(reader) == .memory(fetch, ByteRange(1000..<1100)))
+    }
+
+    @Test func `who answers with its first byte hears of a head whose body does not bring that byte next`() {
+        let probe = SessionProbe()
+        let reader = probe.join(1000)
+        probe.openEmpty()
+        #expect(probe.prepare(reader, withFirstByte: true) == .wait)
+        probe.full(probe.startedIDs[0], length: 5000)
+        #expect(probe.woken == [reader])
+    }
+
+    @Test func `who answers with its first byte hears of the end of what would have brought it`() {
+        let probe = SessionProbe()
+        let reader = probe.join(0)
+        probe.openEmpty()
+        #expect(probe.prepare(reader, withFirstByte: true) == .wait)
+        probe.full(probe.startedIDs[0], length: 5000)
+        #expect(probe.woken == [])
+        for _ in 0..<10 where probe.woken.isEmpty {
+            probe.finish(probe.startedIDs[probe.startedIDs.count - 1], .truncated(afterBytes: 0))
+            probe.pass(.seconds(60))
+        }
+        #expect(probe.woken == [reader])
+        guard case .failed = probe.prepare(reader, withFirstByte: true) else { return #expect(Bool(false)) }
+    }
+
     @Test func `the first head answers those who want to know what it is, and the body goes on`() {
         let probe = SessionProbe()
         let curious = probe.join(0, wantsBytes: false)
