@@ -52,6 +52,76 @@ import Testing
         #expect(world.origin.log.entries.count == 1)
     }
 
+    /// A film of 300 000 bytes of which two parts are stored, the second to its end.
+    private func partlyStored(_ store: StoreKind, policy: FetchPolicy = .whilePlaying) throws -> (world: ProxyWorld, film: VirtualResource)
+    {
+        var film = VirtualResource.film(length: 300_000)
+        film.fields = ["Age": "7", "Vary": "Accept-Encoding", "Access-Control-Allow-Origin": "*"]
+        let world = try ProxyWorld([film], store: store, time: time, configuration: { $0.fetchPolicy = policy })
+        for range in ["bytes=65536-199999", "bytes=290000-"] {
+            #expect(try world.get(film.target, ["Range": range]).status == 206)
+            try world.wait(for: film.url) { $0.fetches == 0 || policy != .whilePlaying }
+        }
+        return (world, film)
+    }
+
+    /// Whether the range is a hit by the short way; what was begun by asking is ended.
+    private func isHit(_ world: ProxyWorld, _ film: VirtualResource, _ spec: RangeHeader.Spec) throws -> Bool {
+        var link = SessionLink()
+        let key = try world.cache.key(for: film.url)
+        let hit = world.cache.hit(&link, key: key, url: film.url, spec: spec, policy: .preferStored, max: 1 << 20)
+        hit?.leave(after: 0)
+        return hit != nil
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `the short way answers what the long one does, where a part is stored and all that is asked for is`(store: StoreKind) throws {
+        let (world, film) = try partlyStored(store)
+        defer { world.stop() }
+        #expect(try world.status(of: film.url)?.stored.totalBytes == 144_464)
+        time.advance(by: .seconds(100))
+        let player = try world.connect()
+        for range in [
+            "bytes=65536-65536", "bytes=65536-199999", "bytes=70000-70001", "bytes=190000-199999", "bytes=290000-", "bytes=-1",
+            "bytes=-10000", "bytes=299999-999999999",
+        ] {
+            let fields: HTTPFields = ["Range": range]
+            let short = try world.get(film.target, fields)
+            var same = fields
+            same.lines += theLongWay.lines
+            let long = try world.get(film.target, same)
+            #expect(short.status == 206)
+            #expect(short["Cache-Status"] == "spool; hit")
+            #expect(short.status == long.status, "\(range)")
+            #expect(Set(short.head.fields.lines) == Set(long.head.fields.lines), "\(range)")
+            #expect(short.body == long.body, "\(range)")
+            for _ in 0..<2 { #expect(try player.get(film.target, fields) == short, "\(range)") }
+        }
+        #expect(world.origin.log.entries.count == 2)
+        if store == .files {
+            #expect(try isHit(world, film, .bounded(first: 65_536, last: 199_999)))
+            #expect(try isHit(world, film, .suffix(count: 10_000)))
+        }
+        for spec in [RangeHeader.Spec.bounded(first: 65_535, last: 70_000), .bounded(first: 199_999, last: 200_000), .from(first: 70_000)] {
+            #expect(try !isHit(world, film, spec), "\(spec)")
+        }
+        // What is not stored is fetched as ever, and is a hit from then on.
+        let next = try player.get(film.target, ["Range": "bytes=199990-209999"])
+        #expect(next.body == film.bytes(199_990..<210_000))
+        #expect(next["Cache-Status"] == "spool; fwd=partial")
+        try world.wait(for: film.url) { $0.fetches == 0 }
+        #expect(try player.get(film.target, ["Range": "bytes=199990-209999"])["Cache-Status"] == "spool; hit")
+        #expect(world.origin.log.entries.count == 3)
+    }
+
+    @Test func `a part that is stored is no hit where the policy wants the rest`() throws {
+        let (world, film) = try partlyStored(.files, policy: .wholeResource)
+        defer { world.stop() }
+        #expect(try world.get(film.target, ["Range": "bytes=65536-199999"]).body == film.bytes(65_536..<200_000))
+        try world.wait(for: film.url) { $0.isComplete && $0.fetches == 0 }
+        #expect(try isHit(world, film, .bounded(first: 0, last: 9)))
+    }
+
     @Test func `a hit that grows stale is revalidated, and what the origin says is in the next head`() throws {
         var film = VirtualResource.film()
         film.fields = ["Cache-Control": "max-age=60"]

@@ -24,15 +24,17 @@ extension SessionStateMachine {
         var until: Timestamp
     }
 
-    /// A consumer came that wants `spec`, or the whole, and may be served at once: the resource is complete, nothing is fetched, the
-    /// policy lets it be used unasked, and the first bytes are verified. Nil when any of that does not hold; then nothing has changed.
+    /// A consumer came that wants `spec`, or the whole, and may be served at once: all of it is stored, nothing is fetched or waits to be,
+    /// the policy lets it be used unasked, and the first bytes are verified. Nil when any of that does not hold; then nothing has changed.
     ///
+    /// Of a resource that is stored in part, only a reader that wants no more than it asks for is a hit: others make fetches begin.
     /// - Parameter max: how many bytes it will take first.
     package mutating func hit(
         _ spec: RangeHeader.Spec?, policy: CachePolicy, isShared: Bool, fetchPolicy: FetchPolicy, max: Int64, wallNow: Timestamp
     ) -> Hit? {
-        guard phase == .ready, fetches.isEmpty, let length = version?.completeLength, let generation = version?.generation,
+        guard phase == .ready, fetches.isEmpty, let length = version?.representation.length, let generation = version?.generation,
             let revision = version?.revision, let range = spec.map({ $0.range(length: length) }) ?? ByteRange(0, length),
+            version?.isComplete == true || (fetchPolicy == .whilePlaying && isAtRest && version?.stored.contains(range) == true),
             let stored = version?.usable(in: range, max: max), isUsable(policy, isShared: isShared, wallNow: wallNow)
         else { return nil }
         let id = ReaderID(rawValue: nextReader)
@@ -51,12 +53,24 @@ extension SessionStateMachine {
     /// The consumer of a hit took `count` bytes, of which the machine was not told yet, and has gone.
     package mutating func hitLeft(_ id: ReaderID, after count: Int64, now: @autoclosure () -> MonotonicInstant) -> [SessionAction] {
         guard let index = readers.firstIndex(where: { $0.id == id }) else { return [] }
-        if fetches.isEmpty, version?.completeLength != nil {
+        if fetches.isEmpty, version?.isComplete == true || (isAtRest && hasAll(readers[index], after: count)) {
             readers.remove(at: index)
             return []
         }
         let now = now()
         return readerAdvanced(id, by: count, now: now) + readerLeft(id, explicitly: false, now: now)
+    }
+
+    /// Whether nothing is to be fetched, asked or entered but for what readers want: then one that wants only what is stored changes
+    /// nothing by coming and going, and what others want was looked at when they came to it.
+    private var isAtRest: Bool {
+        fetches.isEmpty && goal == nil && retryAt == nil && !owesRevalidation && !owesUpdate && version?.passReason == nil
+    }
+
+    /// Whether the reader of a hit has all that it wanted once it took `count` bytes: it leaves no wish behind.
+    private func hasAll(_ reader: Reader, after count: Int64) -> Bool {
+        reader.failure == nil && reader.told == version?.generation && reader.policy == .whilePlaying
+            && reader.end.map { reader.position.addingClamped(count) >= $0 } ?? false
     }
 
     private mutating func isUsable(_ policy: CachePolicy, isShared: Bool, wallNow: Timestamp) -> Bool {
@@ -75,12 +89,6 @@ extension SessionStateMachine {
 }
 
 extension SessionStateMachine.Version {
-    /// The length, where every byte is stored and there is one.
-    fileprivate var completeLength: Int64? {
-        guard let length = representation.length, length > 0, isComplete else { return nil }
-        return length
-    }
-
     /// The verified bytes at the beginning of `range`, at most `max`; nil when the first is not.
     fileprivate func usable(in range: ByteRange, max: Int64) -> ByteRange? {
         let run = ByteRange(lower: range.lowerBound, upper: min(range.upperBound, range.lowerBound.addingClamped(max)))

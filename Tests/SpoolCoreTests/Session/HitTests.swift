@@ -12,12 +12,20 @@ import Testing
     }
 
     private func hit(
-        _ probe: SessionProbe, _ first: Int64 = 0, _ last: Int64 = .max, policy: CachePolicy = .preferStored, max: Int64 = MiB
+        _ probe: SessionProbe, _ first: Int64 = 0, _ last: Int64 = .max, policy: CachePolicy = .preferStored,
+        fetchPolicy: FetchPolicy = .whilePlaying, max: Int64 = MiB
     ) -> SessionStateMachine.Hit? {
         defer { #expect(probe.machine.violations == []) }
         return probe.machine.hit(
-            .bounded(first: first, last: last), policy: policy, isShared: false, fetchPolicy: .whilePlaying, max: max,
+            .bounded(first: first, last: last), policy: policy, isShared: false, fetchPolicy: fetchPolicy, max: max,
             wallNow: probe.wallNow)
+    }
+
+    /// Stored are 2 MiB from 1 MiB on, and the last 2 MiB.
+    private func partly(isVerified: Bool = true) -> SessionProbe {
+        let probe = SessionProbe { $0.keptBehindBytes = 0 }
+        probe.open(length: 32 * MiB, stored: [MiB...3 * MiB - 1, 30 * MiB...32 * MiB - 1], isVerified: isVerified)
+        return probe
     }
 
     @Test func `a complete resource is a hit, with as many of its bytes as one turn takes`() throws {
@@ -28,18 +36,51 @@ import Testing
     }
 
     @Test func `what has to be fetched, looked for or compared with its checks is none, and leaves no reader behind`() {
-        let partly = SessionProbe(), fetching = SessionProbe(), unverified = complete(isVerified: false), new = SessionProbe()
-        partly.open(length: 32 * MiB, stored: [0...MiB])
-        fetching.open(length: 32 * MiB, stored: [0...MiB])
+        let fetching = partly(), unverified = complete(isVerified: false), new = SessionProbe()
         _ = fetching.step(fetching.join(20 * MiB))
         let ended = complete()
         _ = ended.machine.end(.removed)
-        for probe in [partly, fetching, unverified, new, ended] {
+        for probe in [fetching, unverified, partly(isVerified: false), new, ended] {
             let readers = probe.machine.readers.count
-            #expect(hit(probe, 0, 10) == nil)
+            #expect(hit(probe, MiB, MiB + 10) == nil)
             #expect(probe.machine.readers.count == readers)
         }
         #expect(hit(complete(), 32 * MiB) == nil, "beyond the end, which the long way says")
+    }
+
+    @Test func `what is stored of a resource is a hit, where all that is asked for is`() throws {
+        let probe = partly()
+        let found = try #require(hit(probe, MiB, 3 * MiB - 1))
+        #expect(found.range == range(MiB, 3 * MiB))
+        #expect(found.stored == range(MiB, 2 * MiB))
+        #expect(found.length == 32 * MiB)
+        #expect(try #require(hit(probe, 30 * MiB)).range == range(30 * MiB, 32 * MiB), "to the end of the resource")
+        let others = [(0, 10), (MiB - 1, MiB + 10), (3 * MiB - 10, 3 * MiB), (MiB, .max), (2 * MiB, 31 * MiB), (20 * MiB, 20 * MiB)]
+        for (first, last) in others {
+            #expect(hit(probe, first, last) == nil, "\(first) to \(last)")
+        }
+        #expect(probe.starts.isEmpty)
+    }
+
+    @Test func `a reader whose policy wants more than it asks for is no hit of a resource that is stored in part`() {
+        for policy in [FetchPolicy.readAhead(bytes: 1), .wholeResource] {
+            #expect(hit(partly(), MiB, MiB + 10, fetchPolicy: policy) == nil)
+            #expect(hit(complete(), MiB, MiB + 10, fetchPolicy: policy) != nil)
+        }
+    }
+
+    @Test func `who leaves a hit of what is stored in part sets nothing going, unless the bytes went meanwhile`() throws {
+        let probe = partly()
+        let found = try #require(hit(probe, MiB, 2 * MiB - 1))
+        #expect(probe.machine.hitLeft(found.reader, after: MiB, now: probe.now).isEmpty)
+        #expect(probe.machine.readers.isEmpty)
+        // As by the long way, what was lost is asked for while its reader is there.
+        let lost = try #require(hit(probe, MiB, 2 * MiB - 1))
+        _ = probe.machine.lost(range(MiB + 100, 2 * MiB), of: lost.generation, now: probe.now)
+        #expect(probe.machine.fetches.count == 1)
+        _ = probe.machine.hitLeft(lost.reader, after: 100, now: probe.now)
+        #expect(probe.machine.fetches.first?.lingersSince != nil)
+        #expect(probe.machine.violations == [])
     }
 
     @Test func `the bytes of a hit stay while it lasts, and go when it has gone`() throws {

@@ -162,19 +162,26 @@ struct SessionWalk {
     mutating func hit() -> Bool {
         let policy: CachePolicy = chance(2) ? .standard : .preferStored
         let first = number(0...max(1, origin.length)), last = first + number(0...60)
-        let found = machine.hit(
-            chance(5) ? nil : .bounded(first: first, last: last), policy: policy, isShared: false, fetchPolicy: .whilePlaying,
-            max: number(1...30), wallNow: wallNow)
+        let spec: RangeHeader.Spec? = chance(5) ? nil : chance(4) ? .from(first: first) : .bounded(first: first, last: last)
+        let fetchPolicies: [FetchPolicy] = [.whilePlaying, .whilePlaying, .readAhead(bytes: number(1...60)), .wholeResource]
+        let fetchPolicy = fetchPolicies[Int(number(0...3))], max = number(1...30)
+        var long = machine
+        let found = machine.hit(spec, policy: policy, isShared: false, fetchPolicy: fetchPolicy, max: max, wallNow: wallNow)
         guard let found else { return false }
+        let longReader = joinTheLongWay(&long, found, policy, fetchPolicy, max: max)
         let version = versions[found.generation], isStrict = ["no-cache", "max-age=0"].contains(origin.cacheControl)
         if policy == .standard, isStrict, !origin.noStore { fail("a hit of version \(version ?? 0), which was to be asked for") }
         for offset in found.stored.lowerBound..<found.stored.upperBound
         where version == nil || disk[found.generation]?[offset] != version.map({ WalkOrigin.byte($0, offset) }) {
             fail("wrong byte at \(offset) in a hit")
         }
-        let count = number(0...found.stored.count)
+        let count = chance(2) ? found.stored.count : number(0...found.stored.count)
         if chance(2) {
-            take(machine.hitLeft(found.reader, after: count, now: now), "reader \(found.reader.rawValue) was a hit of \(count) bytes")
+            let actions = machine.hitLeft(found.reader, after: count, now: now)
+            let last = long.readerAdvanced(longReader, by: count, now: now)
+            let longActions = last + long.readerLeft(longReader, explicitly: false, now: now)
+            take(actions, "reader \(found.reader.rawValue) was a hit of \(count) bytes")
+            compare(long, longActions, actions)
             return true
         }
         var consumer = Consumer(id: found.reader, position: found.range.lowerBound + count, end: found.range.upperBound)
@@ -183,6 +190,40 @@ struct SessionWalk {
         let event = "reader \(found.reader.rawValue) stays after a hit of \(count) bytes"
         take(machine.readerAdvanced(found.reader, by: count, now: now), event)
         return true
+    }
+
+    /// What a hit does, done by events that each do one thing, on a copy of the machine: nothing may begin by it that a hit leaves out.
+    private mutating func joinTheLongWay(
+        _ long: inout SessionStateMachine, _ hit: SessionStateMachine.Hit, _ policy: CachePolicy, _ fetchPolicy: FetchPolicy, max: Int64
+    ) -> ReaderID {
+        var (id, actions) = long.readerJoined(
+            start: hit.range.lowerBound, end: hit.range.upperBound, policy: fetchPolicy, rules: UseRules(policy: policy), wantsBytes: true)
+        let (preparation, more) = long.prepare(id, now: now, wallNow: wallNow)
+        actions += more
+        if preparation != long.version.map({ .ready($0.generation, $0.representation) }) { fail("a hit that is \(preparation) else") }
+        actions += long.readerMoved(id, to: hit.range.lowerBound, end: hit.range.upperBound, now: now)
+        long.readerTold(id)
+        let (step, last) = long.step(id, max: max, now: now, wallNow: wallNow)
+        actions += last
+        if step != .stored(hit.stored) { fail("a hit of \(hit.stored) that is \(step) else") }
+        compare(long, actions, [])
+        return id
+    }
+
+    /// Both ways leave the same behind; bytes are compared with their checks ahead of a reader by one of them only, a timer may be set again.
+    private mutating func compare(_ long: SessionStateMachine, _ longActions: [SessionAction], _ actions: [SessionAction]) {
+        func effects(_ actions: [SessionAction]) -> [SessionAction] {
+            actions.filter {
+                switch $0 {
+                case .verify, .setTimer: false
+                default: true
+                }
+            }
+        }
+        if effects(longActions) != effects(actions) { fail("a hit does \(actions), else \(longActions)") }
+        if long.fetches != machine.fetches || long.goal != machine.goal || long.version?.stored != machine.version?.stored {
+            fail("a hit leaves fetches \(machine.fetches), goal \(machine.goal as Any), else \(long.fetches), \(long.goal as Any)")
+        }
     }
 
     mutating func join() {
