@@ -3,36 +3,45 @@ import SpoolCore
 extension StoreIndex {
     /// Enters a piece, of the current epoch unless it is durable already, as rows that are merged with those that it touches.
     func enter(_ piece: Piece, of generation: GenerationID, epoch: Int64? = nil) throws(SQLiteError) {
-        for row in PieceRow.rows(of: piece, epoch: epoch ?? currentEpoch) {
-            touchedGroups[generation, default: []].insert(row.group)
-            try enter(row, of: generation)
-        }
+        for row in PieceRow.rows(of: piece, epoch: epoch ?? currentEpoch) { try enter(row, of: generation) }
     }
 
     private func enter(_ row: PieceRow, of generation: GenerationID) throws(SQLiteError) {
-        var before = try lastRow(of: generation, below: row.range.upperBound)
+        // What grows at its end, as files do that are fetched in order, has nothing there to be looked at.
+        let end = try end(of: generation)
+        var before =
+            end <= row.lastEndApart ? nil : try lastRow(of: generation, below: row.range.upperBound, reachingBeyond: row.lastEndApart)
         if let claimed = before, claimed.range.upperBound > row.range.lowerBound {
             // Bytes that are claimed were not to be written again. If they were, the old claim goes first: its check does not
             // fit any more.
             try takeOut(row.range, of: generation)
-            before = try lastRow(of: generation, below: row.range.lowerBound)
+            before = try lastRow(of: generation, below: row.range.lowerBound, reachingBeyond: row.lastEndApart)
         }
-        var row = row
+        var row = row, after: PieceRow?
         var absorbed: [PieceRow] = []
         // Each merge completes a block or extends a run inside one group, so neither loop runs more than three times.
         while let left = before, let joined = merge(left, row) {
             absorbed.append(left)
             row = joined
-            before = row.beginsGroup ? nil : try lastRow(of: generation, below: row.range.lowerBound)
+            before = row.beginsGroup ? nil : try lastRow(of: generation, below: row.range.lowerBound, reachingBeyond: row.lastEndApart)
         }
-        while !row.endsGroup, let right = try self.row(of: generation, at: row.range.upperBound), let joined = merge(row, right) {
+        after = try rowBehind(row, of: generation, end: end)
+        while let right = after, let joined = merge(row, right) {
             absorbed.append(right)
             row = joined
+            after = try rowBehind(row, of: generation, end: end)
         }
+        // A durable point may join what lies side by side now; most groups are one row already, and are not read again for it.
+        if before != nil || after != nil { touchedGroups[generation, default: []].insert(row.group) }
         for old in absorbed where old.range.lowerBound != row.range.lowerBound {
             try delete(rowAt: old.range.lowerBound, of: generation)
         }
         try insert(row, of: generation)
+    }
+
+    /// The row of the same group that begins where this one ends, or nil.
+    private func rowBehind(_ row: PieceRow, of generation: GenerationID, end: Int64) throws(SQLiteError) -> PieceRow? {
+        row.endsGroup || end <= row.range.upperBound ? nil : try self.row(of: generation, at: row.range.upperBound)
     }
 
     /// The two rows as one, or nil. Bytes never join a row that becomes durable later than they do: it would take them along when it is lost.
@@ -101,18 +110,27 @@ extension StoreIndex {
     ///
     /// A row that no program of ours writes is deleted on the way: it would hide those before it.
     private func lastRow(
-        of generation: GenerationID, below offset: Int64, reachingBeyond limit: Int64 = -1
+        of generation: GenerationID, below offset: Int64, reachingBeyond limit: Int64
     ) throws(SQLiteError) -> PieceRow? {
-        while let read = try readLastRow(of: generation, below: offset) {
-            if let row = read.row { return row.range.upperBound > limit ? row : nil }
-            try delete(rowAt: read.lower, of: generation)
+        while true {
+            switch try readLastRow(of: generation, below: offset, reachingBeyond: limit) {
+            case .row(let row): return row
+            case .none: return nil
+            case .damaged(let lower): try delete(rowAt: lower, of: generation)
+            }
         }
-        return nil
+    }
+
+    private enum LastRow {
+        case none
+        case row(PieceRow)
+        /// No program of ours writes such a row.
+        case damaged(lower: Int64)
     }
 
     private func readLastRow(
-        of generation: GenerationID, below offset: Int64
-    ) throws(SQLiteError) -> (lower: Int64, row: PieceRow?)? {
+        of generation: GenerationID, below offset: Int64, reachingBeyond limit: Int64
+    ) throws(SQLiteError) -> LastRow {
         try database.with(
             """
             SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower < ?2 ORDER BY lower DESC LIMIT 1
@@ -120,7 +138,10 @@ extension StoreIndex {
         ) { (select) throws(SQLiteError) in
             select.bind(1, generation.rawValue)
             select.bind(2, offset)
-            return try select.step() ? (select.int64(0), Self.row(select)) : nil
+            guard try select.step() else { return .none }
+            // The checks of a row that is not asked for are not read.
+            if let range = ByteRange(select.int64(0), select.int64(1)), range.upperBound <= limit { return .none }
+            return Self.row(select).map(LastRow.row) ?? .damaged(lower: select.int64(0))
         }
     }
 
@@ -153,7 +174,21 @@ extension StoreIndex {
         }
     }
 
+    /// Where the rows of a generation end at most; asked of the database once. They do not overlap, so the last one ends last.
+    private func end(of generation: GenerationID) throws(SQLiteError) -> Int64 {
+        if let end = ends[generation] { return end }
+        let end = try database.with("SELECT upper FROM pieces WHERE generation = ?1 ORDER BY lower DESC LIMIT 1") {
+            (select) throws(SQLiteError) in
+            select.bind(1, generation.rawValue)
+            return try select.step() ? select.int64(0) : 0
+        }
+        if ends.count >= Self.knownLimit { ends = [:] }
+        ends[generation] = end
+        return end
+    }
+
     private func insert(_ row: PieceRow, of generation: GenerationID) throws(SQLiteError) {
+        if let end = ends[generation] { ends[generation] = max(end, row.range.upperBound) }
         try database.with(
             "INSERT OR REPLACE INTO pieces (generation, lower, upper, epoch, checks, nonce, tag) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
         ) {
@@ -188,4 +223,9 @@ extension StoreIndex {
         }
         return PieceRow(range: range, epoch: select.int64(2))
     }
+}
+
+extension PieceRow {
+    /// Where a row before this one ends at most that can neither overlap this one nor be joined with it.
+    fileprivate var lastEndApart: Int64 { beginsGroup ? range.lowerBound : range.lowerBound - 1 }
 }

@@ -86,6 +86,7 @@ extension StoreIndex {
         try delete(from: "DELETE FROM unsynced WHERE generation = ?1", generation.rawValue)
         try delete(from: "DELETE FROM representations WHERE generation = ?1", generation.rawValue)
         known[generation] = nil
+        ends[generation] = nil
         forgetUnsynced(generation)
     }
 

@@ -30,10 +30,12 @@ final class StoreIndex {
     var unsynced: Set<GenerationID> = []
     /// Generations that are certainly in the table `unsynced`.
     var notedUnsynced: Set<GenerationID> = []
-    /// Groups that got pieces since the last durable point began; it merges their rows.
+    /// Groups that got rows since the last durable point began which lie beside others; it merges them.
     var touchedGroups: [GenerationID: Set<Int64>] = [:]
     /// What the last commits entered, so that the next one of the same generation writes only what is new.
     var known: [GenerationID: KnownGeneration] = [:]
+    /// Where the rows of a generation end at most, once they were looked at: bytes that come behind need no look.
+    var ends: [GenerationID: Int64] = [:]
     /// The sum of all sizes once somebody asked for it; kept up to date afterwards, as nobody else writes.
     var totalSizeBytes: Int64?
 
@@ -106,6 +108,7 @@ final class StoreIndex {
     /// Forgets what is remembered of the database, after a transaction failed.
     func forget() {
         known = [:]
+        ends = [:]
         notedUnsynced = []
         totalSizeBytes = nil
     }
