@@ -1,11 +1,12 @@
-import SpoolCore
-import SpoolStore
-import SpoolSystem
+package import SpoolCore
+package import SpoolStore
+package import SpoolSystem
 
-/// One read at a time on a lane, for a body source on an event loop; its memory is used again from read to read.
-final class LaneReading: Sendable {
+/// One read at a time for a body source on an event loop: at once where nothing has to be waited for, else on a lane. Its memory is used again
+/// from read to read.
+package final class LaneReading: Sendable {
     /// What came of the last read. The event loop asks; the lane answers.
-    enum State {
+    package enum State {
         /// Nothing is wanted.
         case idle
         /// The lane has it.
@@ -18,7 +19,7 @@ final class LaneReading: Sendable {
 
     /// The most that one read brings: enough that the way to the lane and back costs little beside it, and little enough for the
     /// processor's cache, as the bytes are opened, perhaps changed, and sent right after.
-    static let readBytes = 256 << 10
+    package static let readBytes = 256 << 10
 
     private struct Progress {
         var isUnderWay = false
@@ -30,7 +31,7 @@ final class LaneReading: Sendable {
     private let progress = Locked(Progress())
     private let memory: Memory
 
-    init() {
+    package init() {
         memory = Memory()
     }
 
@@ -46,10 +47,23 @@ final class LaneReading: Sendable {
         deinit { bytes.deallocate() }
     }
 
+    /// Reads the start of `range` on the calling thread if it is in memory; false, and nothing has changed, when a lane is to read it.
+    ///
+    /// - Precondition: as for `begin`.
+    package func readAtOnce(_ range: ByteRange, of file: any StoredBytes) -> Bool {
+        progress.withLock { progress in
+            precondition(!progress.isUnderWay && progress.sent == progress.count, "two reads at once")
+        }
+        let count = file.readResident(into: part(range), at: range.lowerBound)
+        guard count > 0 else { return false }
+        progress.withLock { $0 = Progress(count: count) }
+        return true
+    }
+
     /// Begins to read the start of `range`; calls `done` on the lane.
     ///
     /// - Precondition: no read is under way, and all bytes of the last one were consumed.
-    func begin(_ range: ByteRange, of file: any StoredBytes, on lane: any Mailbox, done: @escaping @Sendable () -> Void) {
+    package func begin(_ range: ByteRange, of file: any StoredBytes, on lane: any Mailbox, done: @escaping @Sendable () -> Void) {
         progress.withLock { progress in
             precondition(!progress.isUnderWay && progress.sent == progress.count, "two reads at once")
             progress = Progress(isUnderWay: true)
@@ -69,15 +83,19 @@ final class LaneReading: Sendable {
     }
 
     private func read(_ range: ByteRange, of file: any StoredBytes) -> Result<Int, StoreError> {
-        let part = UnsafeMutableRawBufferPointer(rebasing: memory.bytes.prefix(Int(range.count)))
         do throws(StoreError) {
-            return .success(try file.read(into: part, at: range.lowerBound))
+            return .success(try file.read(into: part(range), at: range.lowerBound))
         } catch {
             return .failure(error)
         }
     }
 
-    var state: State {
+    /// The memory for the start of `range`.
+    private func part(_ range: ByteRange) -> UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(rebasing: memory.bytes.prefix(Int(range.count)))
+    }
+
+    package var state: State {
         progress.withLock { progress in
             if progress.isUnderWay { return .underWay }
             if let (range, error) = progress.failure { return .failed(range, error) }
@@ -87,14 +105,14 @@ final class LaneReading: Sendable {
     }
 
     /// The client took so many of the bytes.
-    func consumed(_ count: Int) {
+    package func consumed(_ count: Int) {
         progress.withLock { progress in
             if progress.sent < progress.count { progress.sent += count }
         }
     }
 
     /// Forgets a failure.
-    func reset() {
+    package func reset() {
         progress.withLock { $0 = Progress() }
     }
 }

@@ -4,4 +4,12 @@ public protocol StoredBytes: AnyObject, Sendable {
     var descriptor: Int32? { get }
     /// Reads up to `buffer.count` bytes; fewer only where they end. May block on the disk.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int
+    /// Reads what can be read without waiting for the disk, up to `buffer.count` bytes, for who must not block: those that are in memory, and
+    /// are what was stored. 0 where there are none, where that can't be said, and where anything is wrong; `read` tells what.
+    func readResident(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int
+}
+
+extension StoredBytes {
+    /// Nothing is known to be in memory.
+    public func readResident(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int { 0 }
 }

@@ -54,6 +54,11 @@ import Testing
             // Not the arrays: their difference takes minutes to print.
             let isEqual = found == sample.pattern(generation.rawValue, at: lower, count: count)
             #expect(isEqual, "seed \(seed): \(lower)..<\(lower + Int64(count))")
+            let resident = file.residentBytes(at: lower, count: count)
+            let isSame = found.starts(with: resident)
+            #expect(isSame, "seed \(seed): \(lower)..<\(lower + Int64(count)), without waiting")
+            // Just written, so the page cache has them, where it can be asked.
+            if isPageCacheKnown { #expect(resident.count == count, "seed \(seed): \(lower)..<\(lower + Int64(count))") }
         }
     }
 
@@ -154,7 +159,31 @@ import Testing
         }
     }
 
+    @Test func `nothing is read without waiting from a suspended store, from behind the stored bytes, and from plain files`() throws {
+        let store = try open()
+        let generation = store.makeGeneration()
+        let file = try sample.store([0..<block], of: generation, in: store)
+        #expect(file.residentBytes(at: block, count: 10) == [])
+        try store.suspend()
+        #expect(file.residentBytes(at: 0, count: 10) == [])
+        let plain = try open("plain", encryption: nil)
+        let plainFile = try sample.store([0..<block], of: plain.makeGeneration(), in: plain)
+        #expect(plainFile.residentBytes(at: 0, count: 10) == [])
+    }
+
     // MARK: Support
+
+    /// Whether the file system of the tests says what is in the page cache.
+    private var isPageCacheKnown: Bool {
+        let path = directory.path + "/page-cache"
+        do {
+            try SpoolStoreTests.write([1], toFile: path)
+            var byte: UInt8 = 0
+            return try withUnsafeMutableBytes(of: &byte) { byte in
+                try POSIXFileSystem().open(path, .read).descriptor.map { readResident(descriptor: $0, into: byte, offset: 0) } == 1
+            }
+        } catch { return false }
+    }
 
     /// Stores four blocks, changes their file behind the store's back, and expects just those of these numbers to be refused.
     private func expectRefusal(
@@ -179,6 +208,14 @@ import Testing
                     #expect(try file.bytes(at: lower, count: count) == sample.pattern(generation.rawValue, at: lower, count: count))
                 }
             }
+        }
+        let resident = file.residentBytes(at: 0, count: Int(4 * block))
+        #expect(resident.count <= (refused.min() ?? 4) * block)
+        let isEqual = resident == sample.pattern(generation.rawValue, at: 0, count: resident.count)
+        #expect(isEqual)
+        for number in refused {
+            #expect(file.residentBytes(at: number * block, count: Int(block)).isEmpty)
+            #expect(file.residentBytes(at: number * block + 1000, count: 10).isEmpty)
         }
         let pieces = try store.pieces(of: generation, in: ByteRange(lower: 0, upper: 4 * block))
         #expect(file.damage(in: pieces).map { $0.range.lowerBound / block } == refused)
@@ -205,5 +242,14 @@ import Testing
         commit.representation.length = length
         commit.pieces = pieces
         return commit
+    }
+}
+
+extension StoredBytes {
+    /// What of `count` bytes from `offset` can be read without waiting.
+    fileprivate func residentBytes(at offset: Int64, count: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = readResident(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+        }
     }
 }

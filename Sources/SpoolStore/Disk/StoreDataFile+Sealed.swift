@@ -79,31 +79,66 @@ extension StoreDataFile {
         var done = 0
         while done < buffer.count {
             let position = offset + Int64(done)
-            guard let (range, seal) = sealing.piece(at: position) else {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            guard let count = try readPiece(into: rest, at: position, sealing, .waiting) else {
                 if done == 0, try isStored(position) { throw .corrupt(sealing.key, position.toEndOfBlock) }
                 return done
             }
+            done += count
+        }
+        return done
+    }
+
+    /// Reads bytes of known pieces as far as they are in the page cache and open. What does not is left to `readSealed`.
+    ///
+    /// Not ordered with the lane's writes: a piece that is just being written over is not yet what its new seal says, or no longer what its
+    /// old one does, and does not open.
+    func readResidentSealed(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, _ sealing: FileSealing) -> Int {
+        guard let descriptor = handle.descriptor else { return 0 }
+        var done = 0
+        while done < buffer.count {
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-            if position == range.lowerBound, rest.count >= range.count {
-                // The usual case: the piece is opened where it is wanted.
-                done += try open(range, seal, in: UnsafeMutableRawBufferPointer(rebasing: rest[..<Int(range.count)]), sealing)
-            } else {
-                done += try copy(range, seal, from: position, into: rest, sealing)
+            do throws(StoreError) {
+                guard let count = try readPiece(into: rest, at: offset + Int64(done), sealing, .resident(descriptor)) else { return done }
+                done += count
+            } catch {
+                // Who reads these bytes next waits for the disk, and is told.
+                return done
             }
         }
         return done
     }
 
+    /// How the bytes of a piece come from the disk.
+    private enum DiskRead {
+        case waiting
+        /// From the page cache; what is not there counts as missing.
+        case resident(Int32)
+    }
+
+    /// Reads the bytes at `position` to the end of their piece or of `buffer`; nil where no piece is known.
+    private func readPiece(
+        into buffer: UnsafeMutableRawBufferPointer, at position: Int64, _ sealing: FileSealing, _ way: DiskRead
+    ) throws(StoreError) -> Int? {
+        guard let (range, seal) = sealing.piece(at: position) else { return nil }
+        guard position == range.lowerBound, buffer.count >= range.count else {
+            return try copy(range, seal, from: position, into: buffer, sealing, way)
+        }
+        // The usual case: the piece is opened where it is wanted.
+        return try open(range, seal, in: UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(range.count)]), sealing, way)
+    }
+
     /// Opens the whole piece elsewhere and copies the part of it that is wanted.
     private func copy(
-        _ range: ByteRange, _ seal: Seal, from position: Int64, into buffer: UnsafeMutableRawBufferPointer, _ sealing: FileSealing
+        _ range: ByteRange, _ seal: Seal, from position: Int64, into buffer: UnsafeMutableRawBufferPointer, _ sealing: FileSealing,
+        _ way: DiskRead
     ) throws(StoreError) -> Int {
         let block = sealing.shared.opened.take(seal)
         defer { sealing.shared.opened.putBack(block) }
         let piece = UnsafeMutableRawBufferPointer(rebasing: block.memory[..<Int(range.count)])
         if block.seal != seal {
             block.forget()
-            _ = try open(range, seal, in: piece, sealing)
+            _ = try open(range, seal, in: piece, sealing, way)
             block.holds(seal)
         }
         let wanted = piece[Int(position - range.lowerBound)...].prefix(buffer.count)
@@ -113,13 +148,16 @@ extension StoreDataFile {
 
     /// Reads a piece and opens it in the same memory. Returns its size.
     private func open(
-        _ range: ByteRange, _ seal: Seal, in memory: UnsafeMutableRawBufferPointer, _ sealing: FileSealing
+        _ range: ByteRange, _ seal: Seal, in memory: UnsafeMutableRawBufferPointer, _ sealing: FileSealing, _ way: DiskRead
     ) throws(StoreError) -> Int {
-        let isWhole: Bool
-        do throws(SystemError) {
-            isWhole = try handle.read(into: memory, at: range.lowerBound) == memory.count
-        } catch { throw StoreError(error) }
-        guard isWhole, sealing.sealer.open(memory, at: range.lowerBound, seal) else { throw .corrupt(sealing.key, range) }
+        let count: Int
+        switch way {
+        case .waiting:
+            do throws(SystemError) { count = try handle.read(into: memory, at: range.lowerBound) } catch { throw StoreError(error) }
+        case .resident(let descriptor):
+            count = SpoolSystem.readResident(descriptor: descriptor, into: memory, offset: range.lowerBound)
+        }
+        guard count == memory.count, sealing.sealer.open(memory, at: range.lowerBound, seal) else { throw .corrupt(sealing.key, range) }
         return memory.count
     }
 
@@ -144,7 +182,7 @@ extension StoreDataFile {
         // What is still in memory from an earlier look says nothing about the disk.
         block.forget()
         do throws(StoreError) {
-            _ = try open(piece, seal, in: UnsafeMutableRawBufferPointer(rebasing: block.memory[..<Int(piece.count)]), sealing)
+            _ = try open(piece, seal, in: UnsafeMutableRawBufferPointer(rebasing: block.memory[..<Int(piece.count)]), sealing, .waiting)
             block.holds(seal)
             return nil
         } catch {

@@ -79,6 +79,12 @@ final class StoreDataFile: DataFile {
         do throws(SystemError) { return try handle.read(into: buffer, at: offset) } catch { throw StoreError(error) }
     }
 
+    /// Of sealed bytes. Plain ones have a descriptor, whose user knows himself what is in the page cache.
+    func readResident(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+        guard let sealing, !table.isSuspended else { return 0 }
+        return readResidentSealed(into: buffer, at: offset, sealing)
+    }
+
     func admit(_ pieces: [Piece]) -> [Damage] {
         if let sealing { return admitSealed(pieces, sealing) }
         return damage(in: pieces)

@@ -14,7 +14,7 @@ enum StoreKind: CaseIterable, Sendable {
     case memory
     /// Sparse files: bodies go by `sendfile`.
     case files
-    /// Sealed files: bodies are opened on a lane.
+    /// Sealed files: bodies are opened on the loop, or on a lane where the disk has to be waited for.
     case encrypted
 }
 
