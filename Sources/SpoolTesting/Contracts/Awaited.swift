@@ -17,7 +17,7 @@ package final class Awaited<State>: @unchecked Sendable {
     private var state: State
 
     /// How long a wait lasts at most, in seconds: it ends a hang, and no correct run comes near it.
-    package static var hangSeconds: Int { 60 }
+    package static var hangSeconds: Int { 180 }
 
     package init(_ state: sending State) {
         self.state = state

@@ -33,9 +33,15 @@ final class EngineWorld: Sendable {
 
     /// Waits until the cache knows this of a resource; other threads bring it about.
     func status(of resource: VirtualResource, when condition: (ResourceStatus) -> Bool) async throws -> ResourceStatus {
-        try await eventually("the cache knew this of \(resource.url)") {
-            let status = try await cache.status(of: key(resource))
-            return status.flatMap { condition($0) ? $0 : nil }
+        var last: ResourceStatus?
+        do {
+            return try await eventually("the cache knew this of \(resource.url)") {
+                last = try await cache.status(of: key(resource))
+                return last.flatMap { condition($0) ? $0 : nil }
+            }
+        } catch let never as NeverCame {
+            let known = last.map { "\($0)" } ?? "nothing"
+            throw NeverCame(condition: "\(never.condition); it knows \(known), and passed on: \(passes)")
         }
     }
 
