@@ -10,6 +10,8 @@ struct LoadRequest {
     var expected: Range<Int64>
     /// Whether the body is compared with the source, not only counted.
     var isChecked: Bool
+    /// Whether a body that is not compared is dropped by the kernel instead of read.
+    var isDropped = false
     /// Whether the end of `range` is left out of the request, as players do; it still is that of the resource.
     var isOpenEnded = false
     /// As many body bytes are enough: the request counts as answered, and the connection can't be used again. Nil for the whole body.
@@ -70,15 +72,14 @@ final class LoadConnection {
         try sendRequest(text, on: descriptor)
     }
 
-    /// What is received of an answer that is not compared until its head has come: the head, and hardly more.
+    /// What is received of an answer that is dropped until its head has come: the head, and hardly more.
     private static let headBytes = 1024
 
     /// Reads what is there, at most one buffer; answers the times when the response is complete.
     ///
-    /// The body of an answer that is not compared is dropped by the kernel and only counted (`MSG_TRUNC`, tcp(7)): copying it would cost
-    /// more than a server does to send it.
+    /// A body that is to be dropped is only counted (`MSG_TRUNC`, tcp(7)): copying it would cost more than a server does to send it.
     func receive(into buffer: UnsafeMutableRawBufferPointer, source: SourceFile) throws -> ResponseTimes? {
-        guard let request, !request.isChecked else {
+        guard let request, request.isDropped, !request.isChecked else {
             guard let count = try receive(into: buffer, flags: 0) else { return nil }
             return try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), source)
         }

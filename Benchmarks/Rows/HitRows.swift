@@ -50,7 +50,7 @@ struct HitRangeRow: Row {
         return { index in
             let lower = Int64.random(in: 0..<slots, using: &random) * rangeBytes
             let range = lower..<lower + rangeBytes
-            return LoadRequest(target: target, range: range, expected: range, isChecked: index % Self.checkEvery == 0)
+            return LoadRequest(target: target, range: range, expected: range, isChecked: index % Self.checkEvery == 0, isDropped: true)
         }
     }
 }
