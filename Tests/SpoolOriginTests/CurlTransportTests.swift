@@ -130,6 +130,16 @@ struct CurlTransportTests {
         #expect(world.origin.connectionCount == 2)
     }
 
+    @Test func `an origin whose name leads nowhere is no hindrance to the next`() throws {
+        let world = try World()
+        for _ in 0..<3 {
+            let lost = TransferProbe(world.content, reaction: { _, _ in .taken })
+            lost.start(OriginRequest(url: "http://nowhere.invalid/v", fields: [:]), on: world.transport)
+            guard case .failed(.unreachable) = lost.waitForEnd() else { return #expect(Bool(false)) }
+            #expect(world.start(["Range": "bytes=0-99"]).waitForEnd() == .complete)
+        }
+    }
+
     @Test func `a fresh connection that breaks is not tried again`() throws {
         let world = try World { _, _ in .refuse }
         guard case .failed(.unreachable) = world.start().waitForEnd() else { return #expect(Bool(false)) }

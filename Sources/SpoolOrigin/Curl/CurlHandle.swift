@@ -45,7 +45,8 @@ final class CurlHandle {
             try set(CURLOPT_ERRORBUFFER, pointer: errorText)
             try setCallbacks(Unmanaged.passUnretained(transfer).toOpaque())
             try setConnection(options)
-            try set(CURLOPT_BUFFERSIZE, isAlone ? options.loneReceiveBufferBytes : options.receiveBufferBytes)
+            // A wish: a handle that has a buffer already keeps its size, and works.
+            _ = spool_curl_set_long(raw, CURLOPT_BUFFERSIZE, isAlone ? options.loneReceiveBufferBytes : options.receiveBufferBytes)
             try setSecurity(options)
             try setMethod(transfer)
             try set(CURLOPT_URL, transfer.request.url)

@@ -188,7 +188,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
             transfer.handle = nil
             if active.removeValue(forKey: handle.raw) != nil { curl_multi_remove_handle(multi, handle.raw) }
             handle.reset()
-            if idle.count < options.maxPooledHandles { idle.append(handle) }
+            // What a transfer leaves that never got an answer outlives a reset: libcurl keeps its receive buffer, and refuses another size.
+            if transfer.hasAnswer, idle.count < options.maxPooledHandles { idle.append(handle) }
         }
         receiver.finished(transfer.isCancelled ? .cancelled : end)
     }
