@@ -53,6 +53,16 @@ static inline CURLMcode spool_curl_multi_set_long(CURLM *multi, CURLMoption opti
     return curl_multi_setopt(multi, option, value);
 }
 
+static inline void spool_curl_multi_set_socket_callback(CURLM *multi, curl_socket_callback value, void *context) {
+    curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, value);
+    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+}
+
+static inline void spool_curl_multi_set_timer_callback(CURLM *multi, curl_multi_timer_callback value, void *context) {
+    curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
+    curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+}
+
 // The result of a message of `curl_multi_info_read` that says DONE: Swift sees no union member by name here.
 static inline CURLcode spool_curl_message_result(const CURLMsg *message) {
     return message->data.result;

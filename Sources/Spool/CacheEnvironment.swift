@@ -9,6 +9,8 @@ package struct CacheEnvironment: Sendable {
     package var time: any TimeSource
     package var random: any RandomSource
     package var transport: any Transport
+    /// What the transport runs on, where a server may share it; nil where it may not.
+    package var loop: LoopThread?
     /// Timers and other work that must not block.
     package var control: any Mailbox
     /// Every index call is made here.
@@ -22,18 +24,26 @@ package struct CacheEnvironment: Sendable {
 
     /// - Parameter syncLane: nil where a look-up may wait for the disk: the index lane does both.
     package init(
-        time: any TimeSource, random: any RandomSource, transport: any Transport, control: any Mailbox,
+        time: any TimeSource, random: any RandomSource, transport: any Transport, loop: LoopThread? = nil, control: any Mailbox,
         indexLane: any Mailbox, syncLane: (any Mailbox)? = nil, dataLanes: [any Mailbox], shutDown: @escaping @Sendable () -> Void = {}
     ) {
         precondition(!dataLanes.isEmpty, "a cache needs a lane to write on")
         self.time = time
         self.random = random
         self.transport = transport
+        self.loop = loop
         self.control = control
         self.indexLane = indexLane
         self.syncLane = syncLane ?? indexLane
         self.dataLanes = dataLanes
         self.shutDown = shutDown
+    }
+
+    /// Runs `job` on a data lane, after what the transport's loop has to do first where there is one: readers get their bytes from there, and a
+    /// lane that is woken may take its core.
+    func postBehindReaders(_ lane: any Mailbox, _ job: @escaping @Sendable () -> Void) {
+        guard let loop = loop?.loop else { return lane.post(job) }
+        loop.post { lane.post(job) }
     }
 
     func dataLane(for generation: GenerationID) -> any Mailbox {

@@ -62,30 +62,36 @@ extension MediaCache {
         let sync = DiskLane(name: "spool-sync")
         // Two: one slow disk operation does not keep another resource's bytes from being written.
         let data = [DiskLane(name: "spool-data-0"), DiskLane(name: "spool-data-1")]
-        var transport: any Transport = RedirectingTransport(
-            transport(configuration), privateNames: configuration.privateNames)
+        let (wire, loop) = transport(configuration)
+        var transport: any Transport = RedirectingTransport(wire, privateNames: configuration.privateNames)
         if let modifier = configuration.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
         return CacheEnvironment(
-            time: SystemTime(), random: random, transport: transport, control: control,
+            time: SystemTime(), random: random, transport: transport, loop: loop, control: control,
             indexLane: index, syncLane: sync, dataLanes: data,
             shutDown: {
                 for lane in data + [sync, index, control] { lane.shutdown() }
             })
     }
 
-    private static func transport(_ configuration: Configuration) -> any Transport {
-        if let given = configuration.transport { return given }
+    /// The transport, and what it runs on where that can be shared.
+    private static func transport(_ configuration: Configuration) -> (any Transport, LoopThread?) {
+        if let given = configuration.transport { return (given, nil) }
         #if os(Linux)
         var options = CurlTransportOptions()
         options.certificateFile = configuration.certificateFile
         options.privateNames = configuration.privateNames
         if configuration.usesHTTP2 { options.version = .http2 }
-        return CurlTransport(options: options)
+        do throws(SystemError) {
+            let loop = try LoopThread(name: "spool-loop")
+            return (CurlTransport(options: options, on: loop), loop)
+        } catch {
+            preconditionFailure("no descriptor is left for the transport's loop: \(error)")
+        }
         #else
         var options = URLSessionTransportOptions()
         options.makeConfiguration = configuration.urlSessionConfiguration
         options.onChallenge = configuration.onChallenge
-        return URLSessionTransport(options: options)
+        return (URLSessionTransport(options: options), nil)
         #endif
     }
 

@@ -295,7 +295,7 @@ public final class MediaCache: Sendable {
         let lanes = environment.dataLanes
         let remaining = Locked(lanes.count)
         for lane in lanes {
-            lane.post {
+            environment.postBehindReaders(lane) {
                 let isLast = remaining.withLock { count in
                     count -= 1
                     return count == 0

@@ -137,7 +137,10 @@ extension UnsafeRawBufferPointer {
 
     /// The bytes without spaces and tabs around them.
     fileprivate func trimmingBlanks() -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: trimming { $0 == 0x20 || $0 == 0x09 })
+        var lower = 0, upper = count
+        while lower < upper, self[lower] == 0x20 || self[lower] == 0x09 { lower += 1 }
+        while lower < upper, self[upper - 1] == 0x20 || self[upper - 1] == 0x09 { upper -= 1 }
+        return UnsafeRawBufferPointer(rebasing: self[lower..<upper])
     }
 
     /// The bytes as text: UTF-8 where they are, else one character for each byte.
@@ -146,24 +149,13 @@ extension UnsafeRawBufferPointer {
     ///
     /// A control character that would end a line somewhere else becomes a space (RFC 9110 §5.5).
     fileprivate var headerText: String {
+        var isPlain = true
+        for byte in self where byte >= 0x80 || byte == 0 || byte == 0x0D || byte == 0x0A { isPlain = false }
+        if isPlain { return String(decoding: self, as: UTF8.self) }
         if contains(where: { $0 == 0 || $0 == 0x0D || $0 == 0x0A }) {
             return map { $0 == 0 || $0 == 0x0D || $0 == 0x0A ? 0x20 : $0 }.withUnsafeBytes { $0.headerText }
         }
         let text = String(decoding: self, as: UTF8.self)
         return text.utf8.elementsEqual(self) ? text : String(String.UnicodeScalarView(map { Unicode.Scalar($0) }))
-    }
-}
-
-extension Collection {
-    /// The part between the first and the last element that do not match.
-    fileprivate func trimming(_ isBlank: (Element) -> Bool) -> SubSequence {
-        guard let first = firstIndex(where: { !isBlank($0) }) else { return self[endIndex...] }
-        var end = first, index = first
-        while index != endIndex {
-            let next = self.index(after: index)
-            if !isBlank(self[index]) { end = next }
-            index = next
-        }
-        return self[first..<end]
     }
 }

@@ -12,7 +12,7 @@ extension OriginRequest {
         if url.utf8.count > Self.maxURLBytes {
             return .unsupportedURL("the URL has more than \(Self.maxURLBytes) bytes")
         }
-        guard Self.schemes.contains(where: { url.utf8.count > $0.utf8.count && url.prefix($0.count).equalsIgnoringCase($0) }) else {
+        guard Self.schemes.contains(where: { url.utf8.count > $0.utf8.count && url.hasPrefixIgnoringCase($0) }) else {
             return .unsupportedURL("the URL does not begin with http:// or https://")
         }
         if method.isEmpty || !method.utf8.allSatisfy(\.isFieldNameByte) { return .malformed("the method is no token") }

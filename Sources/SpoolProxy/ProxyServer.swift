@@ -3,7 +3,7 @@ public import SpoolCore
 import SpoolServer
 import SpoolSystem
 
-/// A caching HTTP proxy over a `MediaCache`, on a thread of its own.
+/// A caching HTTP proxy over a `MediaCache`, on the thread of its transport where that can be shared, else on one of its own.
 ///
 /// URL forms (DESIGN §8): `/[token/]scheme/authority/path?query`, `/[token/]?url=<percent-encoded>`, `/token/?key=<…>&url=<…>` for an item
 /// with a key of its own, or the paths of a fixed origin.
@@ -26,7 +26,7 @@ public final class ProxyServer: LoopbackEndpoint {
         /// Somebody starts it, or it runs.
         var isStarted = false
         var server: HTTPServer?
-        var thread: SystemThread?
+        var thread: LoopThread?
         var port: UInt16?
     }
 
@@ -50,11 +50,9 @@ public final class ProxyServer: LoopbackEndpoint {
         }
         guard isFirst else { throw CacheError(.configuration, "the proxy runs already; stop it before you start it again") }
         do throws(SystemError) {
-            // A loop runs once, so each start has one of its own.
-            let loop = try EventLoop()
-            let server = server(on: loop)
+            let thread = if let shared = cache.environment.loop { shared } else { try LoopThread(name: "spool-proxy") }
+            let server = server(on: thread.loop)
             let addresses = try server.listen(host: options.host, port: options.port)
-            let thread = loop.start(name: "spool-proxy")
             state.withLock { $0 = State(isStarted: true, server: server, thread: thread, port: addresses.first?.port) }
         } catch {
             state.withLock { $0 = State() }
@@ -80,15 +78,14 @@ public final class ProxyServer: LoopbackEndpoint {
         return HTTPServer(loop: loop, options: serverOptions, handler: handler)
     }
 
-    /// Closes the listener and every connection; returns once the thread has ended. Idempotent. The cache stays open.
+    /// Closes the listener and every connection; returns once that is done. Idempotent. The cache stays open.
     public func stop() {
         let (server, thread) = state.withLock { state in
             defer { state = State() }
             return (state.server, state.thread)
         }
         guard let server, let thread else { return }
-        server.stop { [loop = server.loop] in loop.stop() }
-        thread.join()
+        thread.wait { done in server.stop(done) }
     }
 
     /// `http://127.0.0.1:8080/`, with the token when there is one; nil while the proxy does not listen. By loopback also where it listens on
@@ -194,6 +191,14 @@ private final class ProxyHandler: Handler {
         site?.passesOn(request) ?? false ? PassedBody(count: request.contentLength) : nil
     }
 
+    /// What the path means; a `Host` that was allowed is so again.
+    private func read(path: String, authority: String?) -> ProxyTarget {
+        if authority == memo.allowedAuthority { return rules.read(path: path, host: nil) }
+        let target = rules.read(path: path, host: authority)
+        if case .resource = target { memo.allowedAuthority = authority }
+        return target
+    }
+
     func respond(to request: RequestHead, on exchange: Exchange) {
         if request.method == "POST", let admin, case .own(let path) = rules.read(path: request.path, host: request.authority) {
             return admin.respond(to: request, path: path, on: exchange)
@@ -204,7 +209,7 @@ private final class ProxyHandler: Handler {
         }
         let path = request.path, authority = request.authority
         let meaning = memo.meaning(of: path, authority: authority) {
-            let target = rules.read(path: path, host: authority)
+            let target = read(path: path, authority: authority)
             guard case .resource(let url, let chosen) = target else { return .init(target: target) }
             if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
             // A URL without a key is refused with its reason when the reader is made.

@@ -58,11 +58,13 @@ package struct ProxyTargetRules: Sendable {
 
     /// `scheme/authority/path?query`
     private func pathForm(_ rest: Substring) -> ProxyTarget {
-        let parts = rest.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false).map(Substring.init)
-        guard parts.count >= 2, !parts[1].isEmpty else {
+        let bytes = rest.utf8
+        let afterScheme = bytes.firstIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) }
+        guard let afterScheme, let first = bytes[afterScheme...].first, first != UInt8(ascii: "/") else {
             return refused(404, "a proxied URL is /scheme/host/path, for example /https/example.com/song.mp3, or /?url=…")
         }
-        return checked("\(parts[0])://\(parts[1])/\(parts.count > 2 ? parts[2] : "")")
+        let hasPath = bytes[afterScheme...].contains(UInt8(ascii: "/"))
+        return checked("\(rest[..<bytes.index(before: afterScheme)])://\(rest[afterScheme...])\(hasPath ? "" : "/")")
     }
 
     /// `?url=<percent-encoded>`, with `key=<percent-encoded>` before or behind it where the URL is not the item's identity.

@@ -21,6 +21,8 @@ final class TargetMemo: @unchecked Sendable {
     }
 
     private var meanings: [Question: Meaning] = [:]
+    /// The `Host` that was allowed last: it is so again.
+    var allowedAuthority: String?
 
     func meaning(of path: String, authority: String?, _ read: () -> Meaning) -> Meaning {
         let question = Question(path: path, authority: authority)

@@ -32,17 +32,21 @@ package struct FieldLines: Sendable {
     }
 
     private static func append(_ field: HTTPFields.Field, to out: inout [UInt8]) throws(InvalidField) {
-        guard !field.name.isEmpty, field.name.utf8.allSatisfy(Grammar.isToken) else { throw InvalidField(name: field.name) }
-        for byte in field.value.utf8 where byte == Grammar.carriageReturn || byte == Grammar.lineFeed || byte == 0 {
-            throw InvalidField(name: field.name)
-        }
         var (name, value) = (field.name, field.value)
-        name.withUTF8 { out.append(contentsOf: $0) }
-        out.append(Grammar.colon)
-        out.append(Grammar.space)
-        value.withUTF8 { out.append(contentsOf: $0) }
-        out.append(Grammar.carriageReturn)
-        out.append(Grammar.lineFeed)
+        let isValid = name.withUTF8 { name in
+            value.withUTF8 { value in
+                guard !name.isEmpty, name.allSatisfy(Grammar.isToken) else { return false }
+                for byte in value where byte == Grammar.carriageReturn || byte == Grammar.lineFeed || byte == 0 { return false }
+                out.append(contentsOf: name)
+                out.append(Grammar.colon)
+                out.append(Grammar.space)
+                out.append(contentsOf: value)
+                out.append(Grammar.carriageReturn)
+                out.append(Grammar.lineFeed)
+                return true
+            }
+        }
+        guard isValid else { throw InvalidField(name: field.name) }
     }
 }
 

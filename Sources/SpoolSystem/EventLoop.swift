@@ -99,6 +99,27 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         registrations.remove(registration)
     }
 
+    /// Like `update`, for a descriptor that may have been closed since, and its number given to another file: that one is watched then.
+    package func renew(_ registration: Registration, _ interest: PollInterest) throws(SystemError) {
+        preconditionInLoop()
+        guard let entry = registrations[registration] else {
+            preconditionFailure("the registration was given back, its descriptor can't be watched")
+        }
+        do throws(SystemError) {
+            try poller.change(entry.descriptor, from: entry.interest, to: interest, token: registration.token)
+        } catch {
+            guard error.code == ENOENT else { throw error }
+            try poller.add(entry.descriptor, interest, token: registration.token)
+        }
+        registrations.setInterest(interest, of: registration)
+    }
+
+    /// Like `deregister`, for a descriptor that was closed: the kernel has stopped watching it by itself. Harmless when repeated.
+    package func forget(_ registration: Registration) {
+        preconditionInLoop()
+        if registrations[registration] != nil { registrations.remove(registration) }
+    }
+
     // MARK: Time
 
     /// The clock as it stands, where `now` would be too coarse.

@@ -119,7 +119,7 @@ extension ResourceSession {
     /// Room first, then the bytes.
     func write(_ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake) {
         let lane = shared.environment.dataLane(for: generation)
-        lane.post { [self] in
+        shared.environment.postBehindReaders(lane) { [self] in
             let bytes = ByteRange(segment.start, segment.end).map(shared.evictor.allocation) ?? 0
             let isGranted = shared.evictor.reserve(bytes) { [self] isGranted in
                 lane.post { [self] in write(segment, generation, intake, promised: isGranted ? bytes : nil) }

@@ -32,28 +32,27 @@ package let playlistExtensions: Set<String> = ["m3u8", "mpd"]
 private let maxExtensionBytes = 8
 
 /// What follows the last dot of the last segment of the path, in lower case; nil when that is no plain extension.
+///
+/// Only looks where the path lies, and for bytes that no URL has: whether it is one otherwise is found out by whoever asks for it.
 private func pathExtension(of url: String) -> String? {
-    let uri: URIReference
-    do throws(ParseError) {
-        uri = try URIReference(lenient: url)
-    } catch {
-        // Nothing is lost: the name of a file just carries no extension.
-        return nil
-    }
-    let segment = uri.path.utf8.suffix { $0 != .slash }
-    guard let dot = segment.lastIndex(of: .dot), dot != segment.startIndex else { return nil }
-    let bytes = segment[dot...].dropFirst()
-    guard !bytes.isEmpty, bytes.count <= maxExtensionBytes, bytes.allSatisfy({ $0.isLetter || $0.isDigit }) else { return nil }
-    return String(decoding: bytes, as: UTF8.self).asciiLowercased
+    url.utf8.withContiguousStorageIfAvailable(pathExtension(of:)) ?? Array(url.utf8).withUnsafeBufferPointer(pathExtension(of:))
 }
 
-extension BidirectionalCollection {
-    /// The longest end of the collection whose elements all belong.
-    fileprivate func suffix(while belongs: (Element) -> Bool) -> SubSequence {
-        var start = endIndex
-        while start != startIndex, belongs(self[index(before: start)]) { formIndex(before: &start) }
-        return self[start...]
+private func pathExtension(of url: UnsafeBufferPointer<UInt8>) -> String? {
+    guard !url.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+    var path = url[...]
+    let delimiter = path.firstIndex { $0 == .colon || $0 == .slash || $0 == .question || $0 == .hash }
+    if let delimiter, url[delimiter] == .colon { path = path[(delimiter + 1)...] }
+    if path.starts(with: [.slash, .slash]) {
+        path = path[path.index(path.startIndex, offsetBy: 2)...].drop { $0 != .slash && $0 != .question && $0 != .hash }
     }
+    let end = path.firstIndex { $0 == .question || $0 == .hash } ?? path.endIndex
+    let bytes = path[..<end]
+    let segment = bytes.lastIndex(of: .slash).map { bytes[($0 + 1)...] } ?? bytes
+    guard let dot = segment.lastIndex(of: .dot), dot != segment.startIndex else { return nil }
+    let found = segment[(dot + 1)...]
+    guard !found.isEmpty, found.count <= maxExtensionBytes, found.allSatisfy({ $0.isLetter || $0.isDigit }) else { return nil }
+    return String(decoding: found, as: UTF8.self).asciiLowercased
 }
 
 private let mediaExtensions = Set(extensionOfMediaType.values).union([

@@ -59,17 +59,28 @@ extension StringProtocol {
     package func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
         // Most names differ in their length already, which a string knows.
         guard utf8.count == other.utf8.count else { return false }
-        var a = utf8.makeIterator(), b = other.utf8.makeIterator()
-        while let x = a.next(), let y = b.next() {
-            guard x == y || x.asciiLowercased == y.asciiLowercased else { return false }
+        let atOnce = utf8.withContiguousStorageIfAvailable { a in
+            other.utf8.withContiguousStorageIfAvailable { b in Self.equalIgnoringCase(a, b) }
         }
-        return true
+        return (atOnce ?? nil) ?? Self.equalIgnoringCase(utf8, other.utf8)
+    }
+
+    @inline(__always)
+    private static func equalIgnoringCase(_ a: some Sequence<UInt8>, _ b: some Sequence<UInt8>) -> Bool {
+        a.elementsEqual(b) { $0 == $1 || $0.asciiLowercased == $1.asciiLowercased }
     }
 
     /// The string with its ASCII letters lower-cased; other characters stay.
     package var asciiLowercased: String {
         guard utf8.contains(where: { $0.asciiLowercased != $0 }) else { return String(self) }
         return String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
+    }
+}
+
+extension String {
+    /// Whether the string begins with `prefix` when ASCII letters compare without regard to case.
+    package func hasPrefixIgnoringCase(_ prefix: String) -> Bool {
+        utf8.count >= prefix.utf8.count && Substring(utf8.prefix(prefix.utf8.count)).equalsIgnoringCase(prefix)
     }
 }
 

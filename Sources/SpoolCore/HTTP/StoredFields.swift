@@ -7,8 +7,8 @@
 package func storedFields(of fields: HTTPFields) -> HTTPFields {
     let named = namedForDropping(by: fields)
     let kept = fields.lines.filter { line in
-        let name = line.name.asciiLowercased
-        return !alwaysDropped.contains(name) && !named.contains(name) && !name.hasPrefix("proxy-")
+        !alwaysDropped.contains { $0.equalsIgnoringCase(line.name) } && !line.name.hasPrefixIgnoringCase("proxy-")
+            && (named.isEmpty || !named.contains(line.name.asciiLowercased))
     }
     return HTTPFields(withinCap(kept))
 }
@@ -38,7 +38,7 @@ private func withinCap(_ lines: [HTTPFields.Field]) -> [HTTPFields.Field] {
     var left = maxStoredFieldBytes
     var kept = Set<Int>()
     for isFirstPass in [true, false] {
-        for (index, line) in lines.enumerated() where essential.contains(line.name.asciiLowercased) == isFirstPass {
+        for (index, line) in lines.enumerated() where line.isEssential == isFirstPass {
             let cost = line.storedBytes
             guard cost <= left else { continue }
             left -= cost
@@ -48,16 +48,17 @@ private func withinCap(_ lines: [HTTPFields.Field]) -> [HTTPFields.Field] {
     return lines.indices.filter(kept.contains).map { lines[$0] }
 }
 
-private let alwaysDropped: Set<String> = [
+private let alwaysDropped = [
     "connection", "content-length", "content-range", "keep-alive", "set-cookie", "set-cookie2", "te", "trailer",
     "transfer-encoding", "upgrade",
 ]
 
 /// What later answers, freshness and revalidation stand on.
-private let essential: Set<String> = [
+private let essential = [
     "age", "cache-control", "content-encoding", "content-type", "date", "etag", "expires", "last-modified", "vary",
 ]
 
 extension HTTPFields.Field {
+    fileprivate var isEssential: Bool { essential.contains { $0.equalsIgnoringCase(name) } }
     fileprivate var storedBytes: Int { name.utf8.count + value.utf8.count + 4 }
 }

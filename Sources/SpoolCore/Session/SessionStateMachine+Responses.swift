@@ -14,8 +14,9 @@ extension SessionStateMachine {
         var actions: [SessionAction] = []
         if let (generation, representation, spans) = stored {
             version = Version(
-                generation: generation, representation: representation, stored: spans, unverified: unverified, passReason: passReason,
-                identity: rules.identity)
+                VersionState(
+                    generation: generation, representation: representation, stored: spans, unverified: unverified, passReason: passReason,
+                    identity: rules.identity))
             // An earlier process left it unfinished.
             if let known = version, representation.length == nil, !known.isCombinable {
                 version = nil
@@ -203,8 +204,9 @@ extension SessionStateMachine {
     private mutating func replaceVersion(by representation: Representation, _ arrival: Arrival, _ fetch: Fetch) -> [SessionAction] {
         let old = version?.generation
         version = Version(
-            generation: arrival.newGeneration, representation: representation, stored: ByteRangeSet(), passReason: arrival.passReason,
-            identity: rules.identity)
+            VersionState(
+                generation: arrival.newGeneration, representation: representation, stored: ByteRangeSet(), passReason: arrival.passReason,
+                identity: rules.identity))
         noteConfirmation()
         noteSelection(by: fetch, arrival)
         if old != nil || arrival.passReason != nil { goal = nil }

@@ -63,17 +63,16 @@ extension SessionStateMachine {
 extension SessionStateMachine.Version {
     /// The part of a stored run that may be used: to the first byte that is not verified. Nil when that is its first.
     func verifiedPart(of run: ByteRange) -> ByteRange? {
-        guard !unverified.isEmpty, let next = unverified.firstRange(atOrAfter: run.lowerBound), next.lowerBound < run.upperBound else {
-            return run
-        }
+        guard !self.unverified.isEmpty, let next = self.unverified.firstRange(atOrAfter: run.lowerBound), next.lowerBound < run.upperBound
+        else { return run }
         return ByteRange(run.lowerBound, next.lowerBound)
     }
 
     /// Makes gaps of stored bytes. Not of what is being evicted: fetched anew at once, it would go with the old bytes.
     mutating func forget(_ ranges: ByteRangeSet) {
-        let ranges = evicting.isEmpty ? ranges : ranges.subtracting(evicting)
-        stored.subtract(ranges)
-        unverified.subtract(ranges)
+        let ranges = self.evicting.isEmpty ? ranges : ranges.subtracting(self.evicting)
+        self.stored.subtract(ranges)
+        self.unverified.subtract(ranges)
     }
 }
 

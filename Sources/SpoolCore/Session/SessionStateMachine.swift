@@ -47,8 +47,10 @@ package struct SessionStateMachine: Sendable {
         case ended(ReadFailure)
     }
 
-    /// The representation that is served now.
-    package struct Version: Hashable, Sendable {
+    /// The representation that is served now. Every event looks at it, few change it.
+    package typealias Version = CopyOnWrite<VersionState>
+
+    package struct VersionState: Hashable, Sendable {
         package var generation: GenerationID
         package var representation: Representation { didSet { revision += 1 } }
         /// How often the representation has changed since the version came.
@@ -75,21 +77,6 @@ package struct SessionStateMachine: Sendable {
         /// The origin answered a request for a range with the whole body.
         package var refusesRanges = false
 
-        /// Whether bytes of several responses may be combined (RFC 9110 §15.3.7.3).
-        package var isCombinable: Bool { identity != .validator || representation.validator.isStrong }
-
-        /// Whether the body of a response from `offset` on may be stored with what is there.
-        ///
-        /// Without a strong validator only one response's bytes are kept, and that one begins at 0 (RFC 9110 §15.3.7.3).
-        func storesResponse(from offset: Int64) -> Bool {
-            passReason == nil && (isCombinable || (offset == 0 && stored.isEmpty))
-        }
-
-        package var isComplete: Bool {
-            guard let length = representation.length else { return false }
-            // Not by the number of its bytes: those are counted span by span, and every hit asks.
-            return ByteRange(0, length).map(stored.contains) ?? (length == 0)
-        }
     }
 
     /// What a request was made with besides range and conditions: by this an origin may select what it answers (RFC 9110 §12.5.5).
@@ -247,6 +234,24 @@ package struct SessionStateMachine: Sendable {
     }
 }
 
+extension SessionStateMachine.Version {
+    /// Whether bytes of several responses may be combined (RFC 9110 §15.3.7.3).
+    package var isCombinable: Bool { self.identity != .validator || self.representation.validator.isStrong }
+
+    /// Whether the body of a response from `offset` on may be stored with what is there.
+    ///
+    /// Without a strong validator only one response's bytes are kept, and that one begins at 0 (RFC 9110 §15.3.7.3).
+    func storesResponse(from offset: Int64) -> Bool {
+        self.passReason == nil && (isCombinable || (offset == 0 && self.stored.isEmpty))
+    }
+
+    package var isComplete: Bool {
+        guard let length = self.representation.length else { return false }
+        // Not by the number of its bytes: those are counted span by span, and every hit asks.
+        return ByteRange(0, length).map { self.stored.contains($0) } ?? (length == 0)
+    }
+}
+
 package struct ReaderID: Hashable, Comparable, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -293,6 +298,20 @@ package enum SessionAction: Hashable, Sendable {
     case passing(PassReason)
     /// A fetch came to its end; with the error where it failed.
     case ended(FetchID, OriginError?)
+}
+
+extension [SessionAction] {
+    // Most parts of an event lead to nothing, and appending nothing to an array costs as much as appending something.
+
+    static func += (actions: inout Self, more: Self) {
+        if actions.isEmpty { actions = more } else if !more.isEmpty { actions.append(contentsOf: more) }
+    }
+
+    static func + (actions: Self, more: Self) -> Self {
+        var all = actions
+        all += more
+        return all
+    }
 }
 
 /// What one origin request asks for.

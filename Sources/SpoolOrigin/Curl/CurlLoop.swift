@@ -4,44 +4,30 @@ internal import Glibc
 internal import SpoolCore
 internal import SpoolSystem
 
-/// The transport's thread: a multi handle, the transfers on it, and a mailbox that brings it work.
+/// A multi handle on an event loop, the transfers on it, and the mailbox that brings it work.
 ///
-/// Each round: run the jobs, let libcurl work, tell who got bytes, end who is done, sleep in `curl_multi_poll`.
+/// libcurl is told which of its sockets are ready and that its timer is due (`curl_multi_socket_action`); after each call the receivers are
+/// told who got bytes, and who is done is ended.
 final class CurlLoop: Mailbox, @unchecked Sendable {
-    // Safe to share: `inbox`, `options`, `time` and `multi` are constant; the transfers, handles and deadlines
-    // below `MARK: Confined` are touched on the loop's thread only.
+    // Safe to share: `gate`, `loop`, `options`, `time` and `multi` are constant; the transfers, handles, sockets and deadlines
+    // below `MARK: Confined` are touched on the loop only.
 
-    /// What other threads see, behind one lock.
-    private struct Inbox {
-        var jobs: [@Sendable () -> Void] = []
-        /// False once `close` was called: nothing more is taken in.
-        var isOpen = true
-        /// The thread sleeps, or is about to: whoever posts wakes it.
-        var isSleeping = false
-        var thread: SystemThread?
-
-        /// Whether the thread sleeps; nobody else need wake it then.
-        mutating func takeSleep() -> Bool {
-            defer { isSleeping = false }
-            return isSleeping
-        }
-    }
-
-    private let inbox = Locked(Inbox())
+    /// The thread that the loop runs on; nil once `close` was called, and nothing more is taken in.
+    private let gate: Locked<LoopThread?>
+    private let loop: EventLoop
     private let options: CurlTransportOptions
     private let time: (any TimeSource)?
     private let multi: UnsafeMutableRawPointer
-    /// What makes `curl_multi_poll` return. Of our own, since libcurl's goes with the multi handle: who wakes the thread need not hold the
-    /// lock meanwhile, into which a thread that wakes at once on the same core would run.
-    private let alarm: Alarm
 
-    init(options: CurlTransportOptions, time: (any TimeSource)?) {
+    init(options: CurlTransportOptions, time: (any TimeSource)?, thread: LoopThread) {
         self.options = options
         self.time = time
+        gate = Locked(thread)
+        loop = thread.loop
         multi = Self.makeMulti(options)
-        do throws(SystemError) { alarm = try Alarm() } catch {
-            preconditionFailure("no descriptor is left for the transport's thread: \(error)")
-        }
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        spool_curl_multi_set_socket_callback(multi, curlSocketCallback, context)
+        spool_curl_multi_set_timer_callback(multi, curlTimerCallback, context)
     }
 
     // MARK: Any thread
@@ -52,89 +38,48 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     /// Like `post`; false when the loop was closed and the job will not run.
     func accept(_ job: @escaping @Sendable () -> Void) -> Bool {
-        let (isAccepted, mustWake) = inbox.withLock { inbox in
-            guard inbox.isOpen else { return (false, false) }
-            inbox.jobs.append(job)
-            return (true, inbox.takeSleep())
+        // Under the lock, so that nothing is posted behind the end.
+        gate.withLock { thread in
+            guard let thread else { return false }
+            thread.loop.post { [self] in
+                guard !isTornDown else { return }
+                job()
+                settle()
+            }
+            return true
         }
-        if mustWake { alarm.ring() }
-        return isAccepted
     }
 
     func now() -> MonotonicInstant {
         time?.now ?? EventLoop.monotonicNow()
     }
 
-    // MARK: Thread
-
-    /// Starts the thread, which keeps the loop alive until `close`. Once.
-    func start() {
-        let thread = SystemThread(name: "spool-curl") { self.run() }
-        inbox.withLock { $0.thread = thread }
-    }
-
-    /// Ends every transfer with `.cancelled` and waits for the thread, unless it is the caller's. Harmless when repeated.
+    /// Ends every transfer with `.cancelled`, and waits for that unless it is called on the loop. Harmless when repeated.
     func close() {
-        let (thread, mustWake) = inbox.withLock { inbox in
-            guard inbox.isOpen else { return (SystemThread?.none, false) }
-            inbox.isOpen = false
-            defer { inbox.thread = nil }
-            return (inbox.thread, inbox.takeSleep())
+        let thread = gate.withLock { thread in
+            defer { thread = nil }
+            return thread
         }
-        if mustWake { alarm.ring() }
-        guard let thread, !thread.isCurrent else { return }
-        thread.join()
-    }
-
-    private func run() {
-        // A write of the TLS library's to a closed connection must be an error, not a signal; `SystemThread` has seen to that
-        // (`CURLOPT_NOSIGNAL` stops libcurl from ignoring it by itself).
-        while runJobs() {
-            work()
-            if maySleep() { sleep() }
-        }
-        tearDown()
-    }
-
-    /// Runs what was posted. False when the loop is to end.
-    private func runJobs() -> Bool {
-        let (jobs, isOpen) = inbox.withLock { inbox in
-            inbox.isSleeping = false
-            defer { inbox.jobs.removeAll(keepingCapacity: true) }
-            return (inbox.jobs, inbox.isOpen)
-        }
-        for job in jobs { job() }
-        return isOpen
-    }
-
-    private func maySleep() -> Bool {
-        inbox.withLock { inbox in
-            inbox.isSleeping = inbox.jobs.isEmpty && inbox.isOpen
-            return inbox.isSleeping
+        thread?.wait { [self] done in
+            tearDown()
+            done()
         }
     }
 
-    /// Sleeps until a socket is ready, a timer of libcurl's or ours is due, or somebody posts.
-    private func sleep() {
-        var wait = Self.longestSleepMilliseconds
-        if let nextCheck { wait = min(wait, max(0, (nextCheck - now()) / .milliseconds(1) + 1)) }
-        var watched = curl_waitfd(fd: alarm.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
-        curl_multi_poll(multi, &watched, 1, Int32(wait), nil)
-        if watched.revents != 0 { alarm.take() }
-    }
+    // MARK: - Confined to the loop
 
-    /// Only a bound: every change wakes the thread.
-    private static let longestSleepMilliseconds: Int64 = 60_000
-
-    // MARK: - Confined to the thread
-
+    private lazy var sockets = CurlSockets(loop: loop) { [unowned self] socket, events in act(socket, events) }
+    private var isTornDown = false
     private var active: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var idle: [CurlHandle] = []
     /// Those that got body bytes in this round.
     private var touched: [CurlTransfer] = []
-    /// When to look for transfers that wait too long, on the system's clock; nil with an injected one.
-    private var nextCheck: MonotonicInstant?
+    /// Transfers are looked at once, later, whether they wait too long.
     private var isCheckPending = false
+    /// When libcurl wants to be called, by the system's clock.
+    private var deadline: MonotonicInstant?
+    /// Fires at the deadline, or at an earlier one that was put off.
+    private var alarm: (timer: LoopTimer, at: MonotonicInstant)?
 
     /// Starts a transfer that was handed in.
     func begin(_ transfer: CurlTransfer) {
@@ -165,8 +110,9 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         unpause(transfer, handle)
     }
 
-    /// Lets go on what is not paused.
+    /// Lets go on what is not paused; later, while the transfer rests.
     private func unpause(_ transfer: CurlTransfer, _ handle: CurlHandle) {
+        guard !transfer.isResting else { return }
         let paused = (transfer.isPaused ? CURLPAUSE_RECV : 0) | (transfer.isSendPaused ? CURLPAUSE_SEND : 0)
         let code = curl_easy_pause(handle.raw, paused)
         guard code != CURLE_OK else { return }
@@ -194,14 +140,65 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         receiver.finished(transfer.isCancelled ? .cancelled : end)
     }
 
-    /// Lets libcurl work, then tells the receivers.
-    private func work() {
+    // MARK: libcurl's work
+
+    /// Lets libcurl work on a socket that is ready, or (`CURL_SOCKET_TIMEOUT`) on what is due, then tells the receivers.
+    private func act(_ socket: Int32, _ events: Int32) {
         var running: Int32 = 0
-        let code = curl_multi_perform(multi, &running)
+        let code = curl_multi_socket_action(multi, socket, events, &running)
         tellBatches()
         if code != CURLM_OK { finishAll(.failed(.unreachable(String(cString: curl_multi_strerror(code))))) }
         finishDone()
-        if let nextCheck, nextCheck <= now() { checkTimeouts() }
+        watch()
+    }
+
+    /// After libcurl was asked for something: what is due at once is done at once, and the loop learns the rest.
+    private func settle() {
+        guard !isTornDown else { return }
+        if let deadline, deadline <= EventLoop.monotonicNow() { actOnTime() } else { watch() }
+    }
+
+    private func actOnTime() {
+        deadline = nil
+        act(curl_socket_t(CURL_SOCKET_TIMEOUT), 0)
+    }
+
+    /// Tells the loop what libcurl waits for.
+    private func watch() {
+        sockets.apply()
+        guard let deadline else { return }
+        if let alarm {
+            guard deadline < alarm.at else { return }
+            loop.cancel(alarm.timer)
+        }
+        let timer = loop.after(deadline - EventLoop.monotonicNow()) { [weak self] in
+            self?.alarm = nil
+            self?.settle()
+        }
+        alarm = (timer, deadline)
+    }
+
+    /// libcurl waits for other events of a socket.
+    func want(_ what: Int32, of socket: Int32) { sockets.want(what, of: socket) }
+
+    /// libcurl wants to be called in so many milliseconds; less than none: not by time.
+    func wantCall(inMilliseconds wait: Int) {
+        deadline = wait < 0 ? nil : EventLoop.monotonicNow() + .milliseconds(Int64(wait))
+    }
+
+    /// Lets a transfer rest until what was posted before has run: it took as much as others should wait for.
+    ///
+    /// In both directions: with one of them open libcurl would read on at once.
+    func rest(_ transfer: CurlTransfer) {
+        guard let handle = transfer.handle, curl_easy_pause(handle.raw, CURLPAUSE_ALL) == CURLE_OK else { return }
+        guard !transfer.isResting else { return }
+        transfer.isResting = true
+        sockets.restingTransfers += 1
+        post { [self] in
+            transfer.isResting = false
+            sockets.restingTransfers -= 1
+            if let handle = transfer.handle { unpause(transfer, handle) }
+        }
     }
 
     private func tellBatches() {
@@ -244,8 +241,12 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     private func tearDown() {
         finishAll(.cancelled)
+        isTornDown = true
         idle.removeAll()
         curl_multi_cleanup(multi)
+        sockets.removeAll()
+        if let alarm { loop.cancel(alarm.timer) }
+        alarm = nil
     }
 
     // MARK: Timeouts
@@ -256,17 +257,21 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private func planCheck(_ instant: MonotonicInstant) {
         guard !isCheckPending else { return }
         isCheckPending = true
-        guard let time else {
-            nextCheck = instant
-            return
+        let delay = max(0, instant - now())
+        if let time {
+            _ = time.after(delay, on: self) { [weak self] in self?.checkTimeouts() }
+        } else {
+            loop.after(delay) { [weak self] in
+                self?.checkTimeouts()
+                self?.settle()
+            }
         }
-        _ = time.after(max(0, instant - now()), on: self) { [weak self] in self?.checkTimeouts() }
     }
 
     private func checkTimeouts() {
+        guard !isTornDown else { return }
         let now = now()
         isCheckPending = false
-        nextCheck = nil
         var earliest = now + shortestTimeout
         for transfer in Array(active.values) {
             guard let deadline = deadline(of: transfer) else { continue }
@@ -304,5 +309,19 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     /// libcurl is initialised once in a process, and never torn down: others may use it too.
     private static let globalResult = curl_global_init(Int(CURL_GLOBAL_ALL))
+}
+
+// MARK: - Callbacks of libcurl
+
+/// What libcurl waits for at a socket, `context` being the loop.
+private let curlSocketCallback: curl_socket_callback = { _, socket, what, context, _ in
+    if let context { Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().want(what, of: socket) }
+    return 0
+}
+
+/// When libcurl wants to be called.
+private let curlTimerCallback: curl_multi_timer_callback = { _, wait, context in
+    if let context { Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().wantCall(inMilliseconds: wait) }
+    return 0
 }
 #endif

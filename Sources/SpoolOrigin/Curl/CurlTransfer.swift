@@ -29,6 +29,8 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     private(set) var answerBegan: MonotonicInstant?
     /// Whether any byte of the answer came.
     var hasAnswer: Bool { answerBegan != nil }
+    /// The loop lets others go first.
+    var isResting = false
     /// Whether the loop is to tell the receiver of new bytes at the end of its round.
     var hasNewBytes = false
     /// Body bytes that came since the last `batchEnded`.
@@ -156,15 +158,17 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         }
     }
 
-    /// What is told of at the latest; libcurl goes on as long as the socket has bytes, which may be as long as the body.
+    /// What is taken in one turn of the loop; libcurl goes on as long as the socket has bytes, which may be as long as the body.
     private static let batchBytes = 256 * 1024
 
     private func took(_ count: Int) {
         let isFirst = bodyBytes == 0
         bodyBytes += Int64(count)
         untoldBytes += count
-        // Somebody waits for the first bytes.
-        if isFirst || untoldBytes >= Self.batchBytes { tellBatch() } else { loop.gotBytes(self) }
+        guard isFirst || untoldBytes >= Self.batchBytes else { return loop.gotBytes(self) }
+        // Somebody waits for the first bytes, and for the others' turn.
+        tellBatch()
+        loop.rest(self)
     }
 
     /// Tells the receiver that bytes came, unless it knows.
