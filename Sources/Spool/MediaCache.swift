@@ -53,7 +53,7 @@ public final class MediaCache: Sendable {
         let sinks = sinks
         let record: @Sendable (CacheEvent) -> Void = { event in for sink in sinks { sink.record(event) } }
         evictor = Evictor(environment: environment, store: store, limits: configuration.limits, pins: temporaryPins, record: record)
-        committer = Committer(environment: environment, store: store, record: record)
+        committer = Committer(environment: environment, store: store, quotaBytes: configuration.limits.quotaBytes, record: record)
         let sessions = Locked(SessionTable(idleLimit: configuration.idleSessions))
         self.sessions = sessions
         evictor.connect(

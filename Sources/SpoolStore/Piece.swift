@@ -100,18 +100,24 @@ extension Piece {
     ///
     /// Where they share a block, its CRC32C follows from the two; two seals are never one.
     package func joined(with next: Piece) -> Piece? {
-        guard range.upperBound == next.range.lowerBound, checks?.kind == next.checks?.kind else { return nil }
         var joined = self
-        joined.range = ByteRange(lower: range.lowerBound, upper: next.range.upperBound)
-        guard let nextChecks = next.checks else { return joined }
-        guard range.upperBound % Piece.blockBytes != 0 else {
-            joined.checks?.append(nextChecks)
-            return joined
+        return joined.join(next) ? joined : nil
+    }
+
+    /// Adds the piece that follows, without a copy of the checks that are there; false, and nothing is changed, when the two are not one.
+    package mutating func join(_ next: Piece) -> Bool {
+        guard range.upperBound == next.range.lowerBound, checks?.kind == next.checks?.kind else { return false }
+        if let nextChecks = next.checks {
+            if range.upperBound % Piece.blockBytes == 0 {
+                checks?.append(nextChecks)
+            } else {
+                guard let shared = checks?.combinedCRC32C(with: nextChecks, nextCount: next.firstBlockRange.count) else { return false }
+                checks?.replaceLast(shared)
+                if nextChecks.count > 1 { checks?.append(nextChecks[1..<nextChecks.count]) }
+            }
         }
-        guard let shared = checks?.combinedCRC32C(with: nextChecks, nextCount: next.firstBlockRange.count) else { return nil }
-        joined.checks?.replaceLast(shared)
-        if nextChecks.count > 1 { joined.checks?.append(nextChecks[1..<nextChecks.count]) }
-        return joined
+        range = ByteRange(lower: range.lowerBound, upper: next.range.upperBound)
+        return true
     }
 
     /// The piece of some of this piece's bytes, with their checks.

@@ -6,22 +6,31 @@ import SpoolSystem
 ///
 /// The data of a durable point is synced on a lane of its own: no look-up and no commit waits for it.
 final class Committer: Sendable {
-    /// A generation commits at the latest when this many bytes were written.
-    ///
-    /// As much as passes in the interval below at a network's speed. A faster origin is on this machine or beside it, where commits would
-    /// cost more than what a kill takes costs to fetch anew.
+    /// A generation commits when this many bytes were written, as much as passes in a second at a network's speed …
     static let commitBytes: Int64 = 32 << 20
-    /// … and at the latest this long after the first of them.
+    /// … and the first of them waited so long: a faster origin is on this machine or beside it, and what a kill takes is fetched anew in
+    /// the same time.
+    static let commitPause: Nanoseconds = .milliseconds(250)
+    /// … but at once when there are this many, or the 32nd part of the quota where that is less and `commitBytes` are there: after a kill
+    /// they lie on the disk beside the index. Until then they are 16 KiB of checks in memory, 112 KiB where bytes are sealed …
+    static let commitLimitBytes: Int64 = 256 << 20
+    private static let commitQuotaDivisor: Int64 = 32
+    /// … and at the latest after so long.
     static let commitInterval: Nanoseconds = .seconds(1)
-    /// A durable point follows when this many bytes were committed since the last.
+    /// A durable point follows when this many bytes were committed since the last …
     static let durableBytes: Int64 = 128 << 20
-    /// … or this long after the first of them.
+    /// … and the first of them waited so long …
+    static let durablePause: Nanoseconds = .seconds(1)
+    /// … but at once when there are this many …
+    static let durableLimitBytes: Int64 = 1 << 30
+    /// … and at the latest this long after the first of them.
     static let durableInterval: Nanoseconds = .seconds(5)
     /// Access times wait in memory until there are this many, or the next durable point.
     static let touchBatch = 64
 
     private struct State {
-        var bytesSinceDurable: Int64 = 0
+        /// What was committed since the last durable point began.
+        var undurable = CommitPace(bytes: durableBytes, interval: durablePause, limitBytes: durableLimitBytes)
         var timerIsSet = false
         var used: [AccessTime] = []
         /// A durable point was begun and is not finished.
@@ -37,11 +46,18 @@ final class Committer: Sendable {
     private let store: any ResourceStore
     private let record: @Sendable (CacheEvent) -> Void
     private let state = Locked(State())
+    /// When what a generation has written is due, for a session to keep.
+    let commitPace: CommitPace
 
-    init(environment: CacheEnvironment, store: any ResourceStore, record: @escaping @Sendable (CacheEvent) -> Void) {
+    /// - Parameter quotaBytes: what the store may occupy; nil for no limit.
+    init(
+        environment: CacheEnvironment, store: any ResourceStore, quotaBytes: Int64?, record: @escaping @Sendable (CacheEvent) -> Void
+    ) {
         self.environment = environment
         self.store = store
         self.record = record
+        let limit = min(Self.commitLimitBytes, (quotaBytes ?? .max) / Self.commitQuotaDivisor)
+        commitPace = CommitPace(bytes: Self.commitBytes, interval: Self.commitPause, limitBytes: limit)
     }
 
     /// - Parameter lost: hears which generation lost bytes because the system could not write them, and what is left of it. Set once, when
@@ -83,7 +99,7 @@ final class Committer: Sendable {
         let mayBegin = state.withLock { state in
             state.owesPoint = state.pointIsUnderWay
             guard !state.pointIsUnderWay else { return false }
-            state.bytesSinceDurable = 0
+            state.undurable.taken()
             return true
         }
         guard mayBegin, store.isWritable else { return }
@@ -125,9 +141,10 @@ final class Committer: Sendable {
     }
 
     private func committed(_ bytes: Int64) {
+        let now = environment.time.now
         let (isDue, mustSetTimer) = state.withLock { state in
-            state.bytesSinceDurable += bytes
-            let isDue = state.bytesSinceDurable >= Self.durableBytes
+            state.undurable.came(bytes, now: now)
+            let isDue = state.undurable.isDue(now: now)
             let mustSetTimer = !isDue && !state.timerIsSet
             if mustSetTimer { state.timerIsSet = true }
             return (isDue, mustSetTimer)
@@ -137,7 +154,7 @@ final class Committer: Sendable {
         _ = environment.time.after(Self.durableInterval, on: environment.indexLane) { [self] in
             let isDirty = state.withLock { state in
                 state.timerIsSet = false
-                return state.bytesSinceDurable > 0
+                return !state.undurable.isEmpty
             }
             if isDirty { makeDurable() }
         }

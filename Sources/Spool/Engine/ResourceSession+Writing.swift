@@ -176,13 +176,13 @@ extension ResourceSession {
                 state.fileGeneration = generation
                 letGo([segment], of: intake, &effects)
                 guard let range = ByteRange(segment.start, segment.end) else { return false }
-                for piece in written.pieces { state.noteDirty(piece) }
+                for piece in written.pieces { state.noteDirty(piece, now: now) }
                 state.promisedBytes += promised
                 unused = 0
                 let remaining = intake.segments.first?.start ?? .max
                 apply(state.machine.wrote(range, of: generation, by: intake.id, remaining: remaining, now: now), &state, &effects)
                 setTick(&state, &effects)
-                return state.dirtyBytes >= Committer.commitBytes || (state.writesUnderWay == 0 && intake.isFinished)
+                return state.pace.isDue(now: now) || (state.writesUnderWay == 0 && intake.isFinished)
             case .failure(let failure):
                 segment.isHandedOver = false
                 isFirstFailure = state.machine.version?.passReason == nil
@@ -247,7 +247,7 @@ extension ResourceSession {
                 pieces: state.dirty, time: shared.environment.time.wallNow)
             state.commits.append(QueuedCommit(commit: commit, promisedBytes: state.promisedBytes))
             state.dirty = []
-            state.dirtyBytes = 0
+            state.pace.taken()
             state.promisedBytes = 0
             state.owesCommit = false
             state.writesUnderWay += 1
@@ -284,12 +284,8 @@ extension ResourceSession {
 
 extension ResourceSession.State {
     /// Notes a written piece, joined with the one before where that is possible: fewer rows to enter.
-    mutating func noteDirty(_ piece: Piece) {
-        dirtyBytes += piece.range.count
-        if let joined = dirty.last?.joined(with: piece) {
-            dirty[dirty.count - 1] = joined
-        } else {
-            dirty.append(piece)
-        }
+    mutating func noteDirty(_ piece: Piece, now: MonotonicInstant) {
+        pace.came(piece.range.count, now: now)
+        if dirty.isEmpty || !dirty[dirty.count - 1].join(piece) { dirty.append(piece) }
     }
 }

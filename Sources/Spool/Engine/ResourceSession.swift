@@ -52,7 +52,8 @@ final class ResourceSession: Sendable {
         var fileGeneration: GenerationID?
         /// Written, not yet committed; as the store answered it.
         var dirty: [Piece] = []
-        var dirtyBytes: Int64 = 0
+        /// When they are many enough for a commit.
+        var pace: CommitPace
         /// Room that was promised for what is written and not yet queued for a commit.
         var promisedBytes: Int64 = 0
         /// Commits on their way to the index lane, oldest first.
@@ -98,7 +99,7 @@ final class ResourceSession: Sendable {
         var limits = shared.limits
         limits.jitterSeed = shared.environment.random.next() | 1
         var state = State(
-            machine: SessionStateMachine(limits: limits, rules: rules),
+            machine: SessionStateMachine(limits: limits, rules: rules), pace: shared.committer.commitPace,
             request: OriginRequest(url: url, fields: defaults.requestFields))
         state.passReason = passReason
         self.state = Locked(state)
@@ -230,7 +231,7 @@ final class ResourceSession: Sendable {
     private func dropDirty(_ state: inout State, _ effects: inout [Effect]) {
         let promised = state.promisedBytes
         state.dirty = []
-        state.dirtyBytes = 0
+        state.pace.taken()
         state.promisedBytes = 0
         if promised > 0 { effects.append(.call { [shared] in shared.evictor.abandon(promised) }) }
     }
