@@ -62,6 +62,39 @@ struct CurlTransportTests {
         #expect(probe.value.batches >= 1 + Int(World.length - 65_536) / (256 << 10))
     }
 
+    @Test func `on a shared loop others have their turn while a body comes`() throws {
+        let thread = try LoopThread(name: "shared")
+        let origin = try RawOrigin([VirtualResource(url: "/v", seed: 4, length: World.length)]) { _, _ in .correct }
+        defer { origin.stop() }
+        let transport = CurlTransport(options: .patient, on: thread)
+        defer { transport.close() }
+        let taken = Locked<Int64?>(nil)
+        let probe = TransferProbe(
+            OriginContent(seed: 4),
+            reaction: { probe, offset in
+                if offset == 0 { thread.loop.post { taken.withLock { $0 = probe.value.bytes } } }
+                return .taken
+            })
+        probe.start(OriginRequest(url: origin.url("/v"), fields: [:]), on: transport)
+        #expect(probe.waitForEnd() == .complete)
+        // The job was posted with the first bytes: it ran when one read of the socket had been handed over.
+        #expect(try #require(taken.withLock { $0 }) <= 256 << 10)
+    }
+
+    @Test func `a shared loop outlives the transport, and the transport's end is waited for`() throws {
+        let thread = try LoopThread(name: "shared")
+        let origin = try RawOrigin([VirtualResource(url: "/v", seed: 4, length: World.length)]) { _, _ in .silence }
+        defer { origin.stop() }
+        let transport = CurlTransport(options: .patient, on: thread)
+        let probe = TransferProbe()
+        probe.start(OriginRequest(url: origin.url("/v"), fields: [:]), on: transport)
+        transport.close()
+        #expect(probe.value.end == .cancelled)
+        let isAlive = Awaited(false)
+        thread.loop.post { isAlive.change { $0 = true } }
+        #expect(isAlive.wait { $0 })
+    }
+
     // MARK: What is sent
 
     @Test func `a request has the fields it was given and three more`() throws {

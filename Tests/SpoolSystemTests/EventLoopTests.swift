@@ -132,6 +132,38 @@ struct EventLoopTests {
         #expect(calls.withLock { $0 } == 1)
     }
 
+    @Test func `a descriptor that was closed unheard is watched anew when its number is another file's`() throws {
+        let loop = try EventLoop()
+        let old = try makePipe(), new = try makePipe()
+        let calls = Locked(0)
+        loop.post {
+            let registration = try! loop.register(old.reader, .read) { _ in
+                calls.withLock { $0 += 1 }
+                loop.stop()
+            }
+            // Closes and reuses the number in one step; the kernel watches nothing then.
+            #expect(dup2(new.reader, old.reader) == old.reader)
+            try! loop.renew(registration, .read)
+            writeByte(new.writer)
+        }
+        loop.run()
+        #expect(calls.withLock { $0 } == 1)
+    }
+
+    @Test func `a registration that is forgotten after its descriptor was closed says nothing of the next file of that number`() throws {
+        let loop = try EventLoop()
+        let old = try makePipe(), new = try makePipe()
+        writeByte(new.writer)
+        loop.post {
+            let registration = try! loop.register(old.reader, .read) { _ in Issue.record("the file is closed") }
+            #expect(dup2(new.reader, old.reader) == old.reader)
+            loop.forget(registration)
+            loop.forget(registration)
+            _ = try! loop.register(old.reader, .read) { _ in loop.stop() }
+        }
+        loop.run()
+    }
+
     @Test func `an unchanged interest can be set again and an empty one keeps silent`() throws {
         let loop = try EventLoop()
         let (reader, writer) = try makePipe()

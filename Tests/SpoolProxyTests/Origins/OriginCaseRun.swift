@@ -47,7 +47,9 @@ final class OriginCaseRun {
         var options = CurlTransportOptions()
         // The one clock of a row on a socket that is no test's.
         if row.waitsInVain { (options.firstByteTimeout, options.stallTimeout) = (.seconds(1), .seconds(1)) }
-        let world = try ProxyWorld(time: time, transport: CurlTransport(options: options), configuration: row.configure)
+        let loop = try LoopThread(name: "spool-loop")
+        let world = try ProxyWorld(
+            time: time, transport: CurlTransport(options: options, on: loop), loop: loop, configuration: row.configure)
         defer { world.stop() }
         return try OriginCaseRun(row, world, script, time, socket: origin).play()
     }

@@ -31,10 +31,11 @@ final class ProxyWorld: Sendable {
     ///   - time: the clocks of cache and origin.
     ///   - silenceTimeout: when the origin's silence is a time-out.
     ///   - transport: the way to origins; nil for the one to the scripted origin. Redirects are followed around it.
+    ///   - loop: what that transport runs on, for the proxy to share.
     init(
         _ resources: [VirtualResource] = [], store kind: StoreKind = .memory, directory given: TemporaryDirectory? = nil,
         time: any TimeSource = SystemTime(), silenceTimeout: Nanoseconds? = nil, transport: (any Transport)? = nil,
-        script: @escaping OriginScript = { _, _ in .correct },
+        loop: LoopThread? = nil, script: @escaping OriginScript = { _, _ in .correct },
         configuration change: (inout Configuration) -> Void = { _ in }, options: (inout ProxyOptions) -> Void = { _ in }
     ) throws {
         var configuration = Configuration()
@@ -45,8 +46,8 @@ final class ProxyWorld: Sendable {
             resources, mailbox: lanes[4], time: time, random: random, silenceTimeout: silenceTimeout, script: script)
         gate = OriginGate(origin)
         let environment = CacheEnvironment(
-            time: time, random: random, transport: RedirectingTransport(transport ?? gate), control: lanes[0], indexLane: lanes[1],
-            dataLanes: Array(lanes[2...3]),
+            time: time, random: random, transport: RedirectingTransport(transport ?? gate), loop: loop, control: lanes[0],
+            indexLane: lanes[1], dataLanes: Array(lanes[2...3]),
             shutDown: { for lane in lanes { lane.shutdown() } })
         let directory = if let given { given } else { try kind == .memory ? nil : TemporaryDirectory() }
         self.directory = directory
