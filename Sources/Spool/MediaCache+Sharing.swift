@@ -37,6 +37,7 @@ extension MediaCache {
                 return
             }
             record(.becameWriter)
+            evictor.forget()
             // Sessions that began as readers go on so; who comes when they are idle gets one that stores.
             sessions.withLock { $0.makeStale() }
             startSweeping()
@@ -85,6 +86,7 @@ extension MediaCache {
             if try !store.resume() {
                 for session in sessions.withLock({ $0.all }) { session.loseEverything() }
             }
+            evictor.forget()
             sessions.withLock { $0.makeStale() }
         }
     }
@@ -150,7 +152,8 @@ extension MediaCache {
         _ = environment.time.after(delay, on: environment.indexLane) { [weak self] in
             guard let self else { return }
             do throws(StoreError) {
-                if try !store.sweepOrphans(limit: Self.sweepBatch) { sweep(after: Self.sweepInterval) }
+                let isOver = try store.sweepOrphans(limit: Self.sweepBatch)
+                if isOver { evictor.enforceQuota() } else { sweep(after: Self.sweepInterval) }
             } catch {
                 if error != .closed && error != .suspended { record(.storeTrouble("orphans: \(error)")) }
             }

@@ -84,12 +84,16 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// and the store may be open for reading only. Index call.
     func resume() throws(StoreError) -> Bool
 
-    /// Looks for files and rows that nothing names and takes them away, at most `limit` directories or generations in one call. True when
-    /// nothing is left to look at. Index call.
+    /// Looks for files and rows that nothing names and takes them away, and at what the other files occupy; at most `limit` directories or
+    /// generations in one call. True when nothing is left to look at. Index call.
     func sweepOrphans(limit: Int) throws(StoreError) -> Bool
 
     /// Whether there may be files or rows that nothing names. Asked between index calls.
     var owesSweep: Bool { get }
+
+    /// Whether files may occupy more than `totalSizeBytes` says, because of what a killed process left beside the index: until
+    /// `sweepOrphans` has looked at all of them. Asked between index calls.
+    var hasUncountedFiles: Bool { get }
 
     // MARK: Use
 
@@ -132,7 +136,7 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// The path is good until the resource is removed or evicted.
     func filePath(of resource: StoredResource) -> String?
 
-    /// Bytes that the data files occupy on disk (allocated, not apparent).
+    /// Bytes that the data files occupy on disk (allocated, not apparent), as far as they are known (`hasUncountedFiles`).
     func totalSizeBytes() throws(StoreError) -> Int64
 
     /// The number of resources.
@@ -150,6 +154,7 @@ extension ResourceStore {
     /// Nobody else can have written.
     public func resume() throws(StoreError) -> Bool { true }
     public var owesSweep: Bool { false }
+    public var hasUncountedFiles: Bool { false }
     public func certainlyLacks(_ key: ResourceKey) -> Bool { false }
     public func expect(_ key: ResourceKey) {}
     public func readKeys(limit: Int) throws(StoreError) -> Bool { true }

@@ -1,35 +1,40 @@
 import SpoolCore
 import SpoolSystem
 
-/// Where a search for files and rows that nothing names has got to.
+/// Where a search for files and rows that nothing names has got to, and for what the index does not know of the others.
 ///
 /// Such *orphans* are left by a kill between the index and an unlink, by a file that another process had open, by an index that was set
-/// aside. They take room and do no other harm, so the search has time: a step looks at a bounded number of directories or rows.
+/// aside. They take room and do no other harm, and so do bytes that were written to a file and never committed. The search has time: a
+/// step looks at a bounded number of directories or rows. First come the files, since until then nobody knows what they occupy.
 struct OrphanSweep {
     /// Directories that are still to be looked at; nil before the first step. Bounded by the 256 groups and the resources of one of them.
     var directories: [String]?
+    var hasFiles = true
     /// Rows up to this generation were looked at.
     var lastGeneration: Int64 = .min
-    var hasRows = true
 }
 
 extension SQLiteStore {
     public var owesSweep: Bool { sweep.use { $0 != nil } }
 
+    public var hasUncountedFiles: Bool { sweep.use { $0?.hasFiles ?? false } }
+
     public func sweepOrphans(limit: Int) throws(StoreError) -> Bool {
         guard var step = sweep.use({ $0 }) else { return true }
         let isDone = try write { (index) throws(StoreError) in
-            if step.hasRows {
+            guard step.hasFiles else {
                 let last = try index.translating { (index) throws(SQLiteError) in
                     try index.sweepRows(after: step.lastGeneration, limit: limit)
                 }
                 step.lastGeneration = last ?? step.lastGeneration
-                step.hasRows = last != nil
-                return false
+                return last == nil
             }
             if step.directories == nil { step.directories = names(in: layout.data).map { "\(layout.data)/\($0)" }.reversed() }
             for _ in 0..<limit {
-                guard let next = step.directories?.popLast() else { return true }
+                guard let next = step.directories?.popLast() else {
+                    step.hasFiles = false
+                    break
+                }
                 try sweep(next, &step, index)
             }
             return false
@@ -55,9 +60,22 @@ extension SQLiteStore {
             guard let number = Self.generation(inName: name), number < numbers.first else { continue }
             let generation = GenerationID(rawValue: number)
             let named = try index.translating { (index) throws(SQLiteError) in try index.file(of: generation) }
-            if named.map({ self.path(of: $0) }) != path { unlink(path, of: generation) }
+            if named.map({ self.path(of: $0) }) == path {
+                try enterSize(path, of: generation, index)
+            } else {
+                unlink(path, of: generation)
+            }
         }
         removeDirectory(directory)
+    }
+
+    /// Enters what a file occupies: with bytes that were written by a process which was killed before it committed them.
+    private func enterSize(_ path: String, of generation: GenerationID, _ index: StoreIndex) throws(StoreError) {
+        let status: FileStatus?
+        // One that can't be looked at keeps the size that the index has.
+        do throws(SystemError) { status = try fileSystem.status(path) } catch { return }
+        guard let status, !status.isDirectory else { return }
+        try index.translating { (index) throws(SQLiteError) in try index.enterSize(of: generation, status.allocatedBytes) }
     }
 }
 

@@ -10,6 +10,7 @@ struct Killer {
     static let lifeMicroseconds: UInt64 = 60_000
     /// Every so many rounds the cache is emptied, so that all sizes of stores are met.
     static let roundsPerStore = 25
+    static let quotaBytes: Int64 = 3 << 20
     /// What may be stored beyond the quota at any moment: one commit of each player, and the blocks that their ends share.
     static let slackBytes: Int64 = 2 << 20
 
@@ -22,11 +23,13 @@ struct Killer {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("spool-crash-" + UUID().uuidString).path
         defer { do { try FileManager.default.removeItem(atPath: root) } catch { say("\(root) stays: \(error)") } }
         var stored: Int64 = 0
+        // Of a quota that is always too small.
+        var occupied: Int64 = 0
         var round = 0
         while round < options.rounds {
             let directory = root + "/\(round)"
             // Half of the stores have a quota that is always too small.
-            let quota: Int64? = (round / Self.roundsPerStore) % 2 == 0 ? nil : 3 << 20
+            let quota: Int64? = (round / Self.roundsPerStore) % 2 == 0 ? nil : Self.quotaBytes
             var ledger = Ledger()
             for _ in 0..<min(Self.roundsPerStore, options.rounds - round) {
                 let seed = random.next() >> 24
@@ -40,11 +43,13 @@ struct Killer {
                 }
                 ledger.settle(remainder)
                 stored = max(stored, remainder.storedBytes)
+                if quota != nil { occupied = max(occupied, remainder.allocatedBytes) }
                 round += 1
             }
             try FileManager.default.removeItem(atPath: directory)
         }
         print("\(options.rounds) kills, seed \(options.seed): every byte that was claimed is right, up to \(stored >> 10) KiB stored")
+        print("quota \(Self.quotaBytes >> 10) KiB, up to \(occupied >> 10) KiB occupied")
     }
 
     /// Runs one player until it is killed; what it said.
@@ -91,7 +96,8 @@ struct Ledger {
     func check(_ remainder: Remainder, quota: Int64?) -> [String] {
         if let quota {
             let limit = quota + Killer.slackBytes
-            return remainder.allocatedBytes <= limit ? [] : ["\(remainder.allocatedBytes) bytes are allocated, the quota is \(quota)"]
+            let (found, known) = (remainder.allocatedBytes, remainder.countedBytes)
+            return found <= limit ? [] : ["\(found) bytes are allocated, the index knows of \(known), the quota is \(quota)"]
         }
         return committed.sorted { $0.key < $1.key }.compactMap { url, bytes in
             let stored = remainder.stored[url] ?? 0
@@ -112,6 +118,8 @@ struct Remainder {
     /// Stored bytes by URL.
     private(set) var stored: [String: Int64] = [:]
     private(set) var allocatedBytes: Int64 = 0
+    /// What the index says that the files occupy.
+    private(set) var countedBytes: Int64 = 0
 
     var storedBytes: Int64 { stored.values.reduce(0, +) }
 
@@ -129,6 +137,7 @@ struct Remainder {
             try look(at: resource, in: store)
         }
         allocatedBytes = try Self.allocatedBytes(directory + "/data")
+        countedBytes = try store.totalSizeBytes()
         try store.close()
         problems += notes.withLock { $0 }.map { "the store had to mend: \($0)" }
     }

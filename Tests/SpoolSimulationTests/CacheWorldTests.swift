@@ -179,6 +179,41 @@ import Testing
         }
     }
 
+    /// What a kill leaves beside the index counts: bytes that were written and not committed, files that nothing names any more.
+    @Test(.timeLimit(.minutes(20)))
+    func `killed again and again with a small quota, no more is stored than it allows`() throws {
+        for seed in Seeds.list(count: 60) {
+            var plan = World.Plan()
+            plan.usesDisk = true
+            plan.quotaBytes = [300_000, 1_000_000, 3_000_000][Int(seed % 3)]
+            for life in 0..<8 as Range<UInt64> {
+                let world = try World(seed: seed &+ life << 32, plan: plan)
+                let random = world.simulator
+                world.origin.follow { _, _ in .paced(Self.pace(random), .correct) }
+                for number in 0..<6 as Range<UInt64> {
+                    let resource = VirtualResource(
+                        url: "http://origin.test/\(number).mp4", seed: seed ^ number, length: 50_000 << Int64(number))
+                    world.serve(resource)
+                    world.read(Self.script(resource, world), after: .milliseconds(world.number(0...2000)))
+                }
+                // The last one lives on: readers get their bytes whatever was left.
+                if life == 7 { world.run() } else { world.run(steps: Int(world.number(1...1500))) }
+                var found = world.violations
+                for case .failed(let error)? in world.readers.map(\.outcome) where error.code != .rangeNotSatisfiable {
+                    found.append("a reader failed: \(error)")
+                }
+                plan.disk = world.disk.crash()
+                world.shutdown()
+                guard found.isEmpty else {
+                    Issue.record(
+                        "life \(life) of seed \(seed): \(found.joined(separator: "\n"))\nSPOOL_SEED=\(seed) swift test --filter 'CacheWorldTests.*killed'"
+                    )
+                    return
+                }
+            }
+        }
+    }
+
     /// Answers go wrong one way or another, versions change, the network goes away; after ten seconds all is well.
     private static func addOriginTrouble(to world: World) {
         let (random, origin) = (world.simulator, world.origin)

@@ -185,6 +185,41 @@ import Glibc
         try next.close()
     }
 
+    @Test func `what a kill left beside the index is counted by the search`() throws {
+        var store: SQLiteStore? = try disk.open()
+        let generation = try #require(store?.makeGeneration())
+        if let store {
+            #expect(!store.hasUncountedFiles, "nothing can lie about in a new store")
+            let file = try film.store([0..<65_536], of: generation, in: store)
+            // Written, and killed before the commit; so is a file of which nothing was committed.
+            _ = try file.write([UInt8](repeating: 1, count: 300_000), at: 65_536)
+            let other = try store.dataFile(of: store.makeGeneration(), key: song.key, fileExtension: "mp3")
+            _ = try other.write([UInt8](repeating: 2, count: 500_000), at: 0)
+            #expect(try store.totalSizeBytes() < 100_000)
+        }
+        store = nil
+        let next = try disk.open()
+        #expect(next.hasUncountedFiles)
+        #expect(try next.totalSizeBytes() < 100_000)
+        while next.hasUncountedFiles { _ = try next.sweepOrphans(limit: 1) }
+        #expect(next.owesSweep, "rows are still to be looked at")
+        let occupied = try disk.dataFiles().reduce(0) { try $0 + (POSIXFileSystem().status($1)?.allocatedBytes ?? 0) }
+        #expect(try disk.dataFiles().count == 1)
+        #expect(occupied >= 365_536)
+        #expect(try next.totalSizeBytes() == occupied)
+        // What is committed later is not counted twice.
+        let file = try film.store([400_000..<410_000], of: generation, in: next)
+        withExtendedLifetime(file) {}
+        let grown = try disk.dataFiles().reduce(0) { try $0 + (POSIXFileSystem().status($1)?.allocatedBytes ?? 0) }
+        #expect(try next.totalSizeBytes() == grown)
+        while try !next.sweepOrphans(limit: 1) {}
+        try next.close()
+        let last = try disk.open()
+        #expect(!last.hasUncountedFiles)
+        #expect(try last.totalSizeBytes() == grown)
+        try last.close()
+    }
+
     // MARK: Suspension
 
     @Test func `a suspended store holds no lock, and goes on where it was`() throws {

@@ -24,6 +24,9 @@ final class Evictor: Sendable {
     private static let headBytes: Int64 = 1 << 20
     /// Files without holes that are remembered; beyond, they are tried again.
     private static let solidLimit = 1024
+    /// How long writes wait at most while the files are looked at that a killed process left. Later ones find room only where something
+    /// else goes, until all of them were looked at.
+    private static let countingWait: Nanoseconds = .milliseconds(500)
 
     private struct State {
         var ledger: RoomLedger
@@ -33,6 +36,14 @@ final class Evictor: Sendable {
         var hooks = Hooks()
         /// Generations whose files can't be punched.
         var solid: Set<GenerationID> = []
+        /// What a killed process may have left beside the index, in bytes; nil while nobody asked, and once everything is counted.
+        var uncountedBytes: Int64?
+        /// Until when writes wait while the files are looked at; nil before the first of them.
+        var countingDeadline: MonotonicInstant?
+        /// Whether the files are being looked at for those who write.
+        var isCounting = false
+        /// Those who wait for room are answered by the job that looks at the files.
+        var isHeld = false
     }
 
     /// What the cache does for its evictor. Set once, when the cache is made.
@@ -109,6 +120,7 @@ final class Evictor: Sendable {
 
     /// Answers those who wait now; those who come meanwhile have their turn after other jobs of the lane.
     private func serve() {
+        guard !mustCountFirst() else { return state.withLock { $0.isHeld = true } }
         hooks.writeTouches()
         for _ in 0..<state.withLock({ $0.ledger.waiting.count }) {
             let isGranted = hasRoomForFirst()
@@ -141,7 +153,8 @@ final class Evictor: Sendable {
     }
 
     private func look() throws(StoreError) {
-        let occupied = try store.totalSizeBytes()
+        var occupied = try store.totalSizeBytes()
+        occupied += uncounted(beside: occupied)
         var free: Int64?
         if limits.minimumFreeBytes != nil {
             do throws(StoreError) { free = try store.freeBytes() } catch { note(error) }
@@ -154,6 +167,87 @@ final class Evictor: Sendable {
     }
 
     private var slackBytes: Int64 { min(Self.slackLimit, (limits.quotaBytes ?? .max) / Self.slackDivisor) }
+
+    // MARK: What a killed process left
+
+    /// What the files may occupy beside what the store says.
+    ///
+    /// A kill leaves bytes that were written and not committed, and files that were out of the index and not unlinked yet. A process keeps
+    /// within the quota, so together with what the index knows they are no more than that; but not all of it may be promised again, or a few
+    /// short lives would fill the disk.
+    private func uncounted(beside known: Int64) -> Int64 {
+        guard let quota = limits.quotaBytes else { return 0 }
+        let isCounted = !store.hasUncountedFiles
+        return state.withLock { state in
+            if isCounted {
+                state.uncountedBytes = nil
+                state.countingDeadline = nil
+                return 0
+            }
+            let bytes = state.uncountedBytes ?? max(0, quota - known)
+            state.uncountedBytes = bytes
+            return bytes
+        }
+    }
+
+    /// On the index lane: whether those who wait for room wait until the files were looked at. Begins with that when nobody has.
+    private func mustCountFirst() -> Bool {
+        guard limits.quotaBytes != nil, store.hasUncountedFiles else { return false }
+        let now = environment.time.now
+        let (mustBegin, mustWait) = state.withLock { state in
+            let deadline = state.countingDeadline ?? now + Self.countingWait
+            state.countingDeadline = deadline
+            defer { state.isCounting = true }
+            return (!state.isCounting, now < deadline)
+        }
+        if mustBegin { environment.indexLane.post { [self] in count() } }
+        return mustWait
+    }
+
+    /// On the index lane: looks at some of the files; look-ups have their turn between two such steps.
+    private func count() {
+        do throws(StoreError) {
+            _ = try store.sweepOrphans(limit: MediaCache.sweepBatch)
+        } catch {
+            note(error)
+            // Whoever asks for room next tries again, and does not wait for it.
+            state.withLock { $0.isCounting = false }
+            return stopWaiting()
+        }
+        if store.hasUncountedFiles {
+            environment.indexLane.post { [self] in count() }
+            if !mustCountFirst() { answerHeld() }
+        } else {
+            state.withLock { $0.isCounting = false }
+            enforceQuota()
+            answerHeld()
+        }
+    }
+
+    /// On the index lane: answers those who wait for the files to be looked at, by what is known now.
+    private func answerHeld() {
+        let isHeld = state.withLock { state in
+            defer { state.isHeld = false }
+            return state.isHeld
+        }
+        if isHeld { serve() }
+    }
+
+    /// On the index lane: nobody who waits for room now waits any longer.
+    func stopWaiting() {
+        let now = environment.time.now
+        state.withLock { if $0.countingDeadline != nil { $0.countingDeadline = now } }
+        answerHeld()
+    }
+
+    /// On the index lane: another process may have written to the store.
+    func forget() {
+        state.withLock { state in
+            state.ledger.forget()
+            state.uncountedBytes = nil
+            state.countingDeadline = nil
+        }
+    }
 
     // MARK: Evicting
 
@@ -269,13 +363,21 @@ final class Evictor: Sendable {
         do throws(StoreError) {
             if let age = limits.maximumAge { try removeUnused(since: environment.time.wallNow.before(age), sparing: key) }
             if let maximum = limits.maximumCount { try removeUnused(try store.count() - maximum, sparing: key) }
-            guard let quota = limits.quotaBytes else { return }
-            let excess = try store.totalSizeBytes() - quota
-            if excess > 0 {
-                hooks.writeTouches()
-                try evict(excess, slack: 0)
-            }
+            try evictExcess()
         } catch { note(error) }
+    }
+
+    /// On the index lane: takes out what is beyond the quota, after the files were counted.
+    func enforceQuota() {
+        do throws(StoreError) { try evictExcess() } catch { note(error) }
+    }
+
+    private func evictExcess() throws(StoreError) {
+        guard let quota = limits.quotaBytes else { return }
+        let excess = try store.totalSizeBytes() - quota
+        guard excess > 0 else { return }
+        hooks.writeTouches()
+        try evict(excess, slack: 0)
     }
 
     private func removeUnused(since time: Timestamp, sparing key: ResourceKey?) throws(StoreError) {

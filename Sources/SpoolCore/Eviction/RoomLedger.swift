@@ -79,6 +79,9 @@ package struct RoomLedger: Sendable {
         roomBytes = min(quotaRoom ?? .max, diskRoom ?? .max)
     }
 
+    /// What was seen no longer holds: nothing more is promised before somebody has looked again.
+    package mutating func forget() { roomBytes = nil }
+
     /// What is promised and not settled; for tests.
     package var promisedBytes: Int64 { unsettledBytes }
 }

@@ -34,6 +34,7 @@ extension StoreIndex {
     func enterSize(of generation: GenerationID, _ bytes: Int64) throws(SQLiteError) {
         guard try has(generation) else { return }
         let before = try size(of: generation)
+        guard bytes != before else { return }
         try change { () throws(SQLiteError) in try setSize(of: generation, bytes, was: before) }
     }
 

@@ -142,6 +142,7 @@ package final class World {
         for _ in 0..<steps where violations.isEmpty {
             guard simulator.step() else { return }
             for violation in cache.violations { violated(violation) }
+            checkQuota()
         }
     }
 
