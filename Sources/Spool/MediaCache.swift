@@ -287,7 +287,10 @@ public final class MediaCache: Sendable {
     func afterWrites(_ body: @escaping @Sendable () -> Void) {
         afterDataLanes { [self] in
             // Those that wait for room are answered there, and made after it.
-            environment.indexLane.post { [self] in afterDataLanes(body) }
+            environment.indexLane.post { [self] in
+                evictor.stopWaiting()
+                afterDataLanes(body)
+            }
         }
     }
 
