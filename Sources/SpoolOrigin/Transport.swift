@@ -11,7 +11,7 @@ public protocol Transport: AnyObject, Sendable {
     /// because a paused transfer goes on buffering.
     var windowBytes: Int64? { get }
 
-    /// Starts a request. The receiver is called on the transport's own thread, never inline, never again after `finished`.
+    /// Starts a request. The receiver is called on the transport's thread, never inline, never again after `finished`.
     func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer
 
     /// Ends every transfer with `.cancelled` and lets go of threads and connections.

@@ -38,16 +38,12 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     /// Like `post`; false when the loop was closed and the job will not run.
     func accept(_ job: @escaping @Sendable () -> Void) -> Bool {
-        // Under the lock, so that nothing is posted behind the end.
-        gate.withLock { thread in
-            guard let thread else { return false }
-            thread.loop.post { [self] in
-                guard !isTornDown else { return }
-                job()
-                settle()
-            }
-            return true
+        guard let thread = gate.withLock({ $0 }) else { return false }
+        thread.loop.post { [self] in
+            job()
+            settle()
         }
+        return true
     }
 
     func now() -> MonotonicInstant {
@@ -81,9 +77,9 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     /// Fires at the deadline, or at an earlier one that was put off.
     private var alarm: (timer: LoopTimer, at: MonotonicInstant)?
 
-    /// Starts a transfer that was handed in.
+    /// Starts a transfer that was handed in; one that was handed in while the loop was closed ends.
     func begin(_ transfer: CurlTransfer) {
-        guard !transfer.isCancelled else { return finish(transfer, .cancelled) }
+        guard !transfer.isCancelled, !isTornDown else { return finish(transfer, .cancelled) }
         if let defect = transfer.request.defect { return finish(transfer, .failed(defect)) }
         guard let handle = idle.popLast() ?? CurlHandle() else { return finish(transfer, .failed(.unreachable("out of memory"))) }
         transfer.handle = handle
