@@ -6,12 +6,16 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct `What is pinned` {
     private let songs = (0..<4).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 3 << 20) }
 
+    /// Room for three of the songs: beside a pinned one and the one that plays there is one that nobody uses any more, so that none is cut
+    /// while it plays.
+    private static let quota: Int64 = 10 << 20
+
     private func isComplete(_ song: VirtualResource, in world: EngineWorld) async throws -> Bool {
         try await world.cache.status(of: world.key(song))?.isComplete ?? false
     }
 
     @Test func `stays while others make room, and goes in its turn when it is unpinned`() async throws {
-        let world = try EngineWorld(songs) { $0.limits.quotaBytes = 7 << 20 }
+        let world = try EngineWorld(songs) { $0.limits.quotaBytes = Self.quota }
         let first = try world.key(songs[0])
         #expect(try await world.cache.pin(first))
         #expect(try await !world.cache.pin(first))
@@ -27,7 +31,7 @@ import Testing
     }
 
     @Test func `for a time stays for that time only, and a pin for good outlives it`() async throws {
-        let world = try EngineWorld(songs) { $0.limits.quotaBytes = 7 << 20 }
+        let world = try EngineWorld(songs) { $0.limits.quotaBytes = Self.quota }
         let keys = try songs.map { try world.key($0) }
         do {
             let pins = [world.cache.temporaryPin(keys[0]), world.cache.temporaryPin(keys[0])]
