@@ -25,6 +25,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     private var running: [@Sendable () -> Void] = []
     /// When the present turn began.
     package private(set) var now: MonotonicInstant
+    /// How often the loop has asked which descriptors are ready: what it was told in one turn may no longer be so for later handlers.
+    package private(set) var turnCount: UInt64 = 0
 
     /// What other threads share with the loop.
     private struct Inbox {
@@ -182,6 +184,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     private func turn() -> Bool {
         let count = poller.wait(timeout: timeout())
         inbox.withLock { $0.isAwake = true }
+        turnCount += 1
         now = clock()
         for index in 0..<count {
             guard let (token, events) = poller.event(index) else { continue }

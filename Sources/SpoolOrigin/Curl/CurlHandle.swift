@@ -56,8 +56,6 @@ final class CurlHandle {
             if !usesProxy { try set(CURLOPT_PROXY, "") }
             if options.privateNames != .allowed, !usesProxy || !EnvironmentProxy.isSet(for: transfer.request.url) {
                 transfer.privateNames = options.privateNames
-                try check(spool_curl_set_open_socket(raw, curlOpenSocketCallback))
-                try set(CURLOPT_OPENSOCKETDATA, pointer: Unmanaged.passUnretained(transfer).toOpaque())
             }
         } catch {
             switch error.code {
@@ -89,6 +87,8 @@ final class CurlHandle {
         try set(CURLOPT_HEADERDATA, pointer: context)
         try check(spool_curl_set_request_callback(raw, curlRequestCallback))
         try set(CURLOPT_PREREQDATA, pointer: context)
+        try check(spool_curl_set_open_socket(raw, curlOpenSocketCallback))
+        try set(CURLOPT_OPENSOCKETDATA, pointer: context)
     }
 
     private func setConnection(_ options: CurlTransportOptions) throws(Refusal) {

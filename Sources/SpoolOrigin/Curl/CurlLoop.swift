@@ -177,6 +177,13 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     /// libcurl waits for other events of a socket.
     func want(_ what: Int32, of socket: Int32) { sockets.want(what, of: socket) }
 
+    /// Makes the socket for a connection.
+    func openSocket(_ address: curl_sockaddr) -> curl_socket_t {
+        let descriptor = socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
+        if descriptor >= 0 { sockets.opened(descriptor) }
+        return descriptor
+    }
+
     /// libcurl wants to be called in so many milliseconds; less than none: not by time.
     func wantCall(inMilliseconds wait: Int) {
         deadline = wait < 0 ? nil : EventLoop.monotonicNow() + .milliseconds(Int64(wait))

@@ -20,6 +20,8 @@ final class CurlSockets {
         var isChanged = false
     }
 
+    /// The turn of the loop in which libcurl was called last: it may have closed any socket since the loop was told what is ready.
+    private var lastCall: UInt64?
     /// How many transfers rest: their sockets' reports are left for later.
     var restingTransfers = 0
 
@@ -50,8 +52,18 @@ final class CurlSockets {
         watches[socket] = watch
     }
 
+    /// A connection's socket was made. Where one of its number was closed without a word, libcurl sees no change, and says nothing.
+    func opened(_ socket: Int32) {
+        guard var watch = watches[socket] else { return }
+        watch.isDoubtful = true
+        if !watch.isChanged { changed.append(socket) }
+        watch.isChanged = true
+        watches[socket] = watch
+    }
+
     /// Watches what libcurl wants since it was called.
     func apply() {
+        lastCall = loop.turnCount
         guard !changed.isEmpty else { return }
         for socket in changed {
             guard var watch = watches[socket] else { continue }
@@ -89,7 +101,8 @@ final class CurlSockets {
     private func report(_ events: PollEvents, of socket: Int32) {
         guard let watch = watches[socket] else { return }
         guard !watch.wanted.isEmpty else {
-            guard restingTransfers == 0, let registration = watch.registration else { return }
+            // In a turn in which libcurl was called the socket may be another's by now. It reports again in the next.
+            guard restingTransfers == 0, lastCall != loop.turnCount, let registration = watch.registration else { return }
             loop.deregister(registration)
             watches[socket] = nil
             return

@@ -79,6 +79,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
 
     /// Whether a connection to the address may be opened, which was looked up for the URL's host.
     func mayConnect(to address: SocketAddress) -> Bool {
+        if privateNames == .allowed { return true }
         let host: String
         do { host = try URIReference(lenient: request.url).host.map(String.init) ?? "" } catch { return false }
         if privateNames.allow(host, at: address) { return true }
@@ -86,6 +87,9 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
             "\(host) leads to the private address \(address.host), which no public name may; allow it with --allow-private \(host)"
         return false
     }
+
+    /// Makes the socket for a connection.
+    func openSocket(_ address: curl_sockaddr) -> curl_socket_t { loop.openSocket(address) }
 
     /// The receiver wants the body again. False when it did not pause.
     func unpause() -> Bool {
@@ -215,7 +219,7 @@ let curlOpenSocketCallback: curl_opensocket_callback = { context, _, target in
         let address = SocketAddress(UnsafeRawPointer(target) + offset, length: Int(target.pointee.addrlen)),
         transfer.mayConnect(to: address)
     else { return -1 }
-    return socket(target.pointee.family, target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), target.pointee.protocol)
+    return transfer.openSocket(target.pointee)
 }
 
 /// The connection is there and the request goes out now.
