@@ -55,6 +55,7 @@ extension ResourceSession {
         } else {
             segment = Segment(start: offset, capacity: toBlockEnd)
         }
+        segment.isBeginning = intake.segments.isEmpty
         intake.segments.append(segment)
         return segment
     }
@@ -119,13 +120,15 @@ extension ResourceSession {
     /// Room first, then the bytes.
     func write(_ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake) {
         let lane = shared.environment.dataLane(for: generation)
-        shared.environment.postBehindReaders(lane) { [self] in
+        let job: @Sendable () -> Void = { [self] in
             let bytes = ByteRange(segment.start, segment.end).map(shared.evictor.allocation) ?? 0
             let isGranted = shared.evictor.reserve(bytes) { [self] isGranted in
                 lane.post { [self] in write(segment, generation, intake, promised: isGranted ? bytes : nil) }
             }
             if let isGranted { write(segment, generation, intake, promised: isGranted ? bytes : nil) }
         }
+        // Somebody waits for the beginning. Later segments go at once: each that waits is memory.
+        if segment.isBeginning { shared.environment.postBehindReaders(lane, job) } else { lane.post(job) }
     }
 
     private func write(_ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, promised: Int64?) {

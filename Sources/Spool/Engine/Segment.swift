@@ -5,13 +5,16 @@ import SpoolSystem
 /// `count` only grows, but for the one cut at hand-over, and bytes that were once below it never change, so a reader may use them outside the session's lock for as long
 /// as it holds the segment.
 final class Segment: @unchecked Sendable {
-    // Safe to share: `count` and `isHandedOver` are touched under the session's lock only; bytes below `count` are immutable.
+    // Safe to share: `count` and `isHandedOver` are touched under the session's lock only; bytes below `count` are immutable, and so is
+    // `isBeginning` once the segment is one of a fetch.
     let start: Int64
     private let storage: UnsafeMutableRawBufferPointer
     private let pooled: PoolBuffer?
     private(set) var count = 0
     /// A lane has it; it grows no more.
     var isHandedOver = false
+    /// It began when its fetch had nothing in memory. Set before anybody else has it.
+    var isBeginning = false
 
     /// A segment of the bounded pool, of at most `capacity` bytes.
     init(start: Int64, pooled: PoolBuffer, capacity: Int) {

@@ -27,9 +27,9 @@ package struct CurlTransportOptions: Sendable {
     package var maxIdleConnections = 32
     /// The most idle handles that are kept; each has a receive buffer only while it is in use.
     package var maxPooledHandles = 32
-    /// What one read of the socket may bring, in bytes, and the memory that each running transfer takes. 64 KiB costs little more time
-    /// for each byte than 256 KiB, where 16 KiB costs a quarter more.
-    package var receiveBufferBytes = 64 * 1024
+    /// What one read of the socket may bring, in bytes, and the memory that each running transfer takes: as much again while it is paused, when
+    /// libcurl keeps what was not taken. 16 KiB cost a quarter more time for each byte than 64.
+    package var receiveBufferBytes = 32 * 1024
     /// The same for a transfer that begins while no other runs: 256 KiB take a tenth less CPU for each byte, and one of them is affordable.
     package var loneReceiveBufferBytes = 256 * 1024
     /// What `User-Agent` says unless the request has its own.
