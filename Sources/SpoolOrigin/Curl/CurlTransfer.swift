@@ -35,6 +35,8 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     var hasNewBytes = false
     /// Body bytes that came since the last `batchEnded`.
     private var untoldBytes = 0
+    /// Body bytes that came since the transfer rested.
+    private var bytesOfTurn = 0
     /// Which addresses are refused to which names.
     var privateNames = PrivateNames.allowed
     /// An address that was refused, in words; counts only when no other one could be connected to.
@@ -162,16 +164,22 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         }
     }
 
-    /// What is taken in one turn of the loop; libcurl goes on as long as the socket has bytes, which may be as long as the body.
+    /// What is told of at the latest.
     private static let batchBytes = 256 * 1024
+    /// What is taken in one turn of the loop, as much as is sent in one; libcurl goes on as long as the socket has bytes, which may be as long
+    /// as the body. With less of it many readers of one fetch would all be at its front, and be sent copies instead of the file.
+    private static let turnBytes = 1024 * 1024
 
     private func took(_ count: Int) {
         let isFirst = bodyBytes == 0
         bodyBytes += Int64(count)
         untoldBytes += count
+        bytesOfTurn += count
         guard isFirst || untoldBytes >= Self.batchBytes else { return loop.gotBytes(self) }
-        // Somebody waits for the first bytes, and for the others' turn.
         tellBatch()
+        guard isFirst || bytesOfTurn >= Self.turnBytes else { return }
+        // Somebody waits for the first bytes, or for a turn.
+        bytesOfTurn = 0
         loop.rest(self)
     }
 
