@@ -71,14 +71,9 @@ int32_t spool_poll_wait(int32_t poll, struct spool_event *events, int32_t capaci
     return count;
 }
 
-int32_t spool_alarm_open(void) {
-    int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return descriptor < 0 ? -errno : descriptor;
-}
-
 int32_t spool_wake_open(int32_t poll, uint64_t token) {
-    int32_t descriptor = spool_alarm_open();
-    if (descriptor < 0) return descriptor;
+    int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (descriptor < 0) return -errno;
     int32_t result = control(poll, EPOLL_CTL_ADD, descriptor, EPOLLIN | EPOLLET, token);
     if (result < 0) {
         close(descriptor);
@@ -90,11 +85,6 @@ int32_t spool_wake_open(int32_t poll, uint64_t token) {
 int32_t spool_wake(int32_t descriptor) {
     uint64_t one = 1;
     return write(descriptor, &one, sizeof one) < 0 ? -errno : 0;
-}
-
-int32_t spool_alarm_take(int32_t descriptor) {
-    uint64_t count;
-    return read(descriptor, &count, sizeof count) < 0 ? -errno : 0;
 }
 
 int32_t spool_accept(int32_t listener) {

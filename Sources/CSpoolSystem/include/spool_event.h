@@ -33,12 +33,8 @@ int32_t spool_poll_remove(int32_t poll, int32_t descriptor);
 int32_t spool_poll_wait(int32_t poll, struct spool_event *events, int32_t capacity, int32_t milliseconds);
 /// Opens an event descriptor and adds it edge-triggered, so that it need never be read.
 int32_t spool_wake_open(int32_t poll, uint64_t token);
-/// Opens an event descriptor of its own.
-int32_t spool_alarm_open(void);
 /// Makes an event descriptor readable; the poll that it belongs to returns.
 int32_t spool_wake(int32_t descriptor);
-/// Makes an event descriptor unreadable again.
-int32_t spool_alarm_take(int32_t descriptor);
 /// Accepts a connection whose descriptor is non-blocking and closed on exec.
 int32_t spool_accept(int32_t listener);
 /// Sends at most `count` bytes of a file. Raises SIGPIPE when the peer is gone, unlike `send` with its flag.

@@ -50,6 +50,7 @@ package struct SessionStateMachine: Sendable {
     /// The representation that is served now. Every event looks at it, few change it.
     package typealias Version = CopyOnWrite<VersionState>
 
+    /// What is known of a version.
     package struct VersionState: Hashable, Sendable {
         package var generation: GenerationID
         package var representation: Representation { didSet { revision += 1 } }
@@ -76,7 +77,6 @@ package struct SessionStateMachine: Sendable {
         package var passedEnd: Int64 = 0
         /// The origin answered a request for a range with the whole body.
         package var refusesRanges = false
-
     }
 
     /// What a request was made with besides range and conditions: by this an origin may select what it answers (RFC 9110 §12.5.5).
