@@ -56,7 +56,7 @@ extension Connection {
             sending.isOutputBody = true
             if bytes.count <= Self.inlineBodyBytes { server.headBuffer.append(bytes) } else { tail = bytes }
         }
-        if framing.sendsBody, sendsWithSmallFile() || sendsWithMemory() { return }
+        if framing.sendsBody, sendsWithMemory() || sendsWithFile() { return }
         let head = server.headBuffer.bytes
         switch send(head) {
         case .count(let count) where count == head.count: sending.setOutput(tail)
@@ -67,21 +67,47 @@ extension Connection {
         pump()
     }
 
-    /// Sends the head together with the whole body when that is a small piece of a file that is in memory: two calls instead of four.
-    /// False when it is not; then nothing was sent.
-    private func sendsWithSmallFile() -> Bool {
-        let head = server.headBuffer.count, room = server.gathering.count - head
-        guard let source = sending.source, let remaining = sending.remaining, remaining > 0, remaining <= Self.inlineBodyBytes,
-            remaining <= room, server.options.coldReads?.readsSmallFiles ?? true,
+    /// Sends the head together with the whole body when that is one piece of a file that is in memory. False when it is not; then nothing was sent.
+    private func sendsWithFile() -> Bool {
+        guard let source = sending.source, let remaining = sending.remaining, remaining > 0, remaining <= Self.joinedBodyBytes,
             case .file(let descriptor, let offset, let count, let keepAlive) = source.next(max: Int(remaining)), count == remaining
         else { return false }
-        let gathered = UnsafeMutableRawBufferPointer(rebasing: server.gathering[..<(head + count)])
-        let read = withExtendedLifetime(keepAlive) {
-            readResident(descriptor: descriptor, into: UnsafeMutableRawBufferPointer(rebasing: gathered[head...]), offset: offset)
+        let chunk = SendingState.FileChunk(descriptor: descriptor, offset: offset, count: count, keepAlive: keepAlive)
+        return sendsCopied(chunk, source) || sendsJoined(chunk, source)
+    }
+
+    /// A small body is read and sent with its head: two calls instead of four.
+    private func sendsCopied(_ chunk: SendingState.FileChunk, _ source: any BodySource) -> Bool {
+        let head = server.headBuffer.count
+        guard chunk.count <= min(Self.inlineBodyBytes, server.gathering.count - head), server.options.coldReads?.readsSmallFiles ?? true
+        else { return false }
+        let gathered = UnsafeMutableRawBufferPointer(rebasing: server.gathering[..<(head + chunk.count)])
+        let read = withExtendedLifetime(chunk.keepAlive) {
+            readResident(
+                descriptor: chunk.descriptor, into: UnsafeMutableRawBufferPointer(rebasing: gathered[head...]), offset: chunk.offset)
         }
-        guard read == count else { return false }
+        guard read == chunk.count else { return false }
         gathered.copyMemory(from: server.headBuffer.bytes)
         sentWithBody(send(UnsafeRawBufferPointer(gathered)), head: head, source)
+        return true
+    }
+
+    /// The head of a larger one waits in the kernel for the bytes that follow at once, and leaves with them: a segment less for both sides.
+    private func sendsJoined(_ chunk: SendingState.FileChunk, _ source: any BodySource) -> Bool {
+        guard chunk.pages <= Self.joinedPages,
+            server.options.coldReads?.isResident(chunk.descriptor, chunk.offset, chunk.count) ?? true
+        else { return false }
+        let head = server.headBuffer.bytes
+        switch send(head, isContinued: true) {
+        case .count(let count) where count == head.count: goOn(after: sendResident(chunk, source))
+        case .count(let count):
+            sending.setOutput(Array(head[count...]))
+            pump()
+        case .wouldBlock:
+            sending.setOutput(Array(head))
+            pump()
+        case .ended, .failed: clientLeft()
+        }
         return true
     }
 
@@ -115,14 +141,19 @@ extension Connection {
         pump()
     }
 
-    private func send(_ bytes: UnsafeRawBufferPointer) -> Transferred {
-        let result = socket.send(bytes)
-        server.options.onTransfer?(.send(asked: bytes.count, result))
+    private func send(_ bytes: UnsafeRawBufferPointer, isContinued: Bool = false) -> Transferred {
+        let result = socket.send(bytes, isContinued: isContinued)
+        server.options.onTransfer?(.send(asked: bytes.count, isContinued: isContinued, result))
         return result
     }
 
     /// Bodies up to this size are copied behind the head; larger ones are sent from where they are.
     static var inlineBodyBytes: Int { 16 * 1024 }
+
+    /// A segment holds pieces of at most 17 pages (`MAX_SKB_FRAGS`, linux/skbuff.h), of which the head takes one. A body that has more
+    /// would be cut into one segment more than without its head.
+    private static var joinedPages: Int { 16 }
+    private static var joinedBodyBytes: Int { joinedPages * SendingState.FileChunk.pageBytes }
 
     // MARK: The body
 
@@ -152,6 +183,15 @@ extension Connection {
             case .done: return responseSent()
             case .left: return
             }
+        }
+    }
+
+    private func goOn(after step: Step) {
+        switch step {
+        case .more: pump()
+        case .blocked: listen(for: writeInterest)
+        case .done: responseSent()
+        case .left: break
         }
     }
 
@@ -300,12 +340,7 @@ extension Connection {
         phase = .sending
         setDeadline(server.options.writeTimeout)
         // The range is sent without asking again: where memory is scarce it may be gone by now, and would be for ever.
-        switch sendResident(chunk, source) {
-        case .more: pump()
-        case .blocked: listen(for: writeInterest)
-        case .done: responseSent()
-        case .left: break
-        }
+        goOn(after: sendResident(chunk, source))
     }
 
     // MARK: Ends

@@ -39,6 +39,15 @@ struct SendingState {
         var offset: Int64
         var count: Int
         var keepAlive: AnyObject
+
+        /// The smallest page of the systems that this runs on.
+        static var pageBytes: Int { 4096 }
+
+        /// How many pages the range touches.
+        var pages: Int {
+            let last = offset + Int64(count) - 1
+            return Int(last / Int64(Self.pageBytes) - offset / Int64(Self.pageBytes)) + 1
+        }
     }
 
     var isOutputSent: Bool { outputSent == output.count }

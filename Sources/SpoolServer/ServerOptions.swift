@@ -81,7 +81,8 @@ package struct ColdReads: Sendable {
 /// A call that moved bytes, or tried to.
 package enum TransferCall: Hashable, Sendable {
     case receive(Transferred)
-    case send(asked: Int, Transferred)
+    /// `isContinued`: the bytes may wait for those of the next call.
+    case send(asked: Int, isContinued: Bool, Transferred)
     case sendFile(asked: Int, Transferred)
 }
 

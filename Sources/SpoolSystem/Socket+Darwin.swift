@@ -7,8 +7,8 @@ extension Socket {
         return prepared(try systemCall("socket", on: address.description) { socket(family, SOCK_STREAM, 0) })
     }
 
-    static func sendNoSignal(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-        // SO_NOSIGPIPE was set when the socket was made.
+    static func sendNoSignal(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, isContinued: Bool) -> Int {
+        // SO_NOSIGPIPE was set when the socket was made. There is no flag for bytes that are continued.
         Darwin.send(descriptor, bytes.baseAddress, bytes.count, 0)
     }
 

@@ -9,8 +9,8 @@ extension Socket {
         return Socket(owning: try systemCall("socket", on: address.description) { socket(family, kind, 0) })
     }
 
-    static func sendNoSignal(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-        Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    static func sendNoSignal(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, isContinued: Bool) -> Int {
+        Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL) | (isContinued ? Int32(MSG_MORE) : 0))
     }
 
     /// Takes the next waiting connection of a listening socket.

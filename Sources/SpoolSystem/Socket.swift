@@ -68,8 +68,10 @@ package struct Socket: ~Copyable {
     }
 
     /// Sends as many of `bytes` as the socket takes now.
-    package func send(_ bytes: UnsafeRawBufferPointer) -> Transferred {
-        switch attemptSystemCall({ Self.sendNoSignal(descriptor, bytes) }) {
+    ///
+    /// - Parameter isContinued: the caller sends more at once. Linux waits for that, 200 ms at most (`MSG_MORE`, send(2), tcp(7)).
+    package func send(_ bytes: UnsafeRawBufferPointer, isContinued: Bool = false) -> Transferred {
+        switch attemptSystemCall({ Self.sendNoSignal(descriptor, bytes, isContinued: isContinued) }) {
         case .success(let count): return .count(count)
         case .failure(let code): return Transferred(code, operation: "send")
         }

@@ -15,7 +15,7 @@ struct BodyTests {
 
     /// The sizes lie around the largest segment of a loopback connection, where holding back the last part of an answer shows.
     @Test(arguments: [20 << 10, 60 << 10, 64 << 10, 65_483, 65_484, 70 << 10, 200 << 10])
-    func `an answer leaves in as few calls as there are, none of which holds bytes back`(size: Int) throws {
+    func `an answer leaves in as few calls as there are, of which only a head before a short body holds bytes back`(size: Int) throws {
         let file = try TestFile(count: size)
         let calls = Locked<[TransferCall]>([])
         let server = try serve({ $0.onTransfer = { call in calls.withLock { $0.append(call) } } }) { _ in
@@ -24,13 +24,15 @@ struct BodyTests {
         let client = try server.connect()
         for _ in 0..<3 { #expect(try client.get("/").body == file.bytes) }
         _ = server.counters
-        // Each request: the head is received, a head is sent by a plain call of its own, and the file follows; what a full socket
-        // does not take goes on with exactly the rest. No call waits for a further one to fill up a segment.
+        // Each request: the head is received, a head is sent by a call of its own, and the file follows; what a full socket does not take
+        // goes on with exactly the rest. The head waits for the file where both make one segment but for its end; nothing waits after that.
         var rest = calls.withLock { $0 }[...]
         for _ in 0..<3 {
             rest = rest.drop { $0 == .receive(.wouldBlock) }
             guard case .receive(.count) = rest.popFirst() else { return failed(calls) }
-            guard case .send(let asked, .count(let sent)) = rest.popFirst(), asked == sent, asked < 300 else { return failed(calls) }
+            guard case .send(let asked, let isContinued, .count(let sent)) = rest.popFirst(), asked == sent, asked < 300,
+                isContinued == (size <= 64 << 10)
+            else { return failed(calls) }
             var left = size
             while left > 0 {
                 guard case .sendFile(let asked, let result) = rest.popFirst(), asked == left else { return failed(calls) }
@@ -56,7 +58,7 @@ struct BodyTests {
                 defer { calls = [] }
                 return calls.compactMap { call -> Int? in
                     switch call {
-                    case .send(let asked, _), .sendFile(let asked, _): asked
+                    case .send(let asked, _, _), .sendFile(let asked, _): asked
                     case .receive: nil
                     }
                 }
@@ -65,6 +67,39 @@ struct BodyTests {
             #expect(sends.count == (readsSmallFiles ? 1 : 2), "\(sends)")
             server.stop()
         }
+    }
+
+    @Test(arguments: [1, 4095, 4096])
+    func `a head waits for a body of no more than 16 pages`(offset: Int) throws {
+        let file = try TestFile(count: 80 << 10)
+        let calls = Locked<[TransferCall]>([])
+        let server = try serve({ $0.onTransfer = { call in calls.withLock { $0.append(call) } } }) { _ in
+            Response(206, body: .source(FileSource(file, Int64(offset)..<Int64(offset + 64 << 10)), length: 64 << 10))
+        }
+        let client = try server.connect()
+        #expect(try client.get("/").body == Array(file.bytes[offset..<(offset + 64 << 10)]))
+        _ = server.counters
+        let held = calls.withLock { $0 }.contains { if case .send(_, isContinued: true, _) = $0 { true } else { false } }
+        #expect(held == (offset == 4096))
+        server.stop()
+    }
+
+    @Test func `a head does not wait for a body that is not in memory`() throws {
+        let file = try TestFile(count: 60 << 10)
+        let lane = HeldMailbox()
+        let calls = Locked<[TransferCall]>([])
+        let server = try serve({
+            $0.onTransfer = { call in calls.withLock { $0.append(call) } }
+            $0.coldReads = ColdReads(lane: lane, isResident: { _, _, _ in false }, readAhead: { _, _, _ in })
+        }) { _ in Response(206, body: .source(FileSource(file, 0..<60 << 10), length: 60 << 10)) }
+        let client = try server.connect()
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        server.wait { lane.count == 1 }
+        let sends = calls.withLock { $0 }.filter { if case .receive = $0 { false } else { true } }
+        guard case .send(_, isContinued: false, .count) = sends.first, sends.count == 1 else { return failed(calls) }
+        lane.run()
+        #expect(try client.answer().body == file.bytes)
+        server.stop()
     }
 
     private func failed(_ calls: Locked<[TransferCall]>) {
