@@ -54,6 +54,9 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// store is closed; blocks on the disk.
     func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String)
 
+    /// Takes away the data file of a generation that is over, unless the index has it. Index call.
+    func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError)
+
     /// The pieces of a generation that have bytes in `range`, in order and not cut; none when the generation is not in the index.
     func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece]
 
@@ -160,6 +163,7 @@ extension ResourceStore {
     public func readKeys(limit: Int) throws(StoreError) -> Bool { true }
     /// The file goes with its last holder.
     public func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String) {}
+    public func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError) {}
     /// The page of most systems.
     public var allocationBytes: Int64 { 4096 }
     public func freeBytes() throws(StoreError) -> Int64? { nil }

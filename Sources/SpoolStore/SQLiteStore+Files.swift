@@ -170,6 +170,13 @@ extension SQLiteStore {
         removeDirectory(layout.directory(hash: hash))
     }
 
+    public func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError) {
+        let isNamed = try read { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.file(of: generation) } != nil
+        }
+        if !isNamed { drop(generation, key: key, fileExtension: fileExtension) }
+    }
+
     /// Unlinks the file of a generation that is out of the index. Its open handles go on reading it.
     func retire(_ retired: StoreIndex.Retired) {
         files.retire(retired.generation)

@@ -55,6 +55,7 @@ import Testing
         let film: VirtualResource
         let entries: Entries
         let sync: CountingMailbox
+        let disk = MemoryDisk()
         let cache: MediaCache
 
         init(length: Int64, bytesPerSecond: Int64, stallsAfter: Int64? = nil, quotaBytes: Int64? = nil) throws {
@@ -64,7 +65,7 @@ import Testing
             sync = CountingMailbox(simulator.mailbox("sync"))
             var options = SQLiteStore.Options()
             options.usesFileSystemForIndex = true
-            let store = try SQLiteStore(directory: "/cache", fileSystem: MemoryDisk(), random: simulator, options: options)
+            let store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: simulator, options: options)
             let origin = ScriptedOrigin([film], mailbox: simulator.mailbox("origin"), time: simulator, random: simulator) { _, _ in
                 let paced = OriginBehaviour.slow(bytesPerSecond: bytesPerSecond, chunkBytes: 65_536...65_536)
                 return stallsAfter.map { .stall(afterBytes: $0, paced) } ?? paced
@@ -143,6 +144,24 @@ import Testing
         stage.simulator.advance(by: .seconds(1))
         #expect(stage.entries.bytes == 96 * Self.MiB)
         #expect(stage.entries.all.allSatisfy { $0.bytes <= 32 * Self.MiB + Self.writeBytes })
+        stage.simulator.shutdown()
+    }
+
+    @Test func `of a resource that is removed before it was entered gives its room back`() throws {
+        let stage = try Stage(length: 16 * Self.MiB, bytesPerSecond: 1024 * Self.MiB, stallsAfter: 6 * Self.MiB, quotaBytes: 8 * Self.MiB)
+        for _ in 0..<4 {
+            let reader = try stage.play(6 * Self.MiB)
+            stage.simulator.advance(by: .milliseconds(10))
+            #expect(try stage.disk.allocatedBytes(except: stage.disk.indexFiles) >= 5 * Self.MiB && stage.entries.all.isEmpty)
+            stage.cache.remove(try stage.cache.key(for: stage.film.url)) { _ in }
+            reader.leave()
+            stage.simulator.advance(by: .milliseconds(10))
+            #expect(try stage.disk.allocatedBytes(except: stage.disk.indexFiles) == 0)
+        }
+        let reader = try stage.play(6 * Self.MiB)
+        stage.simulator.advance(by: .seconds(1))
+        #expect(stage.entries.bytes == 6 * Self.MiB)
+        withExtendedLifetime(reader) {}
         stage.simulator.shutdown()
     }
 }

@@ -125,10 +125,3 @@ import Testing
         await world.cache.close()
     }
 }
-
-extension MemoryDisk {
-    /// What lies beside the media.
-    fileprivate var indexFiles: [String] {
-        get throws { try list("/cache").filter { $0 != "data" }.map { "/cache/\($0)" } }
-    }
-}

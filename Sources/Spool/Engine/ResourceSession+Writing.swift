@@ -149,15 +149,15 @@ extension ResourceSession {
 
     /// The file to write to; nil when the generation is retired, lest its file come into being again.
     private func dataFile(of generation: GenerationID) throws(StoreError) -> (any DataFile)? {
-        let (isCurrent, file, contentType) = state.withLock { state in
-            (
-                state.machine.version?.generation == generation, state.fileGeneration == generation ? state.file : nil,
-                state.machine.version?.representation.contentType
-            )
+        let (file, newExtension) = state.withLock { state -> ((any DataFile)?, String?) in
+            guard let version = state.machine.version, version.generation == generation else { return (nil, nil) }
+            if let file = state.file, state.fileGeneration == generation { return (file, nil) }
+            let newExtension = fileExtension(url: url, contentType: version.representation.contentType)
+            state.uncommittedFiles[generation] = newExtension
+            return (nil, newExtension)
         }
-        guard isCurrent else { return nil }
-        if let file { return file }
-        return try shared.store.dataFile(of: generation, key: key, fileExtension: fileExtension(url: url, contentType: contentType))
+        guard let newExtension else { return file }
+        return try shared.store.dataFile(of: generation, key: key, fileExtension: newExtension)
     }
 
     private func written(
@@ -268,7 +268,10 @@ extension ResourceSession {
             run { state, effects in
                 state.commits.removeFirst()
                 state.writesUnderWay -= 1
-                guard let error else { return }
+                guard let error else {
+                    if isWanted { state.uncommittedFiles[next.commit.generation] = nil }
+                    return
+                }
                 effects.append(.event(.storeTrouble("commit: \(error)")))
                 apply(state.machine.storeFailed(next.commit.generation, .storeTrouble("\(error)"), now: now), &state, &effects)
             }

@@ -56,6 +56,9 @@ final class ResourceSession: Sendable {
         var pace: CommitPace
         /// Room that was promised for what is written and not yet queued for a commit.
         var promisedBytes: Int64 = 0
+        /// The files that writes have opened and no commit has entered since, by their file extension. One of each version that is current
+        /// or being retired.
+        var uncommittedFiles: [GenerationID: String] = [:]
         /// Commits on their way to the index lane, oldest first.
         var commits: [QueuedCommit] = []
         /// The representation is new or was updated; commit it even without bytes.
@@ -125,6 +128,7 @@ final class ResourceSession: Sendable {
         case event(CacheEvent)
         case flush
         case forgetStored
+        case dropUncommitted(GenerationID, promised: Int64)
         /// Let go of memory, and with it perhaps of a pool buffer, outside the lock.
         case letGo([Segment])
     }
@@ -186,7 +190,7 @@ final class ResourceSession: Sendable {
             case .versionChanged(let old, let new):
                 state.file = nil
                 state.fileGeneration = nil
-                dropDirty(&state, &effects)
+                if let old { retire(old, &state, &effects) } else { dropDirty(&state, &effects) }
                 let isStored = state.machine.version?.passReason == nil
                 state.owesCommit = isStored
                 if let old {
@@ -201,9 +205,9 @@ final class ResourceSession: Sendable {
                 effects.append(.event(.usedUnvalidated(key, reason: "\(error)")))
             case .gone(let generation):
                 effects.append(.event(.gone(key, generation)))
-                forget(&state, &effects)
-            case .unfinished:
-                forget(&state, &effects)
+                forget(generation, &state, &effects)
+            case .unfinished(let generation):
+                forget(generation, &state, &effects)
             case .passing(let reason):
                 effects.append(.event(.degradedToPassthrough(key, reason: "\(reason)")))
             case .ended(let id, let error):
@@ -219,21 +223,12 @@ final class ResourceSession: Sendable {
     }
 
     /// What is stored of the version that was current goes, and what was on its way to the index with it.
-    private func forget(_ state: inout State, _ effects: inout [Effect]) {
+    private func forget(_ generation: GenerationID, _ state: inout State, _ effects: inout [Effect]) {
         state.file = nil
         state.fileGeneration = nil
-        dropDirty(&state, &effects)
+        retire(generation, &state, &effects)
         state.owesCommit = false
         effects.append(.forgetStored)
-    }
-
-    /// What is written and not yet in the index is nobody's.
-    private func dropDirty(_ state: inout State, _ effects: inout [Effect]) {
-        let promised = state.promisedBytes
-        state.dirty = []
-        state.pace.taken()
-        state.promisedBytes = 0
-        if promised > 0 { effects.append(.call { [shared] in shared.evictor.abandon(promised) }) }
     }
 
     func perform(_ effects: [Effect]) {
@@ -254,6 +249,7 @@ final class ResourceSession: Sendable {
             case .event(let event): shared.record(event)
             case .flush: commitUnlessWriting()
             case .forgetStored: forgetStored()
+            case .dropUncommitted(let generation, let promised): dropUncommitted(generation, promised: promised)
             case .letGo: break
             }
         }
@@ -322,25 +318,28 @@ final class ResourceSession: Sendable {
 
     /// The resource is removed or the cache closes: readers end with `failure`, fetches stop at once.
     func end(_ failure: ReadFailure) {
-        run { $0.end(failure) }
+        run { state, effects in end(failure, &state, &effects) }
+    }
+
+    private func end(_ failure: ReadFailure, _ state: inout State, _ effects: inout [Effect]) {
+        let generation = state.machine.version?.generation
+        apply(state.machine.end(failure), &state, &effects)
+        guard failure == .removed else { return }
+        // The disk has its blocks back when the file is unlinked, and not when the last timer has forgotten the session: a limit by what the
+        // disk has free would refuse the bytes that room was made for.
+        if let file = state.file { effects.append(.call { withExtendedLifetime(file) {} }) }
+        state.file = nil
+        state.fileGeneration = nil
+        if let generation { retire(generation, &state, &effects) }
     }
 
     /// Ends the session if nobody uses it, so that what is stored may be evicted; false when it is in use.
-    ///
-    /// Its file is let go of, so that the disk has its blocks back when it is unlinked, and not when the last timer has forgotten the
-    /// session: a limit by what the disk has free would refuse the bytes that room was made for.
     func endIfIdle() -> Bool {
-        var file: (any DataFile)?
-        let isEnded = run { state, effects -> Bool in
+        run { state, effects in
             guard state.isIdle else { return false }
-            apply(state.machine.end(.removed), &state, &effects)
-            swap(&file, &state.file)
-            state.fileGeneration = nil
+            end(.removed, &state, &effects)
             return true
         }
-        // Closed here, outside the lock.
-        withExtendedLifetime(file) {}
-        return isEnded
     }
 
     /// Whether it was ended by a removal: whoever comes now needs another session.

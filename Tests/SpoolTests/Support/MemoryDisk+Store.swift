@@ -1,0 +1,8 @@
+import SpoolTesting
+
+extension MemoryDisk {
+    /// What lies beside the media.
+    var indexFiles: [String] {
+        get throws { try list("/cache").filter { $0 != "data" }.map { "/cache/\($0)" } }
+    }
+}
