@@ -16,8 +16,14 @@ extension HTTPFields {
 
     /// The value of a field that is no list.
     package func single(_ name: String) -> Single {
-        let values = values(of: name)
-        guard let first = values.first else { return .absent }
-        return values.allSatisfy { $0.utf8.elementsEqual(first.utf8) } ? .one(first) : .conflicting
+        var found: String?
+        for line in lines where line.name.equalsIgnoringCase(name) {
+            guard let first = found else {
+                found = line.value
+                continue
+            }
+            guard line.value.utf8.elementsEqual(first.utf8) else { return .conflicting }
+        }
+        return found.map { .one($0) } ?? .absent
     }
 }

@@ -78,6 +78,15 @@ extension StringProtocol {
 }
 
 extension String {
+    /// The same for two strings, which is the common case: one function that is not generic.
+    package func equalsIgnoringCase(_ other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        let atOnce = utf8.withContiguousStorageIfAvailable { a in
+            other.utf8.withContiguousStorageIfAvailable { b in a.indices.allSatisfy { a[$0].asciiLowercased == b[$0].asciiLowercased } }
+        }
+        return (atOnce ?? nil) ?? utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
+    }
+
     /// Whether the string begins with `prefix` when ASCII letters compare without regard to case.
     package func hasPrefixIgnoringCase(_ prefix: String) -> Bool {
         utf8.count >= prefix.utf8.count && Substring(utf8.prefix(prefix.utf8.count)).equalsIgnoringCase(prefix)

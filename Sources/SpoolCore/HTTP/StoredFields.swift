@@ -7,7 +7,7 @@
 package func storedFields(of fields: HTTPFields) -> HTTPFields {
     let named = namedForDropping(by: fields)
     let kept = fields.lines.filter { line in
-        !alwaysDropped.contains { $0.equalsIgnoringCase(line.name) } && !line.name.hasPrefixIgnoringCase("proxy-")
+        !isAlwaysDropped(line.name) && !line.name.hasPrefixIgnoringCase("proxy-")
             && (named.isEmpty || !named.contains(line.name.asciiLowercased))
     }
     return HTTPFields(withinCap(kept))
@@ -20,6 +20,8 @@ package let maxStoredFieldBytes = 65_536
 private func namedForDropping(by fields: HTTPFields) -> Set<String> {
     var names: Set<String> = []
     for line in fields.values(of: "Connection") {
+        // Nearly every response says one of these, and nothing more.
+        if line.equalsIgnoringCase("close") || isAlwaysDropped(line) { continue }
         for name in line.utf8.split(separator: .comma) {
             names.insert(String(decoding: name.filter { !$0.isWhitespace }, as: UTF8.self).asciiLowercased)
         }
@@ -52,6 +54,10 @@ private let alwaysDropped = [
     "connection", "content-length", "content-range", "keep-alive", "set-cookie", "set-cookie2", "te", "trailer",
     "transfer-encoding", "upgrade",
 ]
+
+private func isAlwaysDropped(_ name: String) -> Bool {
+    alwaysDropped.contains { $0.equalsIgnoringCase(name) }
+}
 
 /// What later answers, freshness and revalidation stand on.
 private let essential = [
