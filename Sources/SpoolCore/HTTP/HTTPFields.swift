@@ -57,12 +57,17 @@ extension HTTPFields: ExpressibleByDictionaryLiteral {
 extension StringProtocol {
     /// Whether the two strings are equal when ASCII letters compare without regard to case.
     package func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
+        Self.areEqualIgnoringCase(self, other)
+    }
+
+    @inline(__always)
+    fileprivate static func areEqualIgnoringCase(_ a: Self, _ b: some StringProtocol) -> Bool {
         // Most names differ in their length already, which a string knows.
-        guard utf8.count == other.utf8.count else { return false }
-        let atOnce = utf8.withContiguousStorageIfAvailable { a in
-            other.utf8.withContiguousStorageIfAvailable { b in Self.equalIgnoringCase(a, b) }
+        guard a.utf8.count == b.utf8.count else { return false }
+        let atOnce = a.utf8.withContiguousStorageIfAvailable { a in
+            b.utf8.withContiguousStorageIfAvailable { b in equalIgnoringCase(a, b) }
         }
-        return (atOnce ?? nil) ?? Self.equalIgnoringCase(utf8, other.utf8)
+        return (atOnce ?? nil) ?? equalIgnoringCase(a.utf8, b.utf8)
     }
 
     @inline(__always)
@@ -78,13 +83,9 @@ extension StringProtocol {
 }
 
 extension String {
-    /// The same for two strings, which is the common case: one function that is not generic.
+    /// The same for two strings, which is the common case: code for them alone, in other modules as well.
     package func equalsIgnoringCase(_ other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        let atOnce = utf8.withContiguousStorageIfAvailable { a in
-            other.utf8.withContiguousStorageIfAvailable { b in a.indices.allSatisfy { a[$0].asciiLowercased == b[$0].asciiLowercased } }
-        }
-        return (atOnce ?? nil) ?? utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
+        Self.areEqualIgnoringCase(self, other)
     }
 
     /// Whether the string begins with `prefix` when ASCII letters compare without regard to case.
