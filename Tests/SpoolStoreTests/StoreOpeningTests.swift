@@ -227,6 +227,26 @@ import Testing
         try store.close()
     }
 
+    @Test func `an opening reads as little of a large store as of a small one`() throws {
+        let disk = MemoryDisk(), index = "/cache/spool.sqlite"
+        var written = 0
+        /// What an opening reads of the index once so many more resources are stored.
+        func openingBytes(after resources: Int) throws -> Int64 {
+            let store = try SQLiteStore.simulated(on: disk)
+            for number in written..<written + resources {
+                try StoreSample("https://media.example/\(number)").store([0..<10], of: store.makeGeneration(), in: store)
+            }
+            written += resources
+            try store.close()
+            let before = disk.readBytes(of: index)
+            let next = try SQLiteStore.simulated(on: disk)
+            defer { try? next.close() }
+            return disk.readBytes(of: index) - before
+        }
+        let few = try openingBytes(after: 100)
+        #expect(try openingBytes(after: 1000) <= few + 2 * 4096, "a page more for each tree that is higher")
+    }
+
     @Test func `removing and replacing leave no file behind`() throws {
         let store = try disk.open()
         let other = StoreSample("other")
