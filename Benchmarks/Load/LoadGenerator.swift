@@ -40,7 +40,11 @@ final class LoadGenerator {
     }
 
     /// Sends `count` requests, as the connections become free, and waits for all answers.
-    func run(count: Int, source: SourceFile, request: (Int) -> LoadRequest) throws -> LoadResult {
+    ///
+    /// - Parameter pauseMicroseconds: how long it does nothing before each request; with one connection.
+    func run(
+        count: Int, source: SourceFile, pauseMicroseconds: UInt32 = 0, request: (Int) -> LoadRequest
+    ) throws -> LoadResult {
         var result = LoadResult()
         result.times.reserveCapacity(count)
         var started = 0
@@ -49,6 +53,7 @@ final class LoadGenerator {
             let next = request(started)
             started += 1
             result.bytes += Int64(next.expected.count)
+            if pauseMicroseconds > 0 { usleep(pauseMicroseconds) }
             try connection.begin(next)
         }
 

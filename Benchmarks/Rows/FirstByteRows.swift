@@ -27,12 +27,15 @@ struct FirstByteHitRow: Row {
 
 /// Time from a request to the first byte of a body that is not stored, while the connection to the origin is open.
 ///
-/// A segment of 1 MiB under a new name each time; the whole segment is read before the next one is asked for.
+/// A segment of 1 MiB under a new name each time; the whole segment is read before the next one is asked for. `time` and `whole` are of
+/// requests at once behind one another, so that what a program still has to do for one segment is in the way of the next; `apart` is of
+/// requests with a pause between them, as players make them.
 struct FirstByteMissRow: Row {
     let name = "first-byte-miss"
 
     private static let rounds = 3
     private static let requests = 60
+    private static let pauseMicroseconds: UInt32 = 20_000
 
     func run(on bench: Workbench) throws -> [Measure] {
         let origin = try bench.origin().port
@@ -42,19 +45,23 @@ struct FirstByteMissRow: Row {
         ].compactMap { $0 }
         defer { for server in servers { server.stop() } }
         let source = try bench.segment()
-        var first = Measure("time", "µs"), whole = Measure("whole", "µs")
+        var first = Measure("time", "µs"), whole = Measure("whole", "µs"), apart = Measure("apart", "µs")
         try bench.alternate(servers, rounds: Self.rounds) { server, round in
             let load = try LoadGenerator(port: server.port, connections: 1)
-            let result = try load.run(count: Self.requests, source: source) { index in
-                LoadRequest(
-                    target: server.target(source.name + "?n=\(round)-\(index)"), range: nil, expected: 0..<source.size, isChecked: true)
+            func times(_ kind: String, pause: UInt32) throws -> [ResponseTimes] {
+                try load.run(count: Self.requests, source: source, pauseMicroseconds: pause) { index in
+                    let target = server.target(source.name + "?n=\(kind)-\(round)-\(index)")
+                    return LoadRequest(target: target, range: nil, expected: 0..<source.size, isChecked: true)
+                }.times
             }
+            let (together, single) = try (times("together", pause: 0), times("apart", pause: Self.pauseMicroseconds))
             guard round > 0 else { return }
-            for times in result.times {
+            for times in together {
                 first.add(Double(times.firstByte) / 1000, of: server.name)
                 whole.add(Double(times.complete) / 1000, of: server.name)
             }
+            for times in single { apart.add(Double(times.firstByte) / 1000, of: server.name) }
         }
-        return [first, whole]
+        return [first, whole, apart]
     }
 }

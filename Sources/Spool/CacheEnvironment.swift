@@ -43,7 +43,7 @@ package struct CacheEnvironment: Sendable {
     /// lane that is woken may take its core.
     func postBehindReaders(_ lane: any Mailbox, _ job: @escaping @Sendable () -> Void) {
         guard let loop = loop?.loop else { return lane.post(job) }
-        loop.post { lane.post(job) }
+        loop.postAtRest { lane.post(job) }
     }
 
     func dataLane(for generation: GenerationID) -> any Mailbox {

@@ -9,7 +9,7 @@ package import SpoolCore
 ///
 /// Everything but `post`, `stop`, `start` and `isInLoop` belongs to the loop's thread and checks that it is called there.
 /// In one turn the loop handles the descriptors that are ready, then the timers that are due, then the jobs that were posted before;
-/// what these post or arm runs in the next turn, so nothing starves anything else.
+/// what these post or arm runs in the next turn, so nothing starves anything else. What can wait (``postAtRest(_:)``) has a bound as well.
 ///
 ///     let loop = try EventLoop()
 ///     loop.start(name: "server")
@@ -23,6 +23,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     private var registrations = Registrations()
     private var timers = TimerHeap<() -> Void>()
     private var running: [@Sendable () -> Void] = []
+    /// Turns that had something else to do since a job waits for one that has not.
+    private var busyTurns = 0
     /// When the present turn began.
     package private(set) var now: MonotonicInstant
     /// How often the loop has asked which descriptors are ready: what it was told in one turn may no longer be so for later handlers.
@@ -31,6 +33,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     /// What other threads share with the loop.
     private struct Inbox {
         var jobs: [@Sendable () -> Void] = []
+        /// Jobs that can wait until there is nothing else to do.
+        var restJobs: [@Sendable () -> Void] = []
         /// The loop will look at `jobs` before it sleeps, so a post need not wake it.
         var isAwake = false
         var isStopping = false
@@ -57,6 +61,19 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         let mustWake = inbox.withLock { inbox in
             guard !inbox.isStopped else { return false }
             inbox.jobs.append(job)
+            defer { inbox.isAwake = true }
+            return !inbox.isAwake
+        }
+        if mustWake { poller.wake() }
+    }
+
+    /// Runs `job` as soon as a turn finds nothing else to do, ``restTurns`` turns later at the latest; after every job that was posted so before.
+    ///
+    /// For what is begun on the loop, that others wait for less than for what the loop does next. From any thread; dropped after `stop`.
+    package func postAtRest(_ job: @escaping @Sendable () -> Void) {
+        let mustWake = inbox.withLock { inbox in
+            guard !inbox.isStopped else { return false }
+            inbox.restJobs.append(job)
             defer { inbox.isAwake = true }
             return !inbox.isAwake
         }
@@ -152,6 +169,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         inbox.withLock { inbox in
             inbox.isStopped = true
             inbox.jobs = []
+            inbox.restJobs = []
         }
     }
 
@@ -190,35 +208,51 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
             guard let (token, events) = poller.event(index) else { continue }
             registrations.handler(token: token)?(events)
         }
-        runTimers()
-        return runJobs()
+        let isBusy = runTimers() || count > 0
+        return runJobs(isBusy: isBusy)
     }
 
     /// How long the poll may wait. A loop with nothing to do is marked asleep, so that the next post wakes it.
     private func timeout() -> Nanoseconds? {
         let isIdle = inbox.withLock { inbox in
-            inbox.isAwake = !inbox.jobs.isEmpty || inbox.isStopping
+            inbox.isAwake = !inbox.jobs.isEmpty || !inbox.restJobs.isEmpty || inbox.isStopping
             return !inbox.isAwake
         }
         guard isIdle else { return 0 }
         return timers.firstDeadline.map { max(0, $0 - clock()) }
     }
 
-    private func runTimers() {
+    /// Whether any was due.
+    private func runTimers() -> Bool {
         let limit = timers.nextSequence
-        while let job = timers.popDue(now, armedBefore: limit) { job() }
+        var hasRun = false
+        while let job = timers.popDue(now, armedBefore: limit) {
+            hasRun = true
+            job()
+        }
+        return hasRun
     }
 
-    private func runJobs() -> Bool {
-        let isLast = inbox.withLock { inbox in
+    /// Runs what was posted; what can wait only when the turn has had nothing else to do, or has put it off for too long.
+    private func runJobs(isBusy: Bool) -> Bool {
+        let (isLast, restJobs) = inbox.withLock { inbox in
             swap(&inbox.jobs, &running)
-            return inbox.isStopping
+            guard !inbox.restJobs.isEmpty else { return (inbox.isStopping, [@Sendable () -> Void]()) }
+            busyTurns += 1
+            let mayWait = (isBusy || !running.isEmpty) && busyTurns < Self.restTurns && !inbox.isStopping
+            guard !mayWait else { return (false, []) }
+            busyTurns = 0
+            defer { inbox.restJobs = [] }
+            return (inbox.isStopping, inbox.restJobs)
         }
         for job in running { job() }
         running.removeAll(keepingCapacity: running.count <= Self.keptJobs)
+        for job in restJobs { job() }
         return !isLast
     }
 
+    /// For how many turns in which there is something else to do a job of ``postAtRest(_:)`` waits.
+    package static let restTurns = 4
     /// A burst of more jobs than this gives its memory back.
     private static let keptJobs = 4096
 

@@ -35,6 +35,61 @@ struct EventLoopTests {
         #expect(seen.withLock { $0 } == ["outer", "inner"])
     }
 
+    @Test func `a job that can wait runs once nothing else is to be done`() throws {
+        let loop = try EventLoop()
+        let seen = Locked<[String]>([])
+        @Sendable func note(_ name: String) { seen.withLock { $0.append(name) } }
+        loop.post {
+            loop.postAtRest {
+                note("first of those that wait")
+                loop.stop()
+            }
+            loop.postAtRest { note("second") }
+            note("job")
+            loop.post {
+                note("job of the next turn")
+                loop.post { note("job of the turn after it") }
+            }
+        }
+        loop.run()
+        #expect(
+            seen.withLock { $0 } == ["job", "job of the next turn", "job of the turn after it", "first of those that wait", "second"])
+    }
+
+    @Test func `a loop that always has something to do does not put off for ever what can wait`() throws {
+        let loop = try EventLoop()
+        let turns = Locked(0)
+        @Sendable func keepBusy() {
+            loop.post {
+                turns.withLock { $0 += 1 }
+                keepBusy()
+            }
+        }
+        loop.post {
+            loop.postAtRest { loop.stop() }
+            keepBusy()
+        }
+        loop.run()
+        #expect(EventLoop.restTurns...EventLoop.restTurns + 1 ~= turns.withLock { $0 })
+    }
+
+    @Test func `what can wait runs before the loop ends, and wakes one that sleeps`() throws {
+        let loop = try EventLoop()
+        let ended = Locked(false)
+        loop.postAtRest { ended.withLock { $0 = true } }
+        loop.stop()
+        loop.run()
+        #expect(ended.withLock { $0 })
+        let next = try EventLoop()
+        let thread = next.start(name: "test"), gate = Gate()
+        for _ in 0..<200 {
+            next.postAtRest { gate.open() }
+            gate.wait()
+        }
+        next.stop()
+        thread.join()
+    }
+
     @Test func `a sleeping loop is woken by a post from another thread`() throws {
         let loop = try EventLoop()
         let thread = loop.start(name: "test")
