@@ -107,6 +107,11 @@ int32_t spool_advise_will_need(int32_t fd, int64_t offset, int64_t count) {
 }
 
 // Not every volume knows the barrier (network mounts): fsync is what is left there.
+int32_t spool_start_writeback(int32_t fd) {
+    (void)fd;
+    return 0;
+}
+
 int32_t spool_synchronize(int32_t fd, int32_t full) {
     int result = fcntl(fd, full ? F_FULLFSYNC : F_BARRIERFSYNC);
     if (result == -1 && (errno == ENOTSUP || errno == EINVAL || errno == ENOTTY)) return fsync(fd);
@@ -175,6 +180,8 @@ int32_t spool_advise_will_need(int32_t fd, int64_t offset, int64_t count) {
     errno = code;
     return -1;
 }
+
+int32_t spool_start_writeback(int32_t fd) { return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 
 int32_t spool_synchronize(int32_t fd, int32_t full) {
     (void)full;

@@ -154,6 +154,9 @@ final class PointContents: Sendable {
 
     func synchronize() {
         var result = Result(isSynced: true)
+        let files = files
+        // All of them first: the disk then writes one beside the other, and the journal's first commit has what the others would wait for.
+        for (_, handle) in files { handle.startWriteback() }
         for (generation, handle) in files {
             do throws(SystemError) { try handle.synchronize(full: false) } catch { result.failed[generation] = error }
         }

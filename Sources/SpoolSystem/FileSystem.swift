@@ -84,6 +84,8 @@ package protocol FileHandle: AnyObject, Sendable {
     /// Gives the whole file-system blocks inside the range back to the file system; they read as zeros.
     /// `ENOTSUP` where holes do not exist.
     func punchHole(at offset: Int64, count: Int64) throws(SystemError)
+    /// Asks the system to start writing to the disk what a later ``synchronize(full:)`` waits for. A wish: it promises nothing and reports nothing.
+    func startWriteback()
     /// Makes written data durable (`fdatasync`; F_BARRIERFSYNC on Apple, or F_FULLFSYNC when `full`).
     func synchronize(full: Bool) throws(SystemError)
     /// Size and allocation now.

@@ -58,6 +58,10 @@ package final class POSIXFileHandle: FileHandle {
         _ = try systemCall("punch hole", on: path) { spool_punch_hole(file.rawValue, offset, count) }
     }
 
+    package func startWriteback() {
+        _ = spool_start_writeback(file.rawValue)
+    }
+
     package func synchronize(full: Bool) throws(SystemError) {
         _ = try systemCall("fdatasync", on: path) { spool_synchronize(file.rawValue, full ? 1 : 0) }
     }

@@ -35,6 +35,10 @@ int64_t spool_resident_pages(int32_t fd, int64_t offset, int64_t count);
 /// Asks the kernel to start reading the range into the page cache.
 int32_t spool_advise_will_need(int32_t fd, int64_t offset, int64_t count);
 
+/// Asks the kernel to start writing what is in the page cache to the disk: sync_file_range with SYNC_FILE_RANGE_WRITE, which promises nothing.
+/// Does nothing on Darwin.
+int32_t spool_start_writeback(int32_t fd);
+
 /// Makes the written data durable: fdatasync; on Darwin F_BARRIERFSYNC, or F_FULLFSYNC when `full` is not 0.
 int32_t spool_synchronize(int32_t fd, int32_t full);
 

@@ -47,6 +47,9 @@ final class MemoryFileHandle: FileHandle {
         try disk.punchHole(file, path, at: offset, count: count)
     }
 
+    /// What the disk has begun may be lost as well as what it has not.
+    func startWriteback() {}
+
     func synchronize(full: Bool) throws(SystemError) {
         try disk.synchronize(file, path)
     }
