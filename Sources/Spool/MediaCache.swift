@@ -29,6 +29,7 @@ public final class MediaCache: Sendable {
     package let attachments = Attachments()
     private let limiter: FetchLimiter
     private let pool: BufferPool
+    private let backlog = WriteBacklog()
     let sessions: Locked<SessionTable>
     /// When this cache last tried to become the writer.
     let lastWriterTry = Locked<MonotonicInstant?>(nil)
@@ -186,8 +187,8 @@ public final class MediaCache: Sendable {
         var configuration = configuration
         if let via = via.withLock({ $0 }) { configuration.requestFields.append("Via", via) }
         return ResourceSession.SharedParts(
-            environment: environment, store: store, pool: pool, limiter: limiter, committer: committer, evictor: evictor, limits: limits,
-            segmentBytes: Int(segmentBytes), counters: counters, configuration: configuration, record: record,
+            environment: environment, store: store, pool: pool, backlog: backlog, limiter: limiter, committer: committer, evictor: evictor,
+            limits: limits, segmentBytes: Int(segmentBytes), counters: counters, configuration: configuration, record: record,
             gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [sessions] session in sessions.withLock { $0.noteIdle(session) } },
             storeFailed: { [weak self] in self?.storeFailed() },
             makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } })

@@ -71,7 +71,16 @@ package final class FileDraft: Sendable {
         }
     }
 
-    deinit { if !isFinished.withLock({ $0 }) { Self.unlinkQuietly(draftPath) } }
+    deinit { discard() }
+
+    /// Takes the file away, unless it is finished; harmless when repeated. Its bytes can still be read and written.
+    package func discard() {
+        let mustUnlink = isFinished.withLock { isFinished in
+            defer { isFinished = true }
+            return !isFinished
+        }
+        if mustUnlink { Self.unlinkQuietly(draftPath) }
+    }
 
     // What can't be taken away is seen by who looks into the directory; nobody could do anything about it here.
     private static func unlinkQuietly(_ path: String) { _ = attemptSystemCall { unlink(path) } }

@@ -15,7 +15,9 @@ final class FileExport: Sendable {
     private let options: ExportOptions
     private let cancellation: TransferCancellation
     private let progress: @Sendable (Int64) -> Void
-    private let done: @Sendable (Result<ExportedFile, CacheError>) -> Void
+    private let complete: @Sendable (Result<ExportedFile, CacheError>) -> Void
+    /// The file that is being made.
+    private let unfinished = Locked<FileDraft?>(nil)
     /// Nothing of the resource is evicted meanwhile.
     private let pin: TemporaryPin
 
@@ -29,7 +31,7 @@ final class FileExport: Sendable {
         self.options = options
         self.cancellation = cancellation
         self.progress = progress
-        self.done = done
+        complete = done
         pin = cache.temporaryPin(key)
     }
 
@@ -47,6 +49,16 @@ final class FileExport: Sendable {
     private struct Target: Sendable {
         var draft: FileDraft
         var method: ExportedFile.Method
+    }
+
+    /// Tells the outcome; nothing is left of the file by then when it is a failure.
+    private func done(_ result: Result<ExportedFile, CacheError>) {
+        let draft = unfinished.withLock { draft in
+            defer { draft = nil }
+            return draft
+        }
+        if case .failure = result { draft?.discard() }
+        complete(result)
     }
 
     // MARK: Finding
@@ -136,7 +148,9 @@ final class FileExport: Sendable {
     }
 
     private func draft(_ beginning: FileDraft.Beginning) throws(SystemError) -> FileDraft {
-        try FileDraft(path: path, tag: cache.environment.random.next(), beginning: beginning)
+        let draft = try FileDraft(path: path, tag: cache.environment.random.next(), beginning: beginning)
+        unfinished.withLock { $0 = draft }
+        return draft
     }
 
     // MARK: Going through the bytes
@@ -257,7 +271,7 @@ final class FileExport: Sendable {
         guard cache.store.isWritable else { return done(.failure(error)) }
         let generation = source.stored.generation
         cache.liveSession(of: key)?.forget(damaged, of: generation)
-        cache.onIndexLane(key, { [done] (_: Result<Void, CacheError>) in done(.failure(error)) }) { [cache] () throws(StoreError) in
+        cache.onIndexLane(key, { [self] (_: Result<Void, CacheError>) in done(.failure(error)) }) { [cache] () throws(StoreError) in
             try cache.store.discard(damaged, of: generation)
         }
     }

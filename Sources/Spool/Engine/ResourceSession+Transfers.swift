@@ -92,11 +92,12 @@ extension ResourceSession {
     }
 
     func bodyReceived(_ intake: FetchIntake, _ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
-        var waitsForBuffer = false
+        var waitsForBuffer = false, waitsForDisk = false
         let answer = run { state, effects -> BodyAnswer in
             guard !intake.isCancelled else { return .enough }
             guard makeRoom(bytes.count, in: intake, &state, &effects) else {
-                waitsForBuffer = true
+                waitsForDisk = intake.segments.isEmpty
+                waitsForBuffer = !waitsForDisk
                 intake.isStarved = true
                 state.machine.pausedForBuffer(intake.id)
                 return .pause
@@ -105,6 +106,8 @@ extension ResourceSession {
         }
         if waitsForBuffer {
             shared.pool.whenAvailable { [self] in bufferAvailable(intake) }
+        } else if waitsForDisk {
+            shared.backlog.whenRoom { [self] in bufferAvailable(intake) }
         }
         if answer == .pause { shared.limiter.reclaim() }
         return answer

@@ -13,10 +13,10 @@ extension ResourceSession {
 
     /// Whether `count` bytes can be kept now, `count` being a block at most.
     ///
-    /// Without a free pool buffer a fetch goes on in its tail: one block that fills while the one before is on its way to the disk.
+    /// A fetch begins outside the pool, unless too much of that waits for the disk. Without a free pool buffer it goes on in its tail: one block that fills while the one before is on its way to the disk.
     /// So who holds all the buffers, say relays whose readers have stopped, slows the others down but stops nobody.
     func makeRoom(_ count: Int, in intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> Bool {
-        guard let last = intake.segments.last else { return true }
+        guard let last = intake.segments.last else { return shared.backlog.hasRoom || isRelay(intake, state) }
         if !last.isHandedOver, last.room >= count { return true }
         if shared.pool.hasFree { return true }
         // Others wait for a buffer: what is here goes to the disk, and the buffer with it comes back.
@@ -78,6 +78,7 @@ extension ResourceSession {
         // A retired version's bytes belong to nobody.
         guard state.machine.version?.generation == generation else { return }
         segment.isHandedOver = true
+        if !segment.isPooled { shared.backlog.enter(segment.capacity) }
         state.writesUnderWay += 1
         effects.append(.write(segment, generation, intake))
     }
@@ -163,6 +164,7 @@ extension ResourceSession {
     private func written(
         _ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, _ result: Result<Written?, WriteFailure>, promised: Int64
     ) {
+        if !segment.isPooled { shared.backlog.leave(segment.capacity) }
         var unused = promised
         var isFirstFailure = false
         let mustCommit = run { state, effects -> Bool in

@@ -6,7 +6,7 @@ import SpoolSystem
 /// The live coordination of one resource: a `SessionStateMachine` behind one lock, and the hands that act for it.
 ///
 /// Every event takes the lock, lets the machine decide, notes what has to be done, lets go of the lock, and then does it.
-/// So nothing that blocks or calls back happens under the lock. Lock order: session, then pool; no other.
+/// So nothing that blocks or calls back happens under the lock. Lock order: session, then pool or backlog; no other.
 ///
 /// Files: this one holds state and actions; `+Transfers` what the transport calls, `+Writing` the way to the disk,
 /// `+Verifying` the checks before a first use, `+Hits` what is served at once, `SessionReader` the consumer's side.
@@ -25,6 +25,7 @@ final class ResourceSession: Sendable {
         let environment: CacheEnvironment
         let store: any ResourceStore
         let pool: BufferPool
+        let backlog: WriteBacklog
         let limiter: FetchLimiter
         let committer: Committer
         let evictor: Evictor

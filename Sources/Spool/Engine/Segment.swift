@@ -36,7 +36,8 @@ final class Segment: @unchecked Sendable {
 
     var isPooled: Bool { pooled != nil }
     var end: Int64 { start + Int64(count) }
-    var room: Int { storage.count - count }
+    var capacity: Int { storage.count }
+    var room: Int { capacity - count }
 
     /// Takes as many of `bytes` as there is room for; returns how many.
     func append(_ bytes: UnsafeRawBufferPointer) -> Int {

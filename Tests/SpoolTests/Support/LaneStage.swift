@@ -1,0 +1,66 @@
+import Spool
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+
+/// Keeps jobs until it is told to run them.
+final class HeldMailbox: Mailbox {
+    private let jobs = Locked<[@Sendable () -> Void]>([])
+
+    func post(_ job: @escaping @Sendable () -> Void) { jobs.withLock { $0.append(job) } }
+
+    var count: Int { jobs.withLock { $0.count } }
+
+    func runAll() {
+        let waiting = jobs.withLock { jobs in
+            defer { jobs = [] }
+            return jobs
+        }
+        for job in waiting { job() }
+    }
+}
+
+/// A cache in a simulated world, whose disk can be held.
+struct LaneStage {
+    let simulator = Simulator(seed: 1)
+    let disk = MemoryDisk()
+    let sync = HeldMailbox()
+    let store: SQLiteStore
+    let cache: MediaCache
+
+    /// - Parameter data: where files are written; nil for a lane of the simulator.
+    init(_ resources: [VirtualResource], data: (any Mailbox)? = nil) throws {
+        var options = SQLiteStore.Options()
+        options.usesFileSystemForIndex = true
+        store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: simulator, options: options)
+        let origin = ScriptedOrigin(mailbox: simulator.mailbox("origin"), time: simulator, random: simulator, windowBytes: nil)
+        for resource in resources { origin.serve(resource) }
+        let environment = CacheEnvironment(
+            time: simulator, random: simulator, transport: origin, control: simulator.mailbox("control"),
+            indexLane: simulator.mailbox("index"), syncLane: sync, dataLanes: [data ?? simulator.mailbox("data")])
+        cache = try MediaCache(configuration: Configuration(), environment: environment, store: store)
+    }
+
+    /// Reads a resource to its end, or for so many steps of the world; answers with its bytes.
+    func play(_ resource: VirtualResource, steps: Int = .max) throws -> [UInt8] {
+        let reader = try cache.sessionReader(for: resource.url, start: 0, end: nil, wantsBytes: true, wake: {})
+        var bytes: [UInt8] = []
+        var left = steps
+        while true {
+            switch reader.next(max: 1 << 20) {
+            case .file(let file, let range):
+                bytes += try file.bytes(at: range.lowerBound, count: Int(range.count))
+                reader.advance(by: Int(range.count), fromOrigin: false)
+            case .memory(let part, let keepAlive):
+                withExtendedLifetime(keepAlive) { bytes += part }
+                reader.advance(by: part.count, fromOrigin: true)
+            case .wait:
+                left -= 1
+                if left == 0 || !simulator.step() { return bytes }
+            case .end: return bytes
+            case .failed(let error): throw error
+            }
+        }
+    }
+}
