@@ -6,8 +6,9 @@ import SpoolSystem
 /// stands still would let any number of them pile up. Beyond ``limitBytes`` a fetch waits for the disk with its first bytes, as it waits for a
 /// buffer with those that follow. Any thread; wakes run outside the lock.
 package final class WriteBacklog: Sendable {
-    /// A block for each of as many fetches as run at once.
-    package static let limitBytes = 4 << 20
+    /// Two blocks for each of as many fetches as run at once. With half of that, fetches were paused on a disk that only was busy, and what
+    /// libcurl keeps for a paused one cost more memory than the bound saved.
+    package static let limitBytes = 8 << 20
 
     private struct State {
         var bytes = 0
