@@ -58,22 +58,21 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     ///
     /// Only the first post to a sleeping loop costs a system call. After `stop` jobs are dropped.
     package func post(_ job: @escaping @Sendable () -> Void) {
-        let mustWake = inbox.withLock { inbox in
-            guard !inbox.isStopped else { return false }
-            inbox.jobs.append(job)
-            defer { inbox.isAwake = true }
-            return !inbox.isAwake
-        }
-        if mustWake { poller.wake() }
+        add { $0.jobs.append(job) }
     }
 
     /// Runs `job` as soon as a turn finds nothing else to do, ``restTurns`` turns later at the latest; after every job that was posted so before.
     ///
     /// For what is begun on the loop, that others wait for less than for what the loop does next. From any thread; dropped after `stop`.
     package func postAtRest(_ job: @escaping @Sendable () -> Void) {
+        add { $0.restJobs.append(job) }
+    }
+
+    /// Adds a job to those that wait, unless the loop has ended, and wakes a loop that sleeps.
+    private func add(_ change: (inout Inbox) -> Void) {
         let mustWake = inbox.withLock { inbox in
             guard !inbox.isStopped else { return false }
-            inbox.restJobs.append(job)
+            change(&inbox)
             defer { inbox.isAwake = true }
             return !inbox.isAwake
         }
