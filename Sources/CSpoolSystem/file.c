@@ -106,12 +106,12 @@ int32_t spool_advise_will_need(int32_t fd, int64_t offset, int64_t count) {
     return fcntl(fd, F_RDADVISE, &advice);
 }
 
-// Not every volume knows the barrier (network mounts): fsync is what is left there.
 int32_t spool_start_writeback(int32_t fd) {
     (void)fd;
     return 0;
 }
 
+// Not every volume knows the barrier (network mounts): fsync is what is left there.
 int32_t spool_synchronize(int32_t fd, int32_t full) {
     int result = fcntl(fd, full ? F_FULLFSYNC : F_BARRIERFSYNC);
     if (result == -1 && (errno == ENOTSUP || errno == EINVAL || errno == ENOTTY)) return fsync(fd);

@@ -13,7 +13,8 @@ extension ResourceSession {
 
     /// Whether `count` bytes can be kept now, `count` being a block at most.
     ///
-    /// A fetch begins outside the pool, unless too much of that waits for the disk. Without a free pool buffer it goes on in its tail: one block that fills while the one before is on its way to the disk.
+    /// A fetch begins outside the pool, unless too much of that waits for the disk. Without a free pool buffer it goes on in its tail: one block
+    /// that fills while the one before is on its way to the disk.
     /// So who holds all the buffers, say relays whose readers have stopped, slows the others down but stops nobody.
     func makeRoom(_ count: Int, in intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> Bool {
         guard let last = intake.segments.last else { return shared.backlog.hasRoom || isRelay(intake, state) }
