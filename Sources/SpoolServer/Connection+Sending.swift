@@ -172,12 +172,12 @@ extension Connection {
     /// Sends until the socket is full, the source has nothing, the turn is over, or all is sent.
     func pump() {
         guard phase == .sending else { return }
-        let limit = sending.bodyBytes + Int64(server.options.bytesPerTurn)
+        let limit = sending.turnBytes + Int64(server.options.bytesPerTurn)
         while true {
             let step = sending.isOutputSent ? sendBody() : sendOutput()
             switch step {
             case .more:
-                guard sending.bodyBytes >= limit, !isComplete else { continue }
+                guard sending.turnBytes >= limit, !isComplete else { continue }
                 return listen(for: writeInterest)
             case .blocked: return listen(for: writeInterest)
             case .done: return responseSent()
@@ -222,22 +222,28 @@ extension Connection {
             return sendFile(.init(descriptor: descriptor, offset: offset, count: clip(count), keepAlive: keepAlive), source)
         case .memory(let bytes, let keepAlive):
             defer { withExtendedLifetime(keepAlive) {} }
-            return sendMemory(UnsafeRawBufferPointer(rebasing: bytes[..<clip(bytes.count)]), source)
+            return sendMemory(UnsafeRawBufferPointer(rebasing: bytes[..<clip(bytes.count, cost: Self.memoryCost)]), source)
         case .wait: return wait()
         case .end: return sourceEnded(source)
         case .abort(let reason): return abort(reason)
         }
     }
 
-    /// A source that gives more than was asked for is not allowed to break the framing.
-    private func clip(_ count: Int) -> Int {
-        min(max(0, count), sending.demand(server.options.bytesPerTurn))
+    /// A source that gives more than was asked for is not allowed to break the framing, and one call sends no more than a turn may.
+    private func clip(_ count: Int, cost: Int = 1) -> Int {
+        min(max(0, count), sending.demand(server.options.bytesPerTurn / cost))
     }
+
+    /// Of a turn, a byte of memory takes as much as so many of a file: it is copied, and often opened before.
+    private static var memoryCost: Int { 2 }
+
+    /// What is read from the disk before any of it is sent.
+    private static var warmedBytes: Int { 1024 * 1024 }
 
     private func sendFile(_ chunk: SendingState.FileChunk, _ source: any BodySource) -> Step {
         guard chunk.count > 0 else { return abort("the body's source gave an empty piece of a file") }
         if let cold = server.options.coldReads, !cold.isResident(chunk.descriptor, chunk.offset, chunk.count) {
-            return warm(chunk, cold)
+            return warm(chunk.prefix(Self.warmedBytes), cold)
         }
         return sendResident(chunk, source)
     }
@@ -248,13 +254,13 @@ extension Connection {
         let result = socket.sendFile(chunk.descriptor, offset: chunk.offset, count: chunk.count)
         server.options.onTransfer?(.sendFile(asked: chunk.count, result))
         if result == .count(0) { return abort("the stored file ends before the span that it should hold") }
-        return account(result, asked: chunk.count, source)
+        return account(result, asked: chunk.count, cost: 1, source)
     }
 
     private func sendMemory(_ bytes: UnsafeRawBufferPointer, _ source: any BodySource) -> Step {
         guard bytes.count > 0 else { return abort("the body's source gave an empty piece of memory") }
         guard announce(bytes.count) else { return interrupted(source) }
-        return account(send(bytes), asked: bytes.count, source)
+        return account(send(bytes), asked: bytes.count, cost: Self.memoryCost, source)
     }
 
     /// Writes the line before a chunk; false when the socket did not take it whole.
@@ -274,11 +280,12 @@ extension Connection {
         return .blocked
     }
 
-    private func account(_ result: Transferred, asked: Int, _ source: any BodySource) -> Step {
+    private func account(_ result: Transferred, asked: Int, cost: Int, _ source: any BodySource) -> Step {
         switch result {
         case .count(let count):
             progressed()
             sending.sent(count)
+            sending.turnBytes += Int64(count * cost)
             server.sentBodyBytes += Int64(count)
             source.consumed(count)
             // A short count says that the socket is full; asking again would only hear the same.

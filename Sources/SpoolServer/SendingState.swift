@@ -27,6 +27,8 @@ struct SendingState {
     var isUntilClose = false
     /// Body bytes of the source that went out, or the body's bytes in `output`.
     var bodyBytes: Int64 = 0
+    /// What turns are measured by: these bytes, those of memory counted twice.
+    var turnBytes: Int64 = 0
     /// The body is in `output`, behind the head.
     var isOutputBody = false
     /// Why the server answers by itself.
@@ -47,6 +49,11 @@ struct SendingState {
         var pages: Int {
             let last = offset + Int64(count) - 1
             return Int(last / Int64(Self.pageBytes) - offset / Int64(Self.pageBytes)) + 1
+        }
+
+        /// Its first bytes, `limit` at most.
+        func prefix(_ limit: Int) -> FileChunk {
+            FileChunk(descriptor: descriptor, offset: offset, count: min(count, limit), keepAlive: keepAlive)
         }
     }
 

@@ -31,17 +31,19 @@ package final class POSIXFileHandle: FileHandle {
         return done
     }
 
-    /// The most that one call writes, in bytes.
+    /// The most that one call writes, in bytes; each call ends at a multiple of it, the last one perhaps before.
     ///
-    /// Linux takes a block of page cache as large as the write. Large ones are dear in a guest that gives free memory back to its host
-    /// (free page reporting): they are what it gave back. Calls cost next to nothing beside that (Benchmarks/README.md, `fresh-pages`).
+    /// Linux takes a block of page cache as large as the write, and no larger than its place in the file is aligned. Large ones are dear in a
+    /// guest that gives free memory back to its host (free page reporting): they are what it gave back. Calls cost next to nothing
+    /// beside that (Benchmarks/README.md, `fresh-pages`). Small ones cost with every later `sendfile`.
     private static let bytesPerWrite = 128 * 1024
 
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
         var done = 0
         while done < bytes.count {
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...].prefix(Self.bytesPerWrite))
             let position = off_t(offset) + off_t(done)
+            let beforeBoundary = Self.bytesPerWrite - Int(position % off_t(Self.bytesPerWrite))
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...].prefix(beforeBoundary))
             let count = try systemCall("pwrite", on: path) { pwrite(file.rawValue, rest.baseAddress, rest.count, position) }
             // A call that writes nothing and reports nothing would keep this loop for ever.
             if count == 0 { throw SystemError(code: EIO, operation: "pwrite", subject: path) }

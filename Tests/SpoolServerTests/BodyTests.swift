@@ -102,6 +102,31 @@ struct BodyTests {
         server.stop()
     }
 
+    @Test(arguments: [true, false])
+    func `a turn of the loop sends 2 MiB of a file to a client, of memory half as much`(isFile: Bool) throws {
+        let file = try TestFile(count: 16 << 20)
+        let bytes = file.bytes
+        let loop = Locked<EventLoop?>(nil), sent = Locked<[UInt64: Int]>([:])
+        let server = try serve({
+            $0.onTransfer = { call in
+                guard let turn = loop.withLock({ $0?.turnCount }) else { return }
+                switch call {
+                case .sendFile(_, .count(let count)), .send(_, _, .count(let count)): sent.withLock { $0[turn, default: 0] += count }
+                default: break
+                }
+            }
+        }) { _ in
+            Response(200, body: .source(isFile ? FileSource(file, 0..<16 << 20) : MemorySource([bytes]), length: 16 << 20))
+        }
+        loop.withLock { $0 = server.loop }
+        let client = try server.connect()
+        #expect(try client.get("/").body == bytes)
+        _ = server.counters
+        let headBytes = 1024
+        #expect(try #require(sent.withLock { $0.values.max() }) <= (isFile ? 2 << 20 : 1 << 20) + headBytes)
+        server.stop()
+    }
+
     private func failed(_ calls: Locked<[TransferCall]>) {
         Issue.record("unexpected calls: \(calls.withLock { $0 })")
     }
@@ -280,11 +305,11 @@ struct BodyTests {
     @Test func `a file that is not in memory is read on a lane, and holds nobody up`() throws {
         let file = try TestFile(count: 3 << 20)
         let lane = HeldMailbox()
-        let asked = Locked<[Int64]>([])
+        let asked = Locked<[Range<Int64>]>([])
         let server = try serve({ options in
             options.coldReads = ColdReads(
                 lane: lane, isResident: { _, offset, _ in offset != 0 },
-                readAhead: { _, offset, _ in asked.withLock { $0.append(offset) } })
+                readAhead: { _, offset, count in asked.withLock { $0.append(offset..<offset + Int64(count)) } })
         }) { request in
             request.target == "/cold"
                 ? Response(200, body: .source(FileSource(file, 0..<3 << 20), length: 3 << 20)) : Response(200, body: .bytes([7]))
@@ -297,7 +322,7 @@ struct BodyTests {
         server.wait { server.server.counters.openConnections == 2 }
         lane.run()
         #expect(try cold.answer().body == file.bytes)
-        #expect(asked.withLock { $0 } == [0, 0])
+        #expect(asked.withLock { $0 } == [0..<1 << 20, 0..<1 << 20], "no more than a MiB is waited for")
         server.stop()
     }
 
