@@ -52,8 +52,7 @@ extension ResourceSession {
         let toBlockEnd = Self.blockBytes - Int(offset % Piece.blockBytes)
         // The first bytes of a fetch, and a block that was begun, stay outside the pool: a slow fetch never holds a pool buffer.
         if !intake.segments.isEmpty, toBlockEnd == Self.blockBytes, let pooled = shared.pool.take() {
-            // Whole ones of them end at the same places of a file, whatever its fetches began at: they are written as large blocks.
-            segment = Segment(start: offset, pooled: pooled, capacity: shared.segmentBytes - Int(offset % Int64(shared.segmentBytes)))
+            segment = Segment(start: offset, pooled: pooled, capacity: shared.segmentBytes)
         } else {
             segment = Segment(start: offset, capacity: toBlockEnd)
         }

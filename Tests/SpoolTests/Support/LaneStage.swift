@@ -24,16 +24,13 @@ final class HeldMailbox: Mailbox {
 /// A cache in a simulated world, whose disk can be held.
 struct LaneStage {
     let simulator = Simulator(seed: 1)
-    let disk: MemoryDisk
+    let disk = MemoryDisk()
     let sync = HeldMailbox()
     let store: SQLiteStore
     let cache: MediaCache
 
-    /// - Parameters:
-    ///   - data: where files are written; nil for a lane of the simulator.
-    ///   - isRecording: whether the disk keeps what is done to it.
-    init(_ resources: [VirtualResource], data: (any Mailbox)? = nil, isRecording: Bool = false) throws {
-        disk = MemoryDisk(isRecording: isRecording)
+    /// - Parameter data: where files are written; nil for a lane of the simulator.
+    init(_ resources: [VirtualResource], data: (any Mailbox)? = nil) throws {
         var options = SQLiteStore.Options()
         options.usesFileSystemForIndex = true
         store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: simulator, options: options)
