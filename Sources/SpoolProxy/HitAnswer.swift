@@ -63,7 +63,7 @@ final class HitAnswer: RangeResponder {
     private static let deviates = ["If-None-Match", "If-Modified-Since", "If-Range", "Cache-Control", "Pragma", "Origin"]
 
     /// What is handed out before the session is asked again, in bytes: what a connection sends in one turn.
-    private static let turnBytes: Int64 = 2 << 20
+    private static let turnBytes = Int64(ServerOptions.turnBytes)
 
     private func head(of hit: StoredHit) -> Head? {
         if let head, head.version == hit.version { return head }

@@ -32,7 +32,8 @@ package struct ServerOptions: Sendable {
     package var inputBytes = 64 * 1024
     /// Body bytes asked from a source, and sent, before other connections have their turn; half as many where they come from memory. A socket
     /// of Linux takes 4 MiB at most (`tcp_wmem`), and what is done once in a turn runs in caches that the turn before has emptied.
-    package var bytesPerTurn = 2 * 1024 * 1024
+    package var bytesPerTurn = Self.turnBytes
+    package static let turnBytes = 2 * 1024 * 1024
     /// Pipelined requests answered before other connections have their turn.
     package var requestsPerTurn = 32
     /// Bytes of a refused request, or of one behind `Connection: close`, that are read and dropped so that the client sees the answer.
