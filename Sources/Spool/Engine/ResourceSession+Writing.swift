@@ -14,7 +14,7 @@ extension ResourceSession {
     /// Whether `count` bytes can be kept now, `count` being a block at most.
     ///
     /// A fetch begins outside the pool, unless too much of that waits for the disk. Without a free pool buffer it goes on in its tail: one block
-    /// that fills while the one before is on its way to the disk.
+    /// that fills while the one before is on its way to the disk, or while the buffer before holds less than the lane takes.
     /// So who holds all the buffers, say relays whose readers have stopped, slows the others down but stops nobody.
     func makeRoom(_ count: Int, in intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> Bool {
         guard let last = intake.segments.last else { return shared.backlog.hasRoom || isRelay(intake, state) }
@@ -22,7 +22,8 @@ extension ResourceSession {
         if shared.pool.hasFree { return true }
         // Others wait for a buffer: what is here goes to the disk, and the buffer with it comes back.
         handOverWholeBlocks(of: intake, &state, &effects)
-        return intake.segments.count == 1 && !last.isPooled
+        if last.isPooled { return !last.isHandedOver && last.count < Self.blockBytes }
+        return intake.segments.count == 1
     }
 
     /// Enters bytes that the machine accepted.
@@ -52,7 +53,8 @@ extension ResourceSession {
         let toBlockEnd = Self.blockBytes - Int(offset % Piece.blockBytes)
         // The first bytes of a fetch, and a block that was begun, stay outside the pool: a slow fetch never holds a pool buffer.
         if !intake.segments.isEmpty, toBlockEnd == Self.blockBytes, let pooled = shared.pool.take() {
-            segment = Segment(start: offset, pooled: pooled, capacity: shared.segmentBytes)
+            // Whole ones of them end at the same places of a file, whatever its fetches began at: they are written as large blocks.
+            segment = Segment(start: offset, pooled: pooled, capacity: shared.segmentBytes - Int(offset % Int64(shared.segmentBytes)))
         } else {
             segment = Segment(start: offset, capacity: toBlockEnd)
         }

@@ -24,22 +24,31 @@ final class HeldMailbox: Mailbox {
 /// A cache in a simulated world, whose disk can be held.
 struct LaneStage {
     let simulator = Simulator(seed: 1)
-    let disk = MemoryDisk()
+    let disk: MemoryDisk
     let sync = HeldMailbox()
     let store: SQLiteStore
     let cache: MediaCache
 
-    /// - Parameter data: where files are written; nil for a lane of the simulator.
-    init(_ resources: [VirtualResource], data: (any Mailbox)? = nil) throws {
+    /// - Parameters:
+    ///   - data: where files are written; nil for a lane of the simulator.
+    ///   - behaviour: how the origin answers.
+    ///   - isRecording: whether the disk keeps what is done to it.
+    init(
+        _ resources: [VirtualResource], data: (any Mailbox)? = nil, behaviour: OriginBehaviour = .correct, isRecording: Bool = false,
+        configuration change: (inout Configuration) -> Void = { _ in }
+    ) throws {
+        disk = MemoryDisk(isRecording: isRecording)
         var options = SQLiteStore.Options()
         options.usesFileSystemForIndex = true
         store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: simulator, options: options)
-        let origin = ScriptedOrigin(mailbox: simulator.mailbox("origin"), time: simulator, random: simulator, windowBytes: nil)
-        for resource in resources { origin.serve(resource) }
+        let origin = ScriptedOrigin(resources, mailbox: simulator.mailbox("origin"), time: simulator, random: simulator) { _, _ in behaviour
+        }
+        var configuration = Configuration()
+        change(&configuration)
         let environment = CacheEnvironment(
             time: simulator, random: simulator, transport: origin, control: simulator.mailbox("control"),
             indexLane: simulator.mailbox("index"), syncLane: sync, dataLanes: [data ?? simulator.mailbox("data")])
-        cache = try MediaCache(configuration: Configuration(), environment: environment, store: store)
+        cache = try MediaCache(configuration: configuration, environment: environment, store: store)
     }
 
     /// Reads a resource to its end, or for so many steps of the world; answers with its bytes.

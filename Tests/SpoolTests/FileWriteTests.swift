@@ -1,0 +1,43 @@
+import Spool
+import SpoolCore
+import SpoolTesting
+import Testing
+
+/// How received bytes come to a resource's file.
+@Suite struct `Received bytes on their way to the disk` {
+    /// What a fetch keeps outside the buffer pool.
+    private static let blockBytes = 65_536
+    private static let pieceBytes: Int64 = 1 << 20
+    private let film = VirtualResource(url: "http://origin.test/film.mp4", seed: 1, length: 5 * pieceBytes + 70_000)
+
+    /// Most chunks fill no buffer to its end; a quota of half a MiB makes buffers of a block.
+    @Test(arguments: [16_000, 48 << 10, 65_000, 65_536], [512 << 10, 1 << 30])
+    func `go on with a single buffer, whatever the sizes in which they come`(chunkBytes: Int, quotaBytes: Int64) throws {
+        let stored = OriginBehaviour.slow(chunkBytes: chunkBytes...chunkBytes)
+        for behaviour in [stored, .fields(["Cache-Control": "no-store"], stored)] {
+            let stage = try LaneStage([film], behaviour: behaviour) { configuration in
+                configuration.buffers = 1
+                configuration.limits.quotaBytes = quotaBytes
+            }
+            let bytes = try stage.play(film, steps: 10_000)
+            #expect(bytes.count == Int(film.length), "\(behaviour)")
+            #expect(bytes.withUnsafeBytes { film.content.firstDifference(in: $0, at: 0) } == nil)
+            stage.simulator.shutdown()
+        }
+    }
+
+    @Test func `are written in pieces that end at multiples of a MiB, which the kernel keeps as large blocks`() throws {
+        let stage = try LaneStage([film], isRecording: true)
+        #expect(try stage.play(film).count == Int(film.length))
+        stage.simulator.advance(by: .seconds(2))
+        let large = stage.disk.operations.compactMap { operation -> ByteRange? in
+            guard case .write(_, let offset, let bytes) = operation, bytes.count > Self.blockBytes, offset < film.length else { return nil }
+            return bytes == film.content.bytes(at: offset, count: bytes.count) ? ByteRange(offset, offset + Int64(bytes.count)) : nil
+        }
+        #expect(large.count >= 4)
+        for piece in large {
+            #expect(piece.upperBound % Self.pieceBytes == 0 || piece.upperBound == film.length, "\(piece)")
+        }
+        stage.simulator.shutdown()
+    }
+}
