@@ -19,13 +19,17 @@ enum PlainCopy {
         return Double(nanoseconds(of: CLOCK_THREAD_CPUTIME_ID) - start) / 1e9
     }
 
-    /// Sends `bytes` bytes from memory to a thread that takes them.
+    /// Sends `bytes` bytes from memory to a thread that takes them, not paced, as loopback connections of ours are not.
     static func sendSeconds(bytes: Int64) throws -> Double {
         let (listener, port) = try listenOnLoopback()
         defer { close(listener) }
         let sender = try connectLoopback(port: port), receiver = accept(listener, nil, nil)
         guard receiver >= 0, fcntl(sender, F_SETFL, 0) == 0 else { throw BenchmarkError.system("accept") }
         defer { close(receiver) }
+        let control = "reno"
+        guard setsockopt(sender, Int32(IPPROTO_TCP), TCP_CONGESTION, control, socklen_t(control.utf8.count)) == 0 else {
+            throw BenchmarkError.system("setsockopt TCP_CONGESTION")
+        }
         let thread = SystemThread(name: "takes-bytes") {
             var memory = [UInt8](repeating: 0, count: chunkBytes)
             while recv(receiver, &memory, chunkBytes, 0) > 0 {}

@@ -13,6 +13,25 @@ extension Socket {
         Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL) | (isContinued ? Int32(MSG_MORE) : 0))
     }
 
+    /// Gives what a listening socket accepts the congestion control that every kernel has and everybody may choose (tcp(7), `TCP_CONGESTION`).
+    ///
+    /// For connections that stay within the machine: nothing is lost on their way, and one that paces, as BBR does where it is the
+    /// system's default, sets a timer for every segment, which takes more CPU than all the rest of a large hit (docs/performance.md).
+    func leavePacingOut() {
+        let name = "reno"
+        // A kernel that refuses leaves the system's default.
+        _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, name, socklen_t(name.utf8.count))
+    }
+
+    /// The name of the socket's congestion control (tcp(7), `TCP_CONGESTION`); nil when the kernel does not tell.
+    package var congestionControl: String? {
+        // TCP_CA_NAME_MAX, linux/tcp.h of the kernel: 16 bytes with the zero behind the name.
+        var name = [CChar](repeating: 0, count: 17)
+        var length = socklen_t(16)
+        guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, &name, &length) == 0 else { return nil }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
     /// Takes the next waiting connection of a listening socket.
     package func accept() -> Accepted {
         while true {

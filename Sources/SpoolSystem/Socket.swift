@@ -41,6 +41,9 @@ package struct Socket: ~Copyable {
         let socket = try Socket.open(address)
         socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
         if address.family == .ipv6 { socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
+        #if !canImport(Darwin)
+        if address.isLoopback { socket.leavePacingOut() }
+        #endif
         let descriptor = socket.descriptor
         _ = try systemCall("bind", on: address.description) { address.withSystemAddress { bind(descriptor, $0, $1) } }
         _ = try systemCall("listen", on: address.description) { listen(descriptor, backlog) }

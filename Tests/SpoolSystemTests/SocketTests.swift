@@ -93,6 +93,23 @@ struct SocketTests {
         listener.close()
     }
 
+    #if !canImport(Darwin)
+    @Test func `connections within the machine are not paced, and others follow the system's choice`() throws {
+        func accepted(_ host: String) throws -> String? {
+            let listener = try Socket.listening(on: #require(SocketAddress(literal: host, port: 0)))
+            let bound = listener.localAddress
+            let port = try #require(bound).port
+            let client = try connected(to: #require(SocketAddress(literal: "127.0.0.1", port: port)))
+            defer { close(client) }
+            guard case .socket(let server) = listener.accept() else { return nil }
+            return server.congestionControl
+        }
+        let standard = Socket(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)).congestionControl
+        #expect(try accepted("127.0.0.1") == "reno")
+        #expect(try accepted("0.0.0.0") == standard)
+    }
+    #endif
+
     @Test func `a second listener on the same port fails with the address in the error`() throws {
         let any = try #require(SocketAddress(literal: "127.0.0.1", port: 0))
         let first = try Socket.listening(on: any)
