@@ -145,6 +145,12 @@ var products: [Product] = [
 products.append(.library(name: "SpoolAVFoundation", targets: ["SpoolAVFoundation"]))
 #endif
 
+// One target of tests alone, for a build in which the others, and the programs that no product names, would take minutes (scripts/test).
+if let only = Context.environment["SPOOL_ONLY_TESTS"] {
+    precondition(targets.contains { $0.type == .test && $0.name == only }, "SPOOL_ONLY_TESTS names no target of tests: \(only)")
+    targets.removeAll { ($0.type == .test && $0.name != only) || ["SpoolBenchmarks", "SpoolCrashTest"].contains($0.name) }
+}
+
 let package = Package(
     name: "Spool",
     platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .visionOS(.v1)],
