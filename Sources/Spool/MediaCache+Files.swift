@@ -22,8 +22,6 @@ extension MediaCache {
     ) {
         guard configuration.contentTransform == nil else { return done(.success(nil)) }
         let pin = temporaryPin(key)
-        // What was received a moment ago is on its way to the index.
-        liveSession(of: key)?.commit()
         findFile(key, pin) { [self] found in
             guard case .success(let file?) = found, file.needsVerification else { return done(found.map { $0?.file }) }
             verify(key, isRepairing: store.isWritable, progress: { _ in }) { [self] verified in
@@ -46,7 +44,9 @@ extension MediaCache {
     private func findFile(
         _ key: ResourceKey, _ pin: TemporaryPin, _ done: @escaping @Sendable (Result<FoundFile?, CacheError>) -> Void
     ) {
-        onIndexLane(key, done) { [store] () throws(StoreError) in
+        onIndexLane(key, done) { [self] () throws(StoreError) in
+            // What was received a moment ago is on its way to the index.
+            liveSession(of: key)?.enterWritten(isEnforcing: true)
             guard let found = try store.lookup(key), let length = found.representation.length, length > 0,
                 found.spans.totalBytes == length, let path = store.filePath(of: found)
             else { return nil }

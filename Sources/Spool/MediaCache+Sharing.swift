@@ -50,9 +50,13 @@ extension MediaCache {
     package func enterReceived(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
         if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
         afterWrites { [self] in
-            for session in sessions.withLock({ $0.all }) { session.commit() }
-            onIndexLane(nil, done) { () throws(StoreError) in }
+            onIndexLane(nil, done) { [self] () throws(StoreError) in enterWritten() }
         }
+    }
+
+    /// On the index lane.
+    private func enterWritten() {
+        for session in sessions.withLock({ $0.all }) { session.enterWritten(isEnforcing: true) }
     }
 
     // MARK: Suspension
@@ -64,8 +68,8 @@ extension MediaCache {
     package func suspend(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
         if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
         afterWrites { [self] in
-            for session in sessions.withLock({ $0.all }) { session.commit() }
             environment.indexLane.post { [self] in
+                enterWritten()
                 committer.whenSettled { [self] in
                     committer.writeTouches()
                     do throws(StoreError) {

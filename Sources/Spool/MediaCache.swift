@@ -67,9 +67,7 @@ public final class MediaCache: Sendable {
                     return true
                 },
                 commitAll: {
-                    for session in sessions.withLock({ $0.all }) where session.queueCommit() {
-                        session.enterQueuedCommits(isEnforcing: false)
-                    }
+                    for session in sessions.withLock({ $0.all }) { session.enterWritten(isEnforcing: false) }
                 },
                 session: { key in sessions.withLock { $0.peek(key) } }))
         committer.connect { generation, left in
@@ -279,8 +277,14 @@ public final class MediaCache: Sendable {
         for session in sessions { session.end(.closed) }
         resumeRotation()
         afterWrites { [self] in
-            for session in sessions { session.commit() }
-            environment.indexLane.post { [self] in committer.whenSettled { [self] in closeStore() } }
+            // A thread may have decided on a write, or queued a commit, and not yet posted it.
+            let unwritten = Countdown(sessions.count) { [self] in
+                environment.indexLane.post { [self] in
+                    for session in sessions { session.enterWritten(isEnforcing: true) }
+                    committer.whenSettled { [self] in closeStore() }
+                }
+            }
+            for session in sessions { session.whenWritten { unwritten.tick() } }
         }
     }
 
@@ -296,17 +300,8 @@ public final class MediaCache: Sendable {
     }
 
     private func afterDataLanes(_ body: @escaping @Sendable () -> Void) {
-        let lanes = environment.dataLanes
-        let remaining = Locked(lanes.count)
-        for lane in lanes {
-            environment.postBehindReaders(lane) {
-                let isLast = remaining.withLock { count in
-                    count -= 1
-                    return count == 0
-                }
-                if isLast { body() }
-            }
-        }
+        let passed = Countdown(environment.dataLanes.count, body)
+        for lane in environment.dataLanes { environment.postBehindReaders(lane) { passed.tick() } }
     }
 
     /// On the index lane. The store makes the last durable point itself.

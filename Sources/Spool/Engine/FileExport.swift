@@ -67,8 +67,10 @@ final class FileExport: Sendable {
         if cache.isClosed { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
         // What was received a moment ago is on its way to the disk, and then to the index.
         cache.afterWrites { [self] in
-            cache.liveSession(of: key)?.commit()
-            cache.onIndexLane(key, { [self] in found($0) }) { [self] () throws(StoreError) in try find() }
+            cache.onIndexLane(key, { [self] in found($0) }) { [self] () throws(StoreError) in
+                cache.liveSession(of: key)?.enterWritten(isEnforcing: true)
+                return try find()
+            }
         }
     }
 

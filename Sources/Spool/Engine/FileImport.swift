@@ -113,7 +113,7 @@ final class FileImport: Sendable {
     /// On the index lane: whether nothing is stored, or may be replaced.
     private func mayStore() throws(StoreError) -> Bool {
         let session = cache.liveSession(of: key)
-        session?.enterWhatIsWritten()
+        session?.enterWritten(isEnforcing: false)
         if request.options.replacesStored { return true }
         // Whoever reads it at this moment has bytes in memory that will be stored.
         if let session, session.state.withLock({ !$0.isIdle }) { return false }
@@ -277,13 +277,6 @@ extension [Piece] {
     /// Adds a piece, joined with the last where that is possible: fewer rows to enter.
     fileprivate mutating func append(joining piece: Piece) {
         if let joined = last?.joined(with: piece) { self[count - 1] = joined } else { append(piece) }
-    }
-}
-
-extension ResourceSession {
-    /// On the index lane: enters what is written and not yet in the index.
-    fileprivate func enterWhatIsWritten() {
-        if queueCommit() { enterQueuedCommits(isEnforcing: false) }
     }
 }
 

@@ -17,8 +17,7 @@ extension ResourceSession {
         of bytes: Int64, regions: [EvictionCut.Region], unless isSolid: (GenerationID) -> Bool
     ) -> EvictedPart? {
         // A commit that is on its way to this lane would claim what is gone.
-        queueCommit()
-        enterQueuedCommits(isEnforcing: false)
+        enterWritten(isEnforcing: false)
         let generation = state.withLock { $0.file == nil ? nil : $0.fileGeneration }
         guard let generation, !isSolid(generation) else { return nil }
         return run { state, _ in

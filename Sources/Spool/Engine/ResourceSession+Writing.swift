@@ -240,6 +240,17 @@ extension ResourceSession {
         shared.environment.indexLane.post { [self] in enterQueuedCommits(isEnforcing: true) }
     }
 
+    /// On the index lane: enters what was written into the index, and what others have queued and not yet come here for.
+    func enterWritten(isEnforcing: Bool) {
+        queueCommit()
+        enterQueuedCommits(isEnforcing: isEnforcing)
+    }
+
+    /// Calls `done` once nothing is on its way to file or index, at once when nothing is. For a session that was ended: of others more may come.
+    func whenWritten(_ done: @escaping @Sendable () -> Void) {
+        run { state, _ in state.whenWritten = done }
+    }
+
     /// Queues what is to be entered; false when there is nothing.
     @discardableResult
     func queueCommit() -> Bool {

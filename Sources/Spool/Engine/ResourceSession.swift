@@ -66,6 +66,8 @@ final class ResourceSession: Sendable {
         var owesCommit = false
         /// Jobs on their way to lanes.
         var writesUnderWay = 0
+        /// Who waits until there are none.
+        var whenWritten: (@Sendable () -> Void)?
         var timerDeadline: MonotonicInstant?
         var tickIsSet = false
         var passReason: PassReason?
@@ -141,6 +143,10 @@ final class ResourceSession: Sendable {
             let result = body(&state, &effects)
             assert(state.machine.violations.isEmpty, "session of \(key): \(state.machine.violations.joined(separator: "; "))")
             if state.isIdle { effects.append(.call { [self] in shared.sessionIdle(self) }) }
+            if state.writesUnderWay == 0, let done = state.whenWritten {
+                state.whenWritten = nil
+                effects.append(.call(done))
+            }
             return result
         }
         perform(effects)

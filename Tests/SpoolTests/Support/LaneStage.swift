@@ -21,11 +21,49 @@ final class HeldMailbox: Mailbox {
     }
 }
 
+/// Lets jobs through, but for those that threads bring late: they were going to post them, and something else had the core.
+final class BelatedMailbox: Mailbox {
+    private let base: any Mailbox
+    private let late = Locked<(isOn: Bool, jobs: [@Sendable () -> Void])>((false, []))
+
+    init(_ base: any Mailbox) { self.base = base }
+
+    func post(_ job: @escaping @Sendable () -> Void) {
+        let isLate = late.withLock { late in
+            if late.isOn { late.jobs.append(job) }
+            return late.isOn
+        }
+        if !isLate { base.post(job) }
+    }
+
+    /// Whether what is posted now comes late.
+    func delay(_ isOn: Bool) { late.withLock { $0.isOn = isOn } }
+
+    /// How many jobs are late.
+    var count: Int { late.withLock { $0.jobs.count } }
+
+    /// The threads go on.
+    func deliver() {
+        let jobs = late.withLock { late in
+            defer { late = (false, []) }
+            return late.jobs
+        }
+        for job in jobs { base.post(job) }
+    }
+}
+
 /// A cache in a simulated world, whose disk can be held.
 struct LaneStage {
     let simulator = Simulator(seed: 1)
     let disk: MemoryDisk
     let sync = HeldMailbox()
+    let data: BelatedMailbox
+    let index: BelatedMailbox
+    let storeOptions: SQLiteStore.Options = {
+        var options = SQLiteStore.Options()
+        options.usesFileSystemForIndex = true
+        return options
+    }()
     let store: SQLiteStore
     let cache: MediaCache
 
@@ -38,16 +76,16 @@ struct LaneStage {
         configuration change: (inout Configuration) -> Void = { _ in }
     ) throws {
         disk = MemoryDisk(isRecording: isRecording)
-        var options = SQLiteStore.Options()
-        options.usesFileSystemForIndex = true
-        store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: simulator, options: options)
-        let origin = ScriptedOrigin(resources, mailbox: simulator.mailbox("origin"), time: simulator, random: simulator) { _, _ in behaviour
-        }
+        store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: simulator, options: storeOptions)
+        let origin = ScriptedOrigin(
+            resources, mailbox: simulator.mailbox("origin"), time: simulator, random: simulator, script: { _, _ in behaviour })
+        self.data = BelatedMailbox(data ?? simulator.mailbox("data"))
+        index = BelatedMailbox(simulator.mailbox("index"))
         var configuration = Configuration()
         change(&configuration)
         let environment = CacheEnvironment(
             time: simulator, random: simulator, transport: origin, control: simulator.mailbox("control"),
-            indexLane: simulator.mailbox("index"), syncLane: sync, dataLanes: [data ?? simulator.mailbox("data")])
+            indexLane: index, syncLane: sync, dataLanes: [self.data])
         cache = try MediaCache(configuration: configuration, environment: environment, store: store)
     }
 
