@@ -25,6 +25,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     private var running: [@Sendable () -> Void] = []
     /// Turns that had something else to do since a job waits for one that has not.
     private var busyTurns = 0
+    /// Until when the loop looks again and again rather than sleeps; nil when it does not.
+    private var watchEnd: MonotonicInstant?
     /// When the present turn began.
     package private(set) var now: MonotonicInstant
     /// How often the loop has asked which descriptors are ready: what it was told in one turn may no longer be so for later handlers.
@@ -156,6 +158,24 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         timers.cancel(timer)
     }
 
+    // MARK: Watching
+
+    /// For `time` nanoseconds at most, or until ``stopWatching()``, the loop looks again and again when it has nothing to do, and does not sleep.
+    ///
+    /// For an answer that is near and that somebody waits for. A sleeper is woken on the core of who woke it, behind what that goes on with
+    /// (`wake_affine`, Linux's fair scheduler): an origin on this machine sends the rest of its answer first. Who needs this core gets it between two looks;
+    /// what can wait (``postAtRest(_:)``) waits meanwhile as if there were something to do.
+    package func watch(for time: Nanoseconds) {
+        preconditionInLoop()
+        watchEnd = clock() + time
+    }
+
+    /// What was watched for is there.
+    package func stopWatching() {
+        preconditionInLoop()
+        watchEnd = nil
+    }
+
     // MARK: Running
 
     /// Runs the loop on the calling thread until `stop`. No SIGPIPE reaches that thread meanwhile.
@@ -199,7 +219,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
 
     /// One round; false when it was the last.
     private func turn() -> Bool {
-        let count = poller.wait(timeout: timeout())
+        let count = wait()
         inbox.withLock { $0.isAwake = true }
         turnCount += 1
         now = clock()
@@ -211,14 +231,34 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         return runJobs(isBusy: isBusy)
     }
 
-    /// How long the poll may wait. A loop with nothing to do is marked asleep, so that the next post wakes it.
-    private func timeout() -> Nanoseconds? {
-        let isIdle = inbox.withLock { inbox in
-            inbox.isAwake = !inbox.jobs.isEmpty || !inbox.restJobs.isEmpty || inbox.isStopping
-            return !inbox.isAwake
+    /// Waits for events, for as long as there is nothing else to do; how many there are. A loop with nothing to do is marked asleep, so that the next
+    /// post wakes it.
+    private func wait() -> Int {
+        let isWatching = watchEnd != nil
+        let (isIdle, rests) = inbox.withLock { inbox in
+            let isIdle = inbox.jobs.isEmpty && !inbox.isStopping
+            let rests = !inbox.restJobs.isEmpty
+            inbox.isAwake = !isIdle || (rests && !isWatching)
+            return (isIdle, rests)
         }
-        guard isIdle else { return 0 }
-        return timers.firstDeadline.map { max(0, $0 - clock()) }
+        guard isIdle else { return poller.wait(timeout: 0) }
+        let count = isWatching ? look() : 0
+        if count > 0 { return count }
+        if rests { return poller.wait(timeout: 0) }
+        return poller.wait(timeout: timers.firstDeadline.map { max(0, $0 - clock()) })
+    }
+
+    /// Looks for events until there are some, a timer is due, or it has watched for long enough.
+    private func look() -> Int {
+        while let end = watchEnd {
+            let count = poller.wait(timeout: 0)
+            if count > 0 { return count }
+            let now = clock()
+            if now >= end { watchEnd = nil }
+            if let due = timers.firstDeadline, now >= due { return 0 }
+            sched_yield()
+        }
+        return 0
     }
 
     /// Whether any was due.

@@ -90,6 +90,58 @@ struct EventLoopTests {
         thread.join()
     }
 
+    @Test func `a loop that watches takes what is posted to it at once, and what can wait waits for what it watches for`() throws {
+        // Its clock stands still: it watches until it is told that it need not.
+        let loop = try EventLoop(clock: { MonotonicInstant(nanoseconds: 0) })
+        let thread = loop.start(name: "test"), gate = Gate()
+        let seen = Locked<[String]>([])
+        @Sendable func note(_ name: String) { seen.withLock { $0.append(name) } }
+        loop.post {
+            loop.watch(for: .seconds(1))
+            loop.postAtRest {
+                note("what can wait")
+                gate.open()
+            }
+        }
+        loop.post {
+            note("job")
+            gate.open()
+        }
+        gate.wait()
+        loop.post {
+            note("the answer")
+            loop.stopWatching()
+        }
+        gate.wait()
+        loop.stop()
+        thread.join()
+        #expect(seen.withLock { $0 } == ["job", "the answer", "what can wait"])
+    }
+
+    @Test func `a loop that watches runs its timers, and sleeps when the time is over`() throws {
+        let now = Locked(MonotonicInstant(nanoseconds: 0))
+        // Each look at the clock takes a microsecond.
+        let loop = try EventLoop {
+            now.withLock { now in
+                now = now + 1000
+                return now
+            }
+        }
+        let seen = Locked<[String]>([])
+        loop.post {
+            loop.watch(for: .milliseconds(1))
+            loop.postAtRest {
+                seen.withLock { $0.append("rest") }
+                loop.stop()
+            }
+            loop.after(.milliseconds(1) / 2) { seen.withLock { $0.append("timer") } }
+        }
+        loop.run()
+        #expect(seen.withLock { $0 } == ["timer", "rest"])
+        let end = now.withLock { $0 }
+        #expect(end >= MonotonicInstant(nanoseconds: .milliseconds(1)))
+    }
+
     @Test func `a sleeping loop is woken by a post from another thread`() throws {
         let loop = try EventLoop()
         let thread = loop.start(name: "test")

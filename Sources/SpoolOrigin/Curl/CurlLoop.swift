@@ -70,6 +70,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private var idle: [CurlHandle] = []
     /// Those that got body bytes in this round.
     private var touched: [CurlTransfer] = []
+    private var answerWatch = AnswerWatch()
     /// Transfers are looked at once, later, whether they wait too long.
     private var isCheckPending = false
     /// When libcurl wants to be called, by the system's clock.
@@ -134,6 +135,21 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
             if transfer.hasAnswer, idle.count < options.maxPooledHandles { idle.append(handle) }
         }
         receiver.finished(transfer.isCancelled ? .cancelled : end)
+    }
+
+    // MARK: Watching for answers
+
+    /// A request leaves; whether the loop watches for its answer.
+    func requestSent() -> Bool {
+        let isWatched = answerWatch.requestSent()
+        if isWatched { loop.watch(for: AnswerWatch.duration) }
+        return isWatched
+    }
+
+    /// The answer to a watched request begins.
+    func answered(after delay: Nanoseconds) {
+        answerWatch.answered(after: delay)
+        loop.stopWatching()
     }
 
     // MARK: libcurl's work

@@ -25,6 +25,8 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     private(set) var bodyBytes: Int64 = 0
     /// When the last byte came, or the request was sent; nil while there is no connection yet.
     private(set) var lastActivity: MonotonicInstant?
+    /// When the request was sent, if the loop watches for the answer.
+    private var watchedSince: MonotonicInstant?
     /// When the first line of the answer came; nil before it.
     private(set) var answerBegan: MonotonicInstant?
     /// Whether any byte of the answer came.
@@ -76,7 +78,9 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
 
     /// libcurl is about to send the request: a connection is there.
     func requestSent() {
-        lastActivity = loop.now()
+        let now = loop.now()
+        lastActivity = now
+        watchedSince = loop.requestSent() ? now : nil
     }
 
     /// Whether a connection to the address may be opened, which was looked up for the URL's host.
@@ -128,8 +132,12 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     /// A line of a head or a trailer. False ends the transfer.
     func lineReceived(_ line: UnsafeRawBufferPointer) -> Bool {
         guard let receiver, decidedEnd == nil, !isCancelled else { return false }
-        lastActivity = loop.now()
-        if answerBegan == nil { answerBegan = lastActivity }
+        let now = loop.now()
+        lastActivity = now
+        if answerBegan == nil {
+            answerBegan = now
+            if let watchedSince { loop.answered(after: now - watchedSince) }
+        }
         switch head.lineReceived(line) {
         case .more, .trailer:
             return true

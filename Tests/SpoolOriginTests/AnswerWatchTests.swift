@@ -1,0 +1,45 @@
+#if os(Linux)
+import SpoolCore
+import SpoolOrigin
+import Testing
+
+@Suite struct `The loop's watch for answers` {
+    private static let soon = AnswerWatch.duration, late = AnswerWatch.duration + 1
+
+    /// How many of so many requests are watched, one after the other, whose answers take so long.
+    private func watched(_ requests: Int, _ delay: Nanoseconds, _ watch: inout AnswerWatch) -> Int {
+        (0..<requests).count { _ in
+            let isWatched = watch.requestSent()
+            if isWatched { watch.answered(after: delay) }
+            return isWatched
+        }
+    }
+
+    @Test func `is kept for every request to an origin that is near`() {
+        var watch = AnswerWatch()
+        #expect(watched(1000, Self.soon, &watch) == 1000)
+    }
+
+    @Test func `is given up for an origin that is far, but for one request of sixteen`() {
+        var watch = AnswerWatch()
+        #expect(watched(AnswerWatch.lateLimit, Self.late, &watch) == AnswerWatch.lateLimit)
+        #expect(watched(160 * AnswerWatch.probeInterval, Self.late, &watch) == 160)
+    }
+
+    @Test func `comes back with the first answer that is soon, and survives a few that are late`() {
+        var watch = AnswerWatch()
+        _ = watched(100, Self.late, &watch)
+        #expect(watched(AnswerWatch.probeInterval, Self.soon, &watch) >= 1)
+        #expect(watched(10, Self.soon, &watch) == 10)
+        #expect(watched(AnswerWatch.lateLimit - 1, Self.late, &watch) == AnswerWatch.lateLimit - 1)
+        #expect(watched(10, Self.soon, &watch) == 10)
+    }
+
+    @Test func `is given up for an origin that takes requests and does not answer`() {
+        var watch = AnswerWatch()
+        var watched = 0
+        for _ in 0..<160 where watch.requestSent() { watched += 1 }
+        #expect(watched == AnswerWatch.lateLimit + (160 - AnswerWatch.lateLimit) / AnswerWatch.probeInterval)
+    }
+}
+#endif
