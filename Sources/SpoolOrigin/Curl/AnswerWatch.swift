@@ -3,7 +3,7 @@ package import SpoolCore
 
 /// Decides for which requests the loop watches for the answer rather than sleeps until it comes.
 ///
-/// Worth while where the origin is on this machine or beside it; how far it is, its last answers tell.
+/// Worth while where the origin is on this machine or beside it; how far it is, the last answers tell, of all origins together.
 package struct AnswerWatch: Sendable {
     /// For so long an answer is watched for: what a request and an answer take in a network of one place.
     package static let duration: Nanoseconds = .milliseconds(1) / 2
