@@ -29,6 +29,8 @@ enum SpoolBenchmarks {
         let thresholds = try options.thresholds.map(readThresholds)
         let bench = try Workbench(options)
         defer { bench.close() }
+        let interruption = try Interruption(deleting: bench.directory)
+        defer { withExtendedLifetime(interruption) {} }
 
         let facts = Machine.facts(directory: bench.directory)
         for (name, value) in facts { print("\(name): \(value)") }

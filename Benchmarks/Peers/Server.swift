@@ -30,10 +30,10 @@ extension Server {
         program.stop(seconds: seconds)
     }
 
-    /// Ends the program and deletes what it stored.
+    /// Ends the program and gives back the room of what it stored.
     func discard() {
         stop()
-        removeTree(directory)
+        emptyTree(directory)
     }
 }
 

@@ -12,6 +12,7 @@ enum Machine {
             ("load average at the start", line("/proc/loadavg").split(separator: " ").prefix(3).joined(separator: " ")),
             ("TCP congestion control", line("/proc/sys/net/ipv4/tcp_congestion_control")),
             ("loopback MTU", line("/sys/class/net/lo/mtu")),
+            ("file system", FileSystemKind.words(directory)),
             ("nginx", nginx(directory)),
         ]
             + OtherCacheKind.allCases.map { ($0.rawValue, version(of: $0, directory)) } + [

@@ -170,7 +170,7 @@ struct SpansCurve: CurveRow {
         let source = try bench.media()
         for _ in 0..<(bench.options.rounds ?? Self.rounds) {
             let directory = bench.newDirectory()
-            defer { removeTree(directory) }
+            defer { emptyTree(directory) }
             var stored = 0
             for point in points {
                 let server = try bench.spool(directory)
@@ -225,7 +225,7 @@ struct SizeCurve: CurveRow {
         var first = Measure("first-hit", "µs"), hit = Measure("hit", "µs CPU"), whole = Measure("mib", "µs CPU")
         guard bench.options.spool != nil else { return [first, hit, whole] }
         let directory = bench.newDirectory()
-        defer { removeTree(directory) }
+        defer { emptyTree(directory) }
         let sources = try points.map { try bench.sparse(mebibytes: $0) }
         let filler = try bench.spool(directory)
         for source in sources { try bench.fetchWhole(filler, source, isChecked: true) }
