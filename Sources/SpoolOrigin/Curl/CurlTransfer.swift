@@ -174,9 +174,12 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
 
     /// What is told of at the latest.
     private static let batchBytes = 256 * 1024
-    /// What is taken in one turn of the loop, as much as is sent in one; libcurl goes on as long as the socket has bytes, which may be as long
-    /// as the body. With less of it many readers of one fetch would all be at its front, and be sent copies instead of the file.
+    /// What is taken in one turn of the loop; libcurl goes on as long as the socket has bytes, which may be as long as the body. With less of it
+    /// many readers of one fetch would all be at its front, and be sent copies instead of the file.
     private static let turnBytes = 1024 * 1024
+    /// What is taken in one turn of a body of which `steadyBytes` came, as much as is sent in one: its readers stay.
+    private static let steadyTurnBytes = 2 * turnBytes
+    private static let steadyBytes: Int64 = 8 * 1024 * 1024
 
     private func took(_ count: Int) {
         let isFirst = bodyBytes == 0
@@ -185,7 +188,8 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         bytesOfTurn += count
         guard isFirst || untoldBytes >= Self.batchBytes else { return loop.gotBytes(self) }
         tellBatch()
-        guard isFirst || bytesOfTurn >= Self.turnBytes else { return }
+        let turnBytes = bodyBytes < Self.steadyBytes ? Self.turnBytes : Self.steadyTurnBytes
+        guard isFirst || bytesOfTurn >= turnBytes else { return }
         // Somebody waits for the first bytes, or for a turn.
         bytesOfTurn = 0
         loop.rest(self)
