@@ -207,8 +207,10 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     /// Lets a transfer rest until what was posted before has run: it took as much as others should wait for.
     ///
-    /// In both directions: with one of them open libcurl would read on at once.
+    /// In both directions: with one of them open libcurl would read on at once. Over HTTP/1.1 only: the connection of a paused HTTP/2 stream is read on
+    /// for the others, and what comes for this one is kept in memory, up to its window.
     func rest(_ transfer: CurlTransfer) {
+        guard options.version == .http1 else { return }
         guard let handle = transfer.handle, curl_easy_pause(handle.raw, CURLPAUSE_ALL) == CURLE_OK else { return }
         guard !transfer.isResting else { return }
         transfer.isResting = true
