@@ -17,7 +17,7 @@ func writeFile(_ text: String, to path: String) throws {
 
 /// Deletes a directory of the harness with all that is in it.
 func removeTree(_ path: String) {
-    guard let names = names(in: path) else { return }
+    guard let names = fileNames(in: path) else { return }
     for name in names {
         let child = path + "/" + name
         if unlink(child) != 0 { removeTree(child) }
@@ -30,14 +30,14 @@ func removeTree(_ path: String) {
 /// An ext4 without a journal gives no inode out again that was freed in the last minutes, and looks at each of them for every file that is made
 /// (`recently_deleted`, fs/ext4/ialloc.c): after some thousand deletions that is a millisecond or two in the kernel, in the rows that follow.
 func emptyTree(_ path: String) {
-    for name in names(in: path) ?? [] {
+    for name in fileNames(in: path) ?? [] {
         let child = path + "/" + name
         if truncate(child, 0) != 0 { emptyTree(child) }
     }
 }
 
 /// What a directory holds; nil when it is none.
-private func names(in path: String) -> [String]? {
+func fileNames(in path: String) -> [String]? {
     guard let directory = spool_open_directory(path) else { return nil }
     defer { spool_close_directory(directory) }
     var names: [String] = []

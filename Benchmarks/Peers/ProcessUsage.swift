@@ -1,4 +1,3 @@
-import CSpoolSystem
 import Glibc
 
 /// CPU time and memory of a program and everything that it started, as the kernel accounts for them.
@@ -40,14 +39,7 @@ struct ProcessUsage {
     }
 
     private static func threads(of process: pid_t) -> [String] {
-        guard let directory = spool_open_directory("/proc/\(process)/task") else { return [] }
-        defer { spool_close_directory(directory) }
-        var names: [String] = []
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(SPOOL_NAME_CAPACITY)) { buffer in
-            guard let base = buffer.baseAddress else { return }
-            while spool_next_name(directory, base) == 1 { names.append(String(cString: base)) }
-        }
-        return names
+        fileNames(in: "/proc/\(process)/task") ?? []
     }
 
     /// The most memory that was resident at a time, in bytes, since the start or the last `forgetPeak`; summed over the processes.

@@ -34,14 +34,7 @@ enum FileSystemKind {
         let count = readlink("/sys/dev/block/" + device, &buffer, buffer.count)
         guard count > 0, access("/proc/fs/ext4", F_OK) == 0 else { return nil }
         let link = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        guard let name = link.split(separator: "/").last, let journals = opendir("/proc/fs/jbd2") else { return false }
-        defer { closedir(journals) }
-        while let entry = readdir(journals) {
-            let journal = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if journal.hasPrefix(name + "-") { return true }
-        }
-        return false
+        guard let name = link.split(separator: "/").last else { return nil }
+        return (fileNames(in: "/proc/fs/jbd2") ?? []).contains { $0.hasPrefix(name + "-") }
     }
 }

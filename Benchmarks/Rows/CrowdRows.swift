@@ -91,10 +91,6 @@ struct CrowdRow: Row {
 
     /// How many descriptors the program has open.
     private static func openFiles(of server: any Server) -> Int {
-        guard let directory = opendir("/proc/\(server.program.process)/fd") else { return 0 }
-        defer { closedir(directory) }
-        var count = 0
-        while readdir(directory) != nil { count += 1 }
-        return count
+        fileNames(in: "/proc/\(server.program.process)/fd")?.count ?? 0
     }
 }
