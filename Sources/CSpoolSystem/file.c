@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -122,14 +121,6 @@ void spool_error_text(int32_t code, char *buffer, size_t capacity) {
     if (strerror_r(code, buffer, capacity) != 0) snprintf(buffer, capacity, "error %d", code);
 }
 
-void spool_name_this_thread(const char *name) { pthread_setname_np(name); }
-
-int32_t spool_ask_short_turns(uint64_t nanoseconds) {
-    (void)nanoseconds;
-    errno = ENOTSUP;
-    return -1;
-}
-
 #else
 
 int32_t spool_clone(int32_t source, const char *path, uint32_t permissions) {
@@ -191,34 +182,6 @@ int32_t spool_synchronize(int32_t fd, int32_t full) {
 void spool_error_text(int32_t code, char *buffer, size_t capacity) {
     char local[128];
     snprintf(buffer, capacity, "%s", strerror_r(code, local, sizeof local));
-}
-
-void spool_name_this_thread(const char *name) {
-    char shortened[16];
-    snprintf(shortened, sizeof shortened, "%s", name);
-    pthread_setname_np(pthread_self(), shortened);
-}
-
-// The first version of the kernel's struct sched_attr, which every kernel with the call takes; the C library has none.
-struct spool_sched_attributes {
-    uint32_t size;
-    uint32_t policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t runtime;
-    uint64_t deadline;
-    uint64_t period;
-};
-
-int32_t spool_ask_short_turns(uint64_t nanoseconds) {
-    struct spool_sched_attributes attributes;
-    memset(&attributes, 0, sizeof attributes);
-    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return -1;
-    if (attributes.policy != 0) return 0;
-    attributes.size = sizeof attributes;
-    attributes.runtime = nanoseconds;
-    return (int32_t)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 #endif

@@ -84,6 +84,9 @@ public struct Configuration: Sendable {
     public var events: [any EventSink] = []
     /// Takes lines for people; nil for silence.
     public var log: (any LogSink)?
+    /// Whether lanes keep off the core of the transport's loop, on Linux. For programs that are nothing but a server: what threads of libraries are
+    /// started from a lane inherits the cores on which it may run, and keeps them.
+    package var keepsLanesOffLoop = false
 
     public init() {}
 

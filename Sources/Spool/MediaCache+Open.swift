@@ -62,14 +62,16 @@ extension MediaCache {
         let sync = DiskLane(name: "spool-sync")
         // Two: one slow disk operation does not keep another resource's bytes from being written.
         let data = [DiskLane(name: "spool-data-0"), DiskLane(name: "spool-data-1")]
+        let lanes = data + [sync, index, control]
         let (wire, loop) = transport(configuration)
+        if configuration.keepsLanesOffLoop { loop?.keepOffItsCore(lanes) }
         var transport: any Transport = RedirectingTransport(wire, privateNames: configuration.privateNames)
         if let modifier = configuration.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
         return CacheEnvironment(
             time: SystemTime(), random: random, transport: transport, loop: loop, control: control,
             indexLane: index, syncLane: sync, dataLanes: data,
             shutDown: {
-                for lane in data + [sync, index, control] { lane.shutdown() }
+                for lane in lanes { lane.shutdown() }
             })
     }
 

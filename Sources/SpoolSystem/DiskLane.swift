@@ -4,7 +4,7 @@
 /// those who post (the buffers of the pool, one index call per session). Letting go of a lane runs what was posted and ends the thread.
 package final class DiskLane: Mailbox {
     private let queue: Monitor<JobQueue>
-    private let thread: SystemThread
+    package let thread: SystemThread
 
     /// Starts the lane's thread.
     package init(name: String) {

@@ -27,6 +27,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     private var busyTurns = 0
     /// Until when the loop looks again and again rather than sleeps; nil when it does not.
     private var watchEnd: MonotonicInstant?
+    /// The core on which the loop runs; nil when all threads may run there.
+    private var ownCore: OwnCore?
     /// When the present turn began.
     package private(set) var now: MonotonicInstant
     /// How often the loop has asked which descriptors are ready: what it was told in one turn may no longer be so for later handlers.
@@ -176,6 +178,17 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         watchEnd = nil
     }
 
+    // MARK: Its core
+
+    /// Keeps `threads` off the core on which the loop runs, until it has slept for `rest` nanoseconds, and again once it has something to do.
+    ///
+    /// For threads whose work can wait, while others wait for the loop's. They share the other cores of the machine; where there is one only, nothing changes.
+    package func keepOffItsCore(_ threads: [SystemThread], rest: Nanoseconds = EventLoop.restOfCore) {
+        preconditionInLoop()
+        ownCore?.share()
+        ownCore = OwnCore(keptFreeOf: threads, rest: rest)
+    }
+
     // MARK: Running
 
     /// Runs the loop on the calling thread until `stop`. No SIGPIPE reaches that thread meanwhile.
@@ -185,6 +198,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
             inbox.thread = pthread_self()
         }
         withoutPipeSignal { while turn() {} }
+        ownCore?.share()
         inbox.withLock { inbox in
             inbox.isStopped = true
             inbox.jobs = []
@@ -245,7 +259,17 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         let count = isWatching ? look() : 0
         if count > 0 { return count }
         if rests { return poller.wait(timeout: 0) }
-        return poller.wait(timeout: timers.firstDeadline.map { max(0, $0 - clock()) })
+        return sleep()
+    }
+
+    /// Waits for events until a timer is due. Before a long sleep others get the loop's core.
+    private func sleep() -> Int {
+        let time = timers.firstDeadline.map { max(0, $0 - clock()) }
+        guard let rest = ownCore?.rest, time ?? .max > rest else { return poller.wait(timeout: time) }
+        let begin = clock()
+        let count = poller.wait(timeout: rest)
+        if count == 0, clock() - begin >= rest { ownCore?.share() }
+        return count
     }
 
     /// Looks for events until there are some, a timer is due, or it has watched for long enough.
@@ -284,6 +308,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
             defer { inbox.restJobs = [] }
             return (inbox.isStopping, inbox.restJobs)
         }
+        if isBusy || !running.isEmpty { ownCore?.keepFree() }
         for job in running { job() }
         running.removeAll(keepingCapacity: running.count <= Self.keptJobs)
         for job in restJobs { job() }
@@ -292,6 +317,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
 
     /// For how many turns in which there is something else to do a job of ``postAtRest(_:)`` waits.
     package static let restTurns = 4
+    /// How long the loop sleeps before others may have its core: longer than a player waits between two pieces it asks for, most of the time.
+    package static let restOfCore: Nanoseconds = .seconds(1)
     /// A burst of more jobs than this gives its memory back.
     private static let keptJobs = 4096
 

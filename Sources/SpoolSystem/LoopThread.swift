@@ -18,6 +18,11 @@ package final class LoopThread: Sendable {
         }
     }
 
+    /// Keeps the threads of `lanes` off the core on which the loop runs, while it has something to do.
+    package func keepOffItsCore(_ lanes: [DiskLane]) {
+        loop.post { [loop] in loop.keepOffItsCore(lanes.map(\.thread)) }
+    }
+
     deinit {
         loop.stop()
         // On the thread itself the loop ends by itself, after the present turn.

@@ -44,6 +44,31 @@ struct ServeTests {
         }
     }
 
+    #if os(Linux)
+    @Test func `what serve writes with keeps off the core on which it serves`() throws {
+        let directory = try directory.get()
+        let process = try SpoolProcess(["serve", "--listen", "127.0.0.1:0", "--cache", directory.path("store")], in: directory)
+        let url = try #require(process.readLine()?.split(separator: " ").last.flatMap { URL(string: $0 + "_spool/") })
+        let threads = "/proc/\(process.processID)/task"
+        func cores(_ thread: String) throws -> Substring? {
+            let text = try String(contentsOfFile: "\(threads)/\(thread)/status", encoding: .utf8)
+            return text.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") }
+        }
+        let lanes = try FileManager.default.contentsOfDirectory(atPath: threads).filter { thread in
+            try String(contentsOfFile: "\(threads)/\(thread)/comm", encoding: .utf8).hasPrefix("spool-data")
+        }
+        let own = try cores("\(process.processID)")
+        // Where the tests may use one core only, all share it.
+        if own?.contains(where: { "-,".contains($0) }) == true {
+            // The loop gives its core back when it has slept: it is kept at work until all of them were told.
+            while try lanes.contains(where: { try cores($0) == own }) { _ = try Data(contentsOf: url) }
+        }
+        #expect(lanes.count == 2)
+        process.send(SIGINT)
+        #expect(try process.end().code == 0)
+    }
+    #endif
+
     @Test func `an address that is taken is told`() throws {
         let directory = try directory.get()
         let first = try SpoolProcess(["serve", "--listen", "127.0.0.1:0", "--cache", directory.path("one")], in: directory)

@@ -31,6 +31,8 @@ final class SpoolProcess {
         return nil
     }()
 
+    var processID: Int32 { process.processIdentifier }
+
     /// Starts the program.
     ///
     /// - Parameter environment: added to a bare one, so that what the tester has set does not matter.

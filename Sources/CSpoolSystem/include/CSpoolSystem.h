@@ -3,3 +3,4 @@
 #include "spool_crc32c.h"
 #include "spool_event.h"
 #include "spool_file.h"
+#include "spool_thread.h"

@@ -58,11 +58,3 @@ int32_t spool_flock(int32_t fd, int32_t kind);
 
 /// The text of an errno, always terminated by 0.
 void spool_error_text(int32_t code, char *buffer, size_t capacity);
-
-/// Names the calling thread; Linux keeps the first 15 bytes.
-void spool_name_this_thread(const char *name);
-
-/// Asks the scheduler for turns of so many nanoseconds for the calling thread: it gets less at a time and waits less for it
-/// (sched_setattr(2), sched_runtime of SCHED_OTHER, Linux 6.12 and later). Policy and nice value stay. 0, or -1 with errno where
-/// the kernel does not take it; nothing changes then.
-int32_t spool_ask_short_turns(uint64_t nanoseconds);

@@ -71,6 +71,8 @@ struct ProxyService {
         let interruption = try await Interruption.install()
         let log = settings.makeLog()
         let options = options.connections(within: DescriptorLimit.raise(), log)
+        var settings = settings
+        settings.configuration.keepsLanesOffLoop = true
         let cache = try settings.open(log: log)
         do {
             let proxy = try ProxyServer(cache: cache, options: options.logging(to: log))
