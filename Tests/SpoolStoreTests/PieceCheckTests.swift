@@ -4,6 +4,12 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
 /// Checks in the index and bytes in the file: they fit each other whatever happened, and tell when the bytes changed.
 @Suite struct PieceCheckTests {
     private static let block = Piece.blockBytes
@@ -80,6 +86,23 @@ import Testing
         let pieces = try store.pieces(of: generation, in: ByteRange(lower: 0, upper: 140_000))
         #expect(pieces.map(\.range) == [ByteRange(lower: 0, upper: 131_072), ByteRange(lower: 131_072, upper: 140_000)])
         #expect(file.damage(in: pieces) == [])
+        try store.close()
+    }
+
+    @Test func `of bytes that are read together only those are lost that can't be read`() throws {
+        let disk = MemoryDisk()
+        let store = try SQLiteStore.simulated(on: disk)
+        let generation = store.makeGeneration()
+        let file = try film.store([0..<(20 * Self.block)], of: generation, in: store)
+        let pieces = try store.pieces(of: generation, in: ByteRange(lower: 0, upper: 20 * Self.block))
+        // All of the first MiB, then its third block.
+        disk.setFaults(FaultPlan(faults: [1, 4].map { .init(.read, .call($0), code: EIO, pathSuffix: ".mp4") }))
+        let unreadable = file.damage(in: pieces)
+        #expect(unreadable.map(\.range) == [ByteRange(lower: 2 * Self.block, upper: 3 * Self.block)])
+        #expect(unreadable.first?.cause != nil)
+        disk.setFaults(FaultPlan())
+        try disk.open(try #require(try disk.dataFiles().first), .readWrite).truncate(to: 17 * Self.block + 100)
+        #expect(file.damage(in: pieces).map { $0.range.lowerBound / Self.block } == [17, 18, 19])
         try store.close()
     }
 

@@ -35,6 +35,8 @@ final class OpenDataFiles: Sendable {
     }
 
     private let state = Locked(State())
+    /// Memory for stored bytes that are compared with their checks: a MiB for each of two lanes, and nothing before the first comparison.
+    let checkBuffers = BufferPool(capacity: 2)
 
     // MARK: Opening
 

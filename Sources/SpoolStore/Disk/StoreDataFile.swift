@@ -92,24 +92,7 @@ final class StoreDataFile: DataFile {
 
     func damage(in pieces: [Piece]) -> [Damage] {
         if let sealing { return damageOfSealed(in: pieces, sealing) }
-        // One block at a time, so that the bytes are still in the CPU's cache when they are checked.
-        return withUnsafeTemporaryAllocation(byteCount: Int(Piece.blockBytes), alignment: 64) { buffer in
-            pieces.flatMap { piece in
-                piece.blockRanges.enumerated().compactMap { (block, range) in
-                    piece.checks.flatMap { damage(in: range, of: $0, block, buffer) }
-                }
-            }
-        }
-    }
-
-    private func damage(
-        in range: ByteRange, of checks: PieceChecks, _ block: Int, _ buffer: UnsafeMutableRawBufferPointer
-    ) -> Damage? {
-        let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(range.count)])
-        do throws(SystemError) {
-            guard try handle.read(into: bytes, at: range.lowerBound) == bytes.count else { return Damage(range: range) }
-        } catch { return Damage(range: range, cause: StoreError(error)) }
-        return CRC32CBytes.matches(checks, block, UnsafeRawBufferPointer(bytes)) ? nil : Damage(range: range)
+        return damageOfPlain(in: pieces, with: table.checkBuffers)
     }
 
     func punch(_ range: ByteRange) throws(StoreError) -> Bool {
