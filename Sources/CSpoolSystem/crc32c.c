@@ -5,10 +5,11 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <nmmintrin.h>
+#include <immintrin.h>
 #define HAS_INSTRUCTION 1
+#define HAS_PRODUCTS 1
+#define PRODUCTS_TARGET __attribute__((target("avx512f,vpclmulqdq,sse4.2")))
 #define INSTRUCTION_TARGET __attribute__((target("sse4.2")))
-#define INSTRUCTION_NAME "sse4.2"
 #elif defined(__aarch64__)
 #include <arm_acle.h>
 #if defined(__linux__)
@@ -16,14 +17,14 @@
 #endif
 #define HAS_INSTRUCTION 1
 #define INSTRUCTION_TARGET __attribute__((target("crc")))
-#define INSTRUCTION_NAME "armv8"
 #endif
 
 // A check is a polynomial over GF(2) modulo P, its highest power in the lowest bit. P without its x^32:
 static const uint32_t polynomial = 0x82F63B78;
 
-// The polynomial 1.
+// The polynomials 1 and x.
 static const uint32_t one = 0x80000000;
+static const uint32_t x = one >> 1;
 
 // a * b modulo P.
 static uint32_t multiply(uint32_t a, uint32_t b) {
@@ -35,16 +36,18 @@ static uint32_t multiply(uint32_t a, uint32_t b) {
     return product;
 }
 
-// x^(8 * count) modulo P: by what a check is multiplied when so many zero bytes follow.
-static uint32_t shift_by_bytes(uint64_t count) {
+// base^exponent modulo P.
+static uint32_t raise(uint32_t base, uint64_t exponent) {
     uint32_t result = one;
-    uint32_t power = one >> 8;
-    for (; count != 0; count >>= 1) {
-        if (count & 1) result = multiply(result, power);
-        power = multiply(power, power);
+    for (; exponent != 0; exponent >>= 1) {
+        if (exponent & 1) result = multiply(result, base);
+        base = multiply(base, base);
     }
     return result;
 }
+
+// x^(8 * count) modulo P: by what a check is multiplied when so many zero bytes follow.
+static uint32_t shift_by_bytes(uint64_t count) { return raise(one >> 8, count); }
 
 // MARK: By table
 
@@ -68,7 +71,7 @@ static uint64_t little_endian(const uint8_t *bytes) {
     return word;
 }
 
-uint32_t spool_crc32c_by_table(uint32_t check, const void *bytes, size_t count) {
+static uint32_t by_table(uint32_t check, const void *bytes, size_t count) {
     static pthread_once_t filled = PTHREAD_ONCE_INIT;
     pthread_once(&filled, fill_table);
     const uint8_t *next = bytes;
@@ -144,11 +147,72 @@ static int has_instruction(void) {
 
 #endif
 
+// MARK: By products
+
+#ifdef HAS_PRODUCTS
+
+// Four registers of 64 bytes; each is four lanes of 16. A step multiplies every lane by what 256 bytes behind it make of it, modulo P, and adds the
+// bytes that are there: the sum has the check that the whole had.
+enum { REGISTER = 64, STEP = 4 * REGISTER };
+// Fewer bytes are done by the instruction: there is no step to be made.
+enum { LEAST_FOR_PRODUCTS = 2 * STEP };
+
+// A lane is a polynomial of two halves of 64 bits, its highest power in the lowest bit of the first: first * x^64 + second. Times x^bits it is
+// first * x^(bits + 64) + second * x^bits; a carry-less product of two such halves comes out times x, so the factors have one power less.
+struct factors {
+    uint64_t first, second;
+};
+
+static struct factors step_factors, register_factors;
+
+static struct factors factors_for(uint64_t bytes) {
+    return (struct factors){(uint64_t)raise(x, 8 * bytes + 63) << 32, (uint64_t)raise(x, 8 * bytes - 1) << 32};
+}
+
+PRODUCTS_TARGET static inline __m512i in_every_lane(struct factors factors) {
+    return _mm512_set_epi64(
+        (int64_t)factors.second, (int64_t)factors.first, (int64_t)factors.second, (int64_t)factors.first,
+        (int64_t)factors.second, (int64_t)factors.first, (int64_t)factors.second, (int64_t)factors.first);
+}
+
+// The lanes of `folded` as many bytes further on as `factors` are for, and the bytes that are there.
+PRODUCTS_TARGET static inline __m512i fold(__m512i folded, __m512i factors, __m512i bytes) {
+    __m512i first = _mm512_clmulepi64_epi128(folded, factors, 0x00), second = _mm512_clmulepi64_epi128(folded, factors, 0x11);
+    return _mm512_xor_si512(_mm512_xor_si512(first, second), bytes);
+}
+
+PRODUCTS_TARGET static uint32_t by_products(uint32_t check, const void *bytes, size_t count) {
+    if (count < LEAST_FOR_PRODUCTS) return by_instruction(check, bytes, count);
+    const uint8_t *next = bytes;
+    __m512i folded[4];
+    for (int k = 0; k < 4; k++) folded[k] = _mm512_loadu_si512(next + k * REGISTER);
+    // The check that comes before is added to the first four bytes.
+    folded[0] = _mm512_xor_si512(folded[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int32_t)~check)));
+    next += STEP, count -= STEP;
+
+    __m512i factors = in_every_lane(step_factors);
+    for (; count >= STEP; next += STEP, count -= STEP) {
+        for (int k = 0; k < 4; k++) folded[k] = fold(folded[k], factors, _mm512_loadu_si512(next + k * REGISTER));
+    }
+    factors = in_every_lane(register_factors);
+    for (int k = 1; k < 4; k++) folded[k] = fold(folded[k - 1], factors, folded[k]);
+
+    uint8_t last[REGISTER];
+    _mm512_storeu_si512(last, folded[3]);
+    // Nothing comes before these any more: what came is in them. by_instruction inverts what it is given, and its result.
+    return by_instruction(by_instruction(~(uint32_t)0, last, sizeof last), next, count);
+}
+
+static int has_products(void) {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
+}
+
+#endif
+
 // MARK: Which
 
-typedef uint32_t (*method)(uint32_t, const void *, size_t);
-static method chosen = spool_crc32c_by_table;
-static const char *chosen_name = "table";
+static int32_t best = SPOOL_CRC32C_TABLE;
 static pthread_once_t is_chosen = PTHREAD_ONCE_INIT;
 
 static void choose(void) {
@@ -156,19 +220,36 @@ static void choose(void) {
     if (!has_instruction()) return;
     lane_shift = shift_by_bytes(LANE);
     two_lanes_shift = shift_by_bytes(2 * LANE);
-    chosen = by_instruction;
-    chosen_name = INSTRUCTION_NAME;
+    best = SPOOL_CRC32C_INSTRUCTION;
+#endif
+#ifdef HAS_PRODUCTS
+    if (!has_products()) return;
+    step_factors = factors_for(STEP);
+    register_factors = factors_for(REGISTER);
+    best = SPOOL_CRC32C_PRODUCTS;
 #endif
 }
 
-uint32_t spool_crc32c(uint32_t check, const void *bytes, size_t count) {
+int32_t spool_crc32c_best(void) {
     pthread_once(&is_chosen, choose);
-    return chosen(check, bytes, count);
+    return best;
 }
 
-const char *spool_crc32c_method(void) {
-    pthread_once(&is_chosen, choose);
-    return chosen_name;
+uint32_t spool_crc32c_by(int32_t method, uint32_t check, const void *bytes, size_t count) {
+    int32_t best = spool_crc32c_best();
+    switch (method < best ? method : best) {
+#ifdef HAS_PRODUCTS
+    case SPOOL_CRC32C_PRODUCTS: return by_products(check, bytes, count);
+#endif
+#ifdef HAS_INSTRUCTION
+    case SPOOL_CRC32C_INSTRUCTION: return by_instruction(check, bytes, count);
+#endif
+    default: return by_table(check, bytes, count);
+    }
+}
+
+uint32_t spool_crc32c(uint32_t check, const void *bytes, size_t count) {
+    return spool_crc32c_by(spool_crc32c_best(), check, bytes, count);
 }
 
 uint32_t spool_crc32c_combine(uint32_t first, uint32_t second, uint64_t second_count) {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct CRC32CTests {
     private func check(_ bytes: [UInt8]) -> UInt32 { bytes.withUnsafeBytes { CRC32C.of($0) } }
-    private func checkByTable(_ bytes: [UInt8]) -> UInt32 { bytes.withUnsafeBytes { CRC32C.byTable($0) } }
+    private func check(_ bytes: [UInt8], by method: CRC32C.Method) -> UInt32 { bytes.withUnsafeBytes { CRC32C.of($0, by: method) } }
 
     /// RFC 3720 §B.4, whose checks are printed in the order of their bytes on the wire.
     @Test func `the checks of the standard's examples come out`() {
@@ -18,20 +18,22 @@ import Testing
             (Array("123456789".utf8), 0xE306_9283), ([], 0),
         ]
         for (bytes, expected) in examples {
-            #expect(check(bytes) == expected, "\(CRC32C.method): \(bytes)")
-            #expect(checkByTable(bytes) == expected, "table: \(bytes)")
+            #expect(check(bytes) == expected, "\(bytes)")
+            for method in CRC32C.methods { #expect(check(bytes, by: method) == expected, "\(method): \(bytes)") }
         }
     }
 
-    /// Lengths on both sides of what is done eight bytes, or three lanes, at a time, from every alignment.
-    @Test func `the instruction and the table agree at every length and alignment`() {
+    /// Lengths on both sides of what is done eight bytes, a register, a step or three lanes at a time, from every alignment.
+    @Test func `all ways that this CPU has agree at every length and alignment`() {
         var random = SystemRandomNumberGenerator()
         let bytes = (0..<150_000).map { _ in UInt8.random(in: 0...255, using: &random) }
-        let lengths = Array(0...40) + [255, 256, 4095, 4096, 65_519, 65_520, 65_521, 65_535, 65_536, 65_537, 131_039, 131_040, 140_000]
+        let borders = [65_519, 65_520, 65_521, 65_535, 65_536, 65_537, 131_039, 131_040, 140_000]
+        let lengths = Array(0...40) + [255, 256] + Array(500...530) + Array(760...780) + [4095, 4096] + borders
         for length in lengths {
             for start in 0..<8 {
                 let part = Array(bytes[start..<start + length])
-                #expect(check(part) == checkByTable(part), "\(length) bytes from \(start)")
+                let expected = check(part, by: .table)
+                for method in CRC32C.methods { #expect(check(part, by: method) == expected, "\(method): \(length) bytes from \(start)") }
             }
         }
     }
@@ -42,7 +44,9 @@ import Testing
         for cut in [0, 1, 7, 8, 9, 65_520, 65_536, 69_999, 70_000] {
             let first = check(Array(bytes[..<cut])), rest = Array(bytes[cut...])
             #expect(rest.withUnsafeBytes { CRC32C.of($0, after: first) } == whole, "cut at \(cut)")
-            #expect(rest.withUnsafeBytes { CRC32C.byTable($0, after: first) } == whole, "cut at \(cut), table")
+            for method in CRC32C.methods {
+                #expect(rest.withUnsafeBytes { CRC32C.of($0, after: first, by: method) } == whole, "cut at \(cut), \(method)")
+            }
             #expect(CRC32C.combined(first, check(rest), secondCount: Int64(rest.count)) == whole, "combined at \(cut)")
         }
     }
