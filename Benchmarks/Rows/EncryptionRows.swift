@@ -58,7 +58,7 @@ struct EncryptedHitRow: Row {
     let algorithm: CipherAlgorithm
     var name: String { "encrypted-hit-1g-\(algorithm.label)" }
 
-    private static let rounds = 8
+    private static let rounds = 10
 
     func run(on bench: Workbench) throws -> [Measure] {
         var cpu = Measure("cpu", "s/GiB"), parts = Measure("parts", "s/GiB")

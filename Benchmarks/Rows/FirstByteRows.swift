@@ -33,8 +33,8 @@ struct FirstByteHitRow: Row {
 struct FirstByteMissRow: Row {
     let name = "first-byte-miss"
 
-    private static let rounds = 3
-    private static let requests = 60
+    private static let rounds = 12
+    private static let requests = 30
     private static let pauseMicroseconds: UInt32 = 20_000
 
     func run(on bench: Workbench) throws -> [Measure] {

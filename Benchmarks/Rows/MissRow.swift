@@ -5,7 +5,7 @@
 struct MissRow: Row {
     let name = "miss-1g"
 
-    private static let rounds = 5
+    private static let rounds = 10
     /// After the last byte a cache still has work; it belongs to the transfer.
     private static let settleMilliseconds: UInt32 = 1500
     /// Ours may make its last durable point five seconds after a commit.

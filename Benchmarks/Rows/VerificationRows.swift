@@ -43,7 +43,7 @@ struct FirstPassRow: Row {
     let name = "hit-first-pass"
     let ours = "first"
 
-    private static let rounds = 5
+    private static let rounds = 10
 
     func run(on bench: Workbench) throws -> [Measure] {
         var cpu = Measure("cpu", "s/GiB"), all = Measure("cpu-all", "s/GiB"), wall = Measure("wall", "s/GiB")
