@@ -21,6 +21,8 @@ struct ServeCommand: Command {
         let proxySettings = try ProxySettings(arguments)
         var cacheSettings = try CacheSettings(arguments)
         cacheSettings.configuration.privateNames = proxySettings.privateNames
+        // Not for `play`: the player that it starts could inherit where a lane may run.
+        cacheSettings.configuration.keepsLanesOffLoop = true
         self.proxySettings = proxySettings
         self.cacheSettings = cacheSettings
     }
@@ -71,8 +73,6 @@ struct ProxyService {
         let interruption = try await Interruption.install()
         let log = settings.makeLog()
         let options = options.connections(within: DescriptorLimit.raise(), log)
-        var settings = settings
-        settings.configuration.keepsLanesOffLoop = true
         let cache = try settings.open(log: log)
         do {
             let proxy = try ProxyServer(cache: cache, options: options.logging(to: log))
