@@ -19,9 +19,10 @@ public struct KeychainKeyProvider: KeyProvider {
         self.account = account
     }
 
-    /// The keychain's answer, when it is not the key.
+    /// The keychain refused to read or to store the key.
     public struct Failure: Error, Hashable, CustomStringConvertible {
-        public var status: OSStatus
+        /// The `OSStatus` that Security returned, for example `errSecInteractionNotAllowed` (-25308).
+        public var status: Int32
         public var description: String { "the keychain answered \(status)" }
     }
 

@@ -5,15 +5,17 @@ import AVFoundation
 ///
 /// Loaders and not assets: the copies that a looper makes share one.
 @MainActor struct KeptLoaders {
-    struct Entry {
+    private struct Entry {
         weak var loader: AssetLoader?
         weak var asset: AVURLAsset?
     }
 
     private var entries: [ObjectIdentifier: Entry] = [:]
+    /// Loaders that left the list and were not stopped yet.
+    private var departed: [ObjectIdentifier: Entry] = [:]
 
-    /// Takes the list as it is now: gives each loader its urgency, and answers with those that left.
-    mutating func follow(_ items: [AVPlayerItem], current: AVPlayerItem?) -> [Entry] {
+    /// Takes the list as it is now, gives each loader its urgency, and returns the loaders that left since the last call.
+    mutating func follow(_ items: [AVPlayerItem], current: AVPlayerItem?) -> [AssetLoader] {
         var now: [ObjectIdentifier: Entry] = [:]
         let playing = AssetLoader.of(current)
         for item in items {
@@ -21,11 +23,19 @@ import AVFoundation
             now[ObjectIdentifier(loader)] = Entry(loader: loader, asset: item.asset as? AVURLAsset)
             loader.prioritized(loader === playing ? .playing : .upcoming)
         }
-        defer { entries = now }
-        return entries.filter { now[$0.key] == nil }.map(\.value)
+        let left = entries.filter { now[$0.key] == nil && $0.value.loader != nil }
+        entries = now
+        departed = departed.filter { $0.value.loader != nil }.merging(left) { _, new in new }
+        return left.values.compactMap(\.loader)
     }
 
-    func contains(_ loader: AssetLoader) -> Bool { entries[ObjectIdentifier(loader)] != nil }
+    /// Forgets that `loader` left, and returns its asset unless the list has the loader again.
+    mutating func takeDeparted(_ loader: AssetLoader) -> AVURLAsset? {
+        guard let entry = departed.removeValue(forKey: ObjectIdentifier(loader)), !contains(loader) else { return nil }
+        return entry.asset
+    }
+
+    private func contains(_ loader: AssetLoader) -> Bool { entries[ObjectIdentifier(loader)] != nil }
 }
 
 extension AssetLoader {

@@ -195,19 +195,18 @@ package import SpoolSystem
     private func followQueue(_ player: AVPlayer) {
         let current = player.currentItem
         let items = (player as? AVQueuePlayer)?.items() ?? current.map { [$0] } ?? []
-        for left in kept.follow(items, current: current) {
-            // Looked at again when the grace is over: it may be back by then.
-            guard let time = left.loader?.time else { continue }
-            _ = time.after(Self.grace, on: main) { [weak self] in
-                MainActor.assumeIsolated { self?.stopIfGone(left) }
+        for loader in kept.follow(items, current: current) {
+            // The item may be back in the list when the grace is over.
+            _ = loader.time.after(Self.grace, on: main) { [weak self, weak loader] in
+                MainActor.assumeIsolated { self?.stopIfGone(loader) }
             }
         }
         if let current, current.status == .readyToPlay { AssetLoader.of(current)?.durationLearnt(seconds: current.duration.seconds) }
     }
 
-    private func stopIfGone(_ left: KeptLoaders.Entry) {
-        guard let loader = left.loader, !kept.contains(loader) else { return }
-        left.asset?.cancelLoading()
+    private func stopIfGone(_ loader: AssetLoader?) {
+        guard let loader else { return }
+        kept.takeDeparted(loader)?.cancelLoading()
     }
 
     // MARK: AirPlay
