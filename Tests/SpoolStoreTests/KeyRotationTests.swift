@@ -414,7 +414,7 @@ extension SQLiteStore {
     ///
     /// - Parameter resources: how many are sealed at most; then it stops.
     @discardableResult
-    fileprivate func resealEverything(resources: Int = .max) throws -> ByteRangeSet {
+    func resealEverything(resources: Int = .max) throws -> ByteRangeSet {
         var lost = ByteRangeSet()
         var last: GenerationID?
         var left = resources
