@@ -324,36 +324,19 @@ public final class MediaCache: Sendable {
 extension CacheError {
     /// The public words for a store's trouble.
     package init(_ error: StoreError, key: ResourceKey?) {
+        let code: Code =
+            switch error {
+            case .locked, .readOnly: .storeLocked
+            case .closed, .suspended: .closed
+            case .transformFailed: .transform
+            case .key: .key
+            case .full, .corrupt, .formatTooNew, .index, .io: .store
+            }
+        self.init(code, "\(error)", key: key, cause: error)
         switch error {
-        case .locked(let process):
-            let who = process.map { "process \($0)" } ?? "another process"
-            self.init(.storeLocked, "the store is locked by \(who); close it or use another directory", key: key, cause: error)
-        case .full: self.init(.store, "the store has no room", key: key, cause: error)
-        case .corrupt(let key, let range): self.init(.store, "stored bytes \(range) are damaged", key: key, cause: error)
-        case .formatTooNew(let found, let supported):
-            self.init(
-                .store, "the store has format \(found), this program knows \(supported); use a newer program or another directory",
-                key: key,
-                cause: error)
-        case .closed: self.init(.closed, "the store is closed", key: key, cause: error)
-        case .suspended: self.init(.closed, "the cache is suspended; resume it first", key: key, cause: error)
-        case .readOnly: self.init(.storeLocked, "the store is open for reading only: another process has it", key: key, cause: error)
-        case .transformFailed: self.init(.transform, "the content transform failed", key: key, cause: error)
-        case .key(let problem): self.init(.key, problem.message, key: key, cause: error)
-        case .index(let code, let message): self.init(.store, "the index failed: \(message) (\(code))", key: key, cause: error)
-        case .io(let error): self.init(.store, "\(error)", key: key, cause: error)
-        }
-    }
-}
-
-extension KeyProblem {
-    /// What is wrong, and what to do.
-    fileprivate var message: String {
-        switch self {
-        case .missing: "the store is encrypted; give its key, or use another directory"
-        case .wrong: "the store is encrypted with another key; nothing was changed. Give the right one, or use another directory"
-        case .notEncrypted: "the store is not encrypted; open it without a key, or use another directory"
-        case .unavailable(let reason): "the store's key can't be had: \(reason)"
+        case .corrupt(let damaged, _): self.key = damaged
+        case .io(let system): cause = system
+        default: break
         }
     }
 }

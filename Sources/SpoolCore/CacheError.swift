@@ -78,8 +78,10 @@ public struct CacheError: Error, Sendable {
 }
 
 extension CacheError: CustomStringConvertible {
+    /// The code and the message in one line, and the cause where the message does not include it already.
     public var description: String {
-        "\(code): \(message)" + (cause.map { "\n  because \($0)" } ?? "")
+        guard let cause, !message.contains("\(cause)") else { return "\(code): \(message)" }
+        return "\(code): \(message) (cause: \(cause))"
     }
 }
 
@@ -95,28 +97,18 @@ extension CacheError {
     }
 
     package init(_ error: OriginError, key: ResourceKey) {
-        switch error {
-        case .unreachable(let why):
-            self.init(.originUnreachable, "the origin can't be reached: \(why)", key: key, cause: error)
-        case .timeout(let why):
-            self.init(.originTimeout, "the origin is silent: \(why)", key: key, cause: error)
-        case .tls(let why):
-            self.init(.tlsFailed, "TLS with the origin failed: \(why)", key: key, cause: error)
-        case .status(let status, _):
-            self.init(.originStatus, "the origin answered \(status)", key: key, status: status, cause: error)
-        case .representationChanged:
-            self.init(.representationChanged, "the resource changed at its origin while it was read; start again", key: key, cause: error)
-        case .rangeNotSatisfiable(let length):
-            let end = length.map { "it has \($0) bytes" } ?? "the origin says so"
-            self.init(.rangeNotSatisfiable, "the range lies beyond the end of the resource: \(end)", key: key, cause: error)
-        case .truncated(let bytes):
-            self.init(.originMalformed, "the origin's answer ended early, after \(bytes) bytes", key: key, cause: error)
-        case .malformed(let why):
-            self.init(.originMalformed, "the origin's answer can't be used: \(why)", key: key, cause: error)
-        case .redirect(let why):
-            self.init(.originMalformed, "the origin's redirect is not followed: \(why)", key: key, cause: error)
-        case .unsupportedURL(let url):
-            self.init(.unsupportedURL, "only absolute http and https URLs can be cached: \(url)", key: key, cause: error)
-        }
+        let (code, advice): (Code, String) =
+            switch error {
+            case .unreachable: (.originUnreachable, "")
+            case .timeout: (.originTimeout, "")
+            case .tls: (.tlsFailed, "")
+            case .status: (.originStatus, "")
+            case .representationChanged: (.representationChanged, "; start again")
+            case .rangeNotSatisfiable: (.rangeNotSatisfiable, "")
+            case .truncated, .malformed, .redirect: (.originMalformed, "")
+            case .unsupportedURL: (.unsupportedURL, "")
+            }
+        self.init(code, "\(error)\(advice)", key: key, cause: error)
+        if case .status(let status, _) = error { self.status = status }
     }
 }

@@ -22,6 +22,25 @@ public enum OriginError: Error, Hashable, Sendable {
     case unsupportedURL(String)
 }
 
+extension OriginError: CustomStringConvertible {
+    /// What went wrong, in one line for people.
+    public var description: String {
+        switch self {
+        case .unreachable(let why): "the origin can't be reached: \(why)"
+        case .timeout(let why): "the origin is silent: \(why)"
+        case .tls(let why): "TLS with the origin failed: \(why)"
+        case .status(let status, _): "the origin answered \(status)"
+        case .representationChanged: "the resource changed at its origin while it was read"
+        case .rangeNotSatisfiable(let length?): "the range lies beyond the end of the resource: it has \(length) bytes"
+        case .rangeNotSatisfiable(nil): "the range lies beyond the end of the resource: the origin says so"
+        case .truncated(let bytes): "the origin's answer ended early, after \(bytes) bytes"
+        case .malformed(let why): "the origin's answer can't be used: \(why)"
+        case .redirect(let why): "the origin's redirect is not followed: \(why)"
+        case .unsupportedURL(let url): "only absolute http and https URLs can be cached: \(url)"
+        }
+    }
+}
+
 extension OriginError {
     /// The fields of an error's response that are kept: when to come again, and with what credentials.
     package static let tellingFields = ["Retry-After", "WWW-Authenticate", "Date"]

@@ -26,6 +26,9 @@ public struct ResourceKey: Hashable, Sendable, Comparable {
 
 extension ResourceKey: CustomStringConvertible {
     public var description: String { string }
+
+    /// The key without its query, which may carry secrets: what logs and events show.
+    package var forLog: String { String(string.prefix { $0 != "?" }) }
 }
 
 extension String {

@@ -22,3 +22,23 @@ public enum RecoveryNote: Hashable, Sendable {
     /// A file that nothing names any more could not be unlinked.
     case fileLeftBehind(path: String, SystemError)
 }
+
+extension RecoveryNote: CustomStringConvertible {
+    /// What was found and what the store did about it, in one line for people.
+    public var description: String {
+        switch self {
+        case .indexSetAside(let path, let reason): "the index can't be read (\(reason)); it is kept at \(path), and the store begins empty"
+        case .indexDamaged(let reason): "the index contradicts itself (\(reason)); the next start sets it aside"
+        case .unsyncedDropped(let generations):
+            "the machine went down before everything was synced; what was not is dropped from \(generations) resource"
+                + (generations == 1 ? "" : "s")
+        case .dataFileMissing(let key): "the data file of \(key.forLog) is gone; its bytes are fetched again"
+        case .dataFileTruncated(let key, let size):
+            "the data file of \(key.forLog) ends after \(size) bytes; what is missing is fetched again"
+        case .rowUnreadable: "a row of the index is damaged and counts as not there; its bytes are fetched again"
+        case .rotationUnfinished: "the store has a new key that not everything is sealed by yet; 'spool rekey' goes on"
+        case .notPunched(let generation, let why): "evicted bytes of \(generation) still occupy the disk: \(why)"
+        case .fileLeftBehind(let path, let error): "\(path) could not be taken away: \(error)"
+        }
+    }
+}

@@ -26,3 +26,36 @@ public enum StoreError: Error, Hashable, Sendable {
     /// The file system failed.
     case io(SystemError)
 }
+
+extension StoreError: CustomStringConvertible {
+    /// What went wrong and what to do about it, in one line for people.
+    public var description: String {
+        switch self {
+        case .full: "the store has no room"
+        case .locked(let process):
+            "the store is locked by \(process.map { "process \($0)" } ?? "another process"); close it or use another directory"
+        case .corrupt(_, let range): "stored bytes \(range) are damaged"
+        case .formatTooNew(let found, let supported):
+            "the store has format \(found), this program knows \(supported); use a newer program or another directory"
+        case .closed: "the store is closed"
+        case .suspended: "the cache is suspended; resume it first"
+        case .readOnly: "the store is open for reading only: another process has it"
+        case .key(let problem): "\(problem)"
+        case .transformFailed: "the content transform failed"
+        case .index(let code, let message): "the index failed: \(message) (\(code))"
+        case .io(let error): "\(error)"
+        }
+    }
+}
+
+extension KeyProblem: CustomStringConvertible {
+    /// What is wrong and what to do about it, in one line for people.
+    public var description: String {
+        switch self {
+        case .missing: "the store is encrypted; give its key, or use another directory"
+        case .wrong: "the store is encrypted with another key; nothing was changed. Give the right one, or use another directory"
+        case .notEncrypted: "the store is not encrypted; open it without a key, or use another directory"
+        case .unavailable(let reason): "the store's key can't be had: \(reason)"
+        }
+    }
+}

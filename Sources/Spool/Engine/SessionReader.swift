@@ -217,7 +217,7 @@ package final class SessionReader: Sendable {
             range = damaged
             session.shared.record(.damageFound(key, bytes: damaged.count))
         }
-        session.shared.record(.storeTrouble("read \(range) of \(key): \(error)"))
+        session.shared.record(.storeTrouble("read \(range) of \(key.forLog): \(error)"))
         let reported = session.state.withLock { state -> GenerationID? in
             guard let generation = state.machine.toldVersion(of: id) else { return nil }
             state.dirty = state.dirty.flatMap { $0.removing(range) }

@@ -70,8 +70,3 @@ struct EventLogger: EventSink {
         }
     }
 }
-
-extension ResourceKey {
-    /// The key without its query, which may carry secrets.
-    var forLog: String { String(string.prefix { $0 != "?" }) }
-}

@@ -11,15 +11,21 @@ package struct LoaderLog: Sendable {
         name = String(key.string.prefix { $0 != "?" })
     }
 
-    func trace(_ words: @autoclosure () -> String) {
-        sink?.log(.trace, "\(name) \(words())")
+    package func trace(_ words: @autoclosure () -> String) {
+        log(.trace, words())
     }
 
-    func failed(_ error: CacheError) {
-        sink?.log(.warning, "\(name) can't be loaded: \(error.code): \(error.message)")
+    package func failed(_ error: CacheError) {
+        log(.warning, "can't be loaded: \(error.code): \(error.message)")
     }
 
-    func fellBack(_ reason: FallbackReason) {
-        sink?.log(.info, "\(name) is left to the player: \(reason.words)")
+    package func fellBack(_ reason: FallbackReason) {
+        log(.info, "is left to the player: \(reason.words)")
+    }
+
+    /// Makes the line only where the sink takes lines of this level.
+    private func log(_ level: LogLevel, _ words: @autoclosure () -> String) {
+        guard let sink, level >= sink.level else { return }
+        sink.log(level, "\(name) \(words())")
     }
 }

@@ -1,0 +1,69 @@
+import Foundation
+import Spool
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// What an app hears of a cache in words: log lines, events, and the text of an error.
+@Suite(.timeLimit(.minutes(20))) struct LogTests {
+    private static let song = VirtualResource(url: "http://cdn.test/song.mp3", seed: 3, length: 300_000)
+    private static let missing = "http://cdn.test/missing.mp3?signature=secret"
+
+    /// Keeps what it is given.
+    private final class Lines: LogSink, EventSink {
+        let level: LogLevel
+        let lines = Locked<[(level: LogLevel, text: String)]>([])
+        let reasons = Locked<[String]>([])
+
+        init(level: LogLevel) { self.level = level }
+
+        func log(_ level: LogLevel, _ message: String) { lines.withLock { $0.append((level, message)) } }
+
+        func record(_ event: CacheEvent) {
+            if case .fetchEnded(_, _, let reason?) = event { reasons.withLock { $0.append(reason) } }
+        }
+    }
+
+    /// Plays one song and asks for one that the origin lacks, with a log of this level.
+    private func lines(at level: LogLevel) async throws -> (lines: Lines, error: CacheError?) {
+        let lane = DiskLane(name: "origin")
+        let origin = ScriptedOrigin([Self.song], mailbox: lane, time: SystemTime(), random: SystemRandom()) { request, _ in
+            request.url.contains("missing") ? .status(404, body: Array("no such song".utf8)) : .correct
+        }
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-log-\(UUID().uuidString)")
+        let lines = Lines(level: level)
+        var configuration = Configuration()
+        configuration.directory = directory.path
+        configuration.transport = origin
+        configuration.log = lines
+        configuration.events = [lines]
+        let cache = try MediaCache(configuration: configuration)
+        var failure: CacheError?
+        do {
+            _ = try await cache.reader(for: Self.song.url).bytes()
+            _ = try await cache.reader(for: Self.missing).bytes()
+        } catch let error as CacheError { failure = error }
+        await cache.close()
+        lane.shutdown()
+        try FileManager.default.removeItem(at: directory)
+        return (lines, failure)
+    }
+
+    @Test func `a refusal of the origin reads as a sentence in the log, in the event and in an alert`() async throws {
+        let (lines, error) = try await lines(at: .info)
+        let texts = lines.lines.withLock { $0.map(\.text) }
+        #expect(texts.contains("fetch of http://cdn.test/missing.mp3 brought 0 bytes: the origin answered 404"), "\(texts)")
+        #expect(lines.reasons.withLock { $0 } == ["the origin answered 404"])
+        let alert: any Error = try #require(error)
+        #expect(alert.localizedDescription == "The origin answered 404")
+    }
+
+    @Test(arguments: LogLevel.allCases)
+    func `a log gets no line below its level`(level: LogLevel) async throws {
+        let lines = try await lines(at: level).lines.lines.withLock { $0 }
+        #expect(lines.allSatisfy { $0.level >= level }, "\(lines)")
+        #expect(lines.isEmpty == (level > .info), "a 404 is worth a line at info")
+        #expect(lines.contains { $0.level == .debug } == (level <= .debug), "the start of a fetch is worth one at debug")
+        #expect(lines.contains { $0.level == .trace } == (level == .trace), "a reader that joins is worth one at trace")
+    }
+}
