@@ -24,6 +24,21 @@ extension MediaCache {
         try await withCheckedContinuation { continuation in setPinned(key, false) { continuation.resume(returning: $0) } }.get()
     }
 
+    /// The most keys that one call of `pinsWithoutBytes` returns.
+    public static let pinPage = 1000
+
+    /// Pinned resources of which nothing is stored yet, at most `pinPage` of them; call again with the last key for those that follow.
+    ///
+    /// `resources(after:)` lists those of which something is stored. A pin that version 0.1 or earlier made before the first byte came is
+    /// missing here until it is pinned anew.
+    public func pinsWithoutBytes(after key: ResourceKey? = nil) async throws(CacheError) -> [ResourceKey] {
+        try await withCheckedContinuation { continuation in
+            onIndexLane(nil, { continuation.resume(returning: $0) }) { [store] () throws(StoreError) in
+                try store.pinsWithoutBytes(after: key, limit: Self.pinPage)
+            }
+        }.get()
+    }
+
     /// Keeps what is stored of a resource from eviction for as long as the answer lives.
     public func temporaryPin(_ key: ResourceKey) -> TemporaryPin { TemporaryPin(key: key, pins: temporaryPins) }
 

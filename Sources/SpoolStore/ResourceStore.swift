@@ -108,6 +108,9 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// A pin is of a key, not of what is stored: it may come before the first byte, and outlives `remove`.
     func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool
 
+    /// Up to `limit` pinned keys of which nothing is stored, in an order that stays the same, after `key`. Index call.
+    func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey]
+
     /// Takes a resource out of the index, then unlinks its file. False when there was none.
     func remove(_ key: ResourceKey) throws(StoreError) -> Bool
 
@@ -156,6 +159,7 @@ extension ResourceStore {
     public func suspend() throws(StoreError) {}
     /// Nobody else can have written.
     public func resume() throws(StoreError) -> Bool { true }
+    public func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey] { [] }
     public var owesSweep: Bool { false }
     public var hasUncountedFiles: Bool { false }
     public func certainlyLacks(_ key: ResourceKey) -> Bool { false }

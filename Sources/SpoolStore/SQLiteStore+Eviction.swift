@@ -10,6 +10,12 @@ extension SQLiteStore {
         }
     }
 
+    public func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey] {
+        try read { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.pinsWithoutBytes(after: key, limit: limit) }
+        }
+    }
+
     public func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.evictionCandidates(after: last, limit: limit) }

@@ -42,7 +42,43 @@ struct ListCommand: Command {
             last = end.key
             isFirst = false
         }
+        try await printPins(cache, isFirst: &isFirst)
         if isJSON { try OutputStream.output.write(isFirst ? "]\n" : "\n]\n") }
+    }
+
+    /// What is pinned before its first byte came: no other command shows it.
+    private func printPins(_ cache: MediaCache, isFirst: inout Bool) async throws {
+        var last: ResourceKey?
+        while true {
+            let page = try await cache.pinsWithoutBytes(after: last)
+            guard let end = page.last else { return }
+            for key in page {
+                try OutputStream.output.write(isJSON ? (isFirst ? "\n" : ",\n") + pinObject(key) : pinLine(key))
+                isFirst = false
+            }
+            last = end
+        }
+    }
+
+    private func pinLine(_ key: ResourceKey) -> String {
+        let facts = [Self.right("0 %", 6), Self.right("?", 9)]
+        let details = isLong ? [Self.right("0", 5), Self.left("-", 16), Self.left("-", 17), "*"] : []
+        let note = isLong ? "" : "  (pinned, nothing stored yet)"
+        return (facts + details).joined(separator: "  ") + "  \(key.string.printable)\(note)\n"
+    }
+
+    private func pinObject(_ key: ResourceKey) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            json.field("key", key.string)
+            json.field("url", key.string)
+            json.null("length")
+            json.field("pinned", true)
+            json.field("complete", false)
+            json.field("storedBytes", 0 as Int64)
+            json.field("stored", array: { _ in })
+        }
+        return json.text
     }
 
     private func objects(_ page: [ResourceStatus], isFirst: Bool) -> String {
@@ -55,18 +91,18 @@ struct ListCommand: Command {
     }
 
     private func shortLine(_ status: ResourceStatus) -> String {
-        "\(Self.right(status.percentText, 6))  \(Self.right(status.lengthText, 9))  \(status.key)\n"
+        "\(Self.right(status.percentText, 6))  \(Self.right(status.lengthText, 9))  \(status.key.string.printable)\n"
     }
 
     private func longLine(_ status: ResourceStatus) -> String {
-        let type = status.representation.contentType ?? "-"
+        let type = status.representation.contentType?.printable ?? "-"
         let used = status.lastAccess.map { String($0.iso8601.prefix(16)) + "Z" } ?? "-"
         let ranges = "\(status.stored.rangeCount)"
         let facts = [
             Self.right(status.percentText, 6), Self.right(status.lengthText, 9), Self.right(ranges, 5), Self.left(type, 16), used,
             status.isPinned ? "*" : " ",
         ]
-        return facts.joined(separator: "  ") + "  \(status.key)\n"
+        return facts.joined(separator: "  ") + "  \(status.key.string.printable)\n"
     }
 
     private static func right(_ text: String, _ width: Int) -> String {

@@ -57,6 +57,9 @@ private struct Pinning {
                         try await isPinned ? cache.pin(key) : cache.unpin(key)
                     }
                 try tell(key, changed)
+                if isPinned, try await cache.status(of: key) == nil {
+                    OutputStream.error.say("spool: nothing is stored of \(name) yet; 'spool ls' lists the pin, 'spool unpin' takes it back")
+                }
                 if !changed && !isPinned { code = .failure }
             }
             return code

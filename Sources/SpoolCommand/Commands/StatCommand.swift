@@ -26,11 +26,15 @@ struct StatCommand: Command {
     }
 
     func run() async throws -> ExitCode {
+        let key = settings.key(name)
         let cache = try settings.openToLook()
-        var status = try await cache?.closing { try await cache?.status(of: settings.key(name)) } ?? nil
+        let found = try await cache?.closing { (try await cache?.status(of: key), try await cache?.hasPinWithoutBytes(key) ?? false) }
         let reason = try notStoredBecause()
-        status?.notStoredBecause = reason
-        guard let status else { throw Failure("nothing is stored of \(name)" + (reason.map { ": \($0)" } ?? "")) }
+        guard var status = found?.0 else {
+            let pin = found?.1 == true ? "; it is pinned, and what will be stored of it is kept" : ""
+            throw Failure("nothing is stored of \(name)" + (reason.map { ": \($0)" } ?? "") + pin)
+        }
+        status.notStoredBecause = reason
         try OutputStream.output.write(isJSON ? status.json + "\n" : description(status))
         return .success
     }
@@ -50,7 +54,7 @@ struct StatCommand: Command {
 
     private func description(_ status: ResourceStatus) -> String {
         var text = facts(status).map { name, value in
-            name + String(repeating: " ", count: 11 - name.count) + value + "\n"
+            name + String(repeating: " ", count: 11 - name.count) + value.printable + "\n"
         }.joined()
         for range in status.stored.ranges.prefix(Self.maxRanges) {
             text += String(repeating: " ", count: 11) + "\(range.lowerBound)-\(range.upperBound - 1)\n"
@@ -99,5 +103,18 @@ extension CacheSettings {
     /// The key that a person means by a URL, or by a key itself.
     func key(_ name: String) -> ResourceKey {
         do throws(ParseError) { return try configuration.keyPolicy.key(for: name) } catch { return ResourceKey(normalized: name) }
+    }
+}
+
+extension MediaCache {
+    /// Whether a key is pinned of which nothing is stored.
+    func hasPinWithoutBytes(_ key: ResourceKey) async throws -> Bool {
+        var last: ResourceKey?
+        while true {
+            let page = try await pinsWithoutBytes(after: last)
+            if page.contains(key) { return true }
+            guard let end = page.last else { return false }
+            last = end
+        }
     }
 }

@@ -51,8 +51,8 @@ extension StoreIndex {
                 try database.with("INSERT INTO pins (key_hash, created, key) VALUES (?1, ?2, ?3)") { (insert) throws(SQLiteError) in
                     insert.bind(1, hash)
                     insert.bind(2, time.nanoseconds)
-                    // Another key of the store hashes it anew, and it may be the pin of what is not stored.
-                    if fields.isSealed { fields.bind(key.string, .key, of: IndexFields.Owner(keyHash: hash), to: insert, at: 3) }
+                    // The only place that names the key of what is not stored: for the list of pins, and for another key of the store.
+                    fields.bind(key.string, .key, of: IndexFields.Owner(keyHash: hash), to: insert, at: 3)
                     try insert.run()
                 }
             } else {
@@ -63,5 +63,29 @@ extension StoreIndex {
             }
         }
         return true
+    }
+
+    /// Up to `limit` pinned keys of which nothing is stored, in the order of their hashes after that of `key`. A pin of an earlier format
+    /// that does not name its key is left out.
+    func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(SQLiteError) -> [ResourceKey] {
+        try database.with(
+            """
+            SELECT key_hash, key FROM pins
+            WHERE key_hash > ?1 AND key IS NOT NULL AND key_hash NOT IN (SELECT key_hash FROM resources)
+            ORDER BY key_hash LIMIT ?2
+            """
+        ) { (select) throws(SQLiteError) in
+            select.bind(1, key.map { fields.hash(of: $0) } ?? [])
+            select.bind(2, Int64(limit))
+            var keys: [ResourceKey] = []
+            while try select.step() {
+                guard let text = fields.text(select, 1, .key, of: IndexFields.Owner(keyHash: select.bytes(0))) else {
+                    onUnreadable()
+                    continue
+                }
+                keys.append(ResourceKey(normalized: text))
+            }
+            return keys
+        }
     }
 }

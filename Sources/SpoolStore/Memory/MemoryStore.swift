@@ -137,6 +137,13 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    public func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey] {
+        try use { (state) throws(StoreError) in
+            let later = state.pins.filter { pin in state.entries[pin] == nil && key.map { $0 < pin } ?? true }
+            return Array(later.sorted().prefix(max(0, limit)))
+        }
+    }
+
     public func remove(_ key: ResourceKey) throws(StoreError) -> Bool {
         try use { (state) throws(StoreError) in
             guard let entry = state.entries.removeValue(forKey: key) else { return false }

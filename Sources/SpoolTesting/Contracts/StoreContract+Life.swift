@@ -88,8 +88,11 @@ extension StoreContract {
             let time = Timestamp(seconds: 1_800_000_000)
             trial.expect(try store.setPinned(samples[0].key, true, time: time), "the first pin changed nothing")
             trial.expect(try !store.setPinned(samples[0].key, true, time: time), "the second pin changed something")
+            trial.expectEqual(try store.pinsWithoutBytes(after: nil, limit: 9), [samples[0].key], "pins before the first byte")
+            trial.expectEqual(try store.pinsWithoutBytes(after: samples[0].key, limit: 9), [], "pins after the last")
             for sample in samples { try store.commit(sample.commit(store.makeGeneration())) }
             trial.expectEqual(try store.lookup(samples[0].key)?.isPinned, true, "pinned")
+            trial.expectEqual(try store.pinsWithoutBytes(after: nil, limit: 9), [], "pins of what is stored")
             trial.expectEqual(try store.resources(after: nil, limit: 9).map(\.isPinned), [true, false], "pinned in a listing")
             trial.expectEqual(try store.evictionCandidates(after: nil, limit: 9).map(\.key), [samples[1].key], "candidates")
             _ = try store.remove(samples[0].key)
