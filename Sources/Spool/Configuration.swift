@@ -87,6 +87,8 @@ public struct Configuration: Sendable {
     /// Whether lanes keep off the core of the transport's loop, on Linux. For programs that are nothing but a server: what threads of libraries are
     /// started from a lane inherits the cores on which it may run, and keeps them.
     package var keepsLanesOffLoop = false
+    /// Puts a transport around the one that follows redirects, for a program that asks somebody else than the origin; nil for none.
+    package var transportAround: (@Sendable (any Transport) -> any Transport)?
 
     public init() {}
 

@@ -66,6 +66,7 @@ extension MediaCache {
         let (wire, loop) = transport(configuration)
         if configuration.keepsLanesOffLoop { loop?.keepOffItsCore(lanes) }
         var transport: any Transport = RedirectingTransport(wire, privateNames: configuration.privateNames)
+        if let around = configuration.transportAround { transport = around(transport) }
         if let modifier = configuration.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
         return CacheEnvironment(
             time: SystemTime(), random: random, transport: transport, loop: loop, control: control,

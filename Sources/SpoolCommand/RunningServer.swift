@@ -17,6 +17,8 @@ struct RunningServer {
     let token: String
     /// Whether any URL can be asked there; else it stands for one site.
     let isGeneral: Bool
+    /// The number of its process, where `serve.json` has it.
+    var process: Int64?
 
     private static func path(in directory: String) -> String { directory + "/serve.json" }
     /// The longest file that is read.
@@ -57,7 +59,13 @@ struct RunningServer {
         guard let count = try? text.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }) else { return nil }
         let json = String(decoding: text.prefix(count), as: UTF8.self)
         guard let address = json.member("address"), let token = json.member("token") else { return nil }
-        return RunningServer(address: address, token: token, isGeneral: json.member("serves") == "any")
+        return RunningServer(address: address, token: token, isGeneral: json.member("serves") == "any", process: json.number("process"))
+    }
+
+    /// The address without the path, which may begin with the token that players need: fit for a log.
+    var publicAddress: String {
+        guard let origin = try? URIReference(address).origin else { return address }
+        return "\(origin)/"
     }
 
     /// The URL by which the server fetches a resource, and keeps it; nil where it serves one site only.
@@ -95,7 +103,7 @@ struct RunningServer {
     func enterReceived() throws { _ = try post("enter-received") }
 
     var incomprehensible: Failure {
-        Failure("the server at \(address) answers what this program does not understand; use the same version of both", .inputOutput)
+        Failure("the server at \(publicAddress) answers what this program does not understand; use the same version of both", .inputOutput)
     }
 
     private func outcome(of command: String) throws -> Outcome {
@@ -119,12 +127,12 @@ struct RunningServer {
         do throws(SystemError) {
             answer = try LocalExchange.perform(head.joined(separator: "\r\n") + "\r\n\r\n", host: origin.host, port: port)
         } catch {
-            throw Failure("the server at \(address) has the store and does not answer: \(error)", .inputOutput)
+            throw Failure("the server at \(publicAddress) has the store and does not answer: \(error)", .inputOutput)
         }
         let status = answer.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
         let body = answer.firstRange(of: "\r\n\r\n").map { String(answer[$0.upperBound...]) } ?? ""
         guard status == 200 else {
-            throw Failure("the server at \(address) refuses: \(body.split(separator: "\n").first ?? "\(status)")", .inputOutput)
+            throw Failure("the server at \(publicAddress) refuses: \(body.split(separator: "\n").first ?? "\(status)")", .inputOutput)
         }
         return body
     }

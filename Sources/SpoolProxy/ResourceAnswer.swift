@@ -253,6 +253,7 @@ final class ResourceAnswer {
         cacheStatus.forwardStatus = error.status
         cacheStatus.detail = error.code.rawValue
         fields["Cache-Status"] = cacheStatus.fieldValue
+        fields["Proxy-Status"] = (error.cause as? OriginError).flatMap(ProxyStatus.fieldValue)
         answer(.error(status, error.message, fields: fields))
     }
 

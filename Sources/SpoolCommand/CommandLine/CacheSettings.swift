@@ -118,12 +118,35 @@ struct CacheSettings {
         throw Failure("there is no HOME to keep the store in; give \(Self.directory.spelling) DIR", .usage)
     }
 
-    /// Opens the store for reading and writing, and tells of it when only reading is possible.
+    /// Opens the store for reading and writing. Where a server has it, the cache reads it and fetches through that server.
     func open(log: StandardErrorLog? = nil) throws -> MediaCache {
+        let directory = try directory()
+        let server = RunningServer.announced(in: directory)
+        let asksServer = Locked(false)
         var configuration = configuration
-        configuration.directory = try directory()
+        configuration.directory = directory
         configuration.log = log
-        return try cache(configuration)
+        if let server, server.isGeneral {
+            configuration.transportAround = { ServerTransport($0, server: server, isInUse: asksServer) }
+        }
+        let cache = try cache(configuration)
+        guard !cache.store.isWritable else { return cache }
+        asksServer.withLock { $0 = true }
+        if let log { tell(log, of: server) }
+        return cache
+    }
+
+    /// Says who has the store when it is not this process, and what becomes of fetched bytes.
+    private func tell(_ log: StandardErrorLog, of server: RunningServer?) {
+        guard let server else {
+            return log.log(.warning, "another process has the store: what it holds is served, and what is fetched is not kept")
+        }
+        let owner = "the server at \(server.publicAddress)" + (server.process.map { " (process \($0))" } ?? "")
+        if server.isGeneral {
+            log.log(.info, "\(owner) has the store: what is fetched goes through it and is kept there")
+        } else {
+            log.log(.warning, "\(owner) has the store and serves one site only: what is fetched here is not kept")
+        }
     }
 
     /// Opens a store that is there for reading and writing; nil when there is none yet, and none is made.

@@ -54,24 +54,26 @@ struct GetCommand: Command {
         let log = settings.makeLog()
         defer { log.close() }
         let cache = try settings.open(log: log)
-        // Where a server has the store, it fetches and keeps: what it has is read from the disk all the same.
-        let server = cache.store.isWritable ? nil : RunningServer.announced(in: try settings.directory())
-        if !cache.store.isWritable, server?.proxied(url) == nil {
-            log.log(.warning, "another process has the store: what is fetched is not kept")
-        }
         do {
-            try await cache.closing { try await copy(from: cache, through: server, interruption) }
+            try await cache.closing { try await copy(from: cache, interruption) }
             return .success
         } catch {
-            guard let signal = interruption.signal else { throw error }
+            guard let signal = interruption.signal else { throw naming(error) }
             throw Failure("interrupted; what was fetched is kept, and the same command goes on from there", .signal(signal))
         }
     }
 
-    private func copy(from cache: MediaCache, through server: RunningServer?, _ interruption: Interruption) async throws {
+    /// The error with the URL in front, so that a loop over many URLs shows which one failed.
+    private func naming(_ error: any Error) -> any Error {
+        guard var error = error as? CacheError, !error.message.contains(url) else { return error }
+        error.message = "\(url): \(error.message)"
+        return error
+    }
+
+    private func copy(from cache: MediaCache, _ interruption: Interruption) async throws {
         let key = try cache.key(for: url)
         let stored = try await cache.status(of: key)
-        let reader = try cache.reader(for: server?.proxied(url) ?? url, key: key)
+        let reader = try cache.reader(for: url, key: key)
         interruption.onFirst { reader.cancel() }
         let name = output == "-" ? "standard output" : output
         var copy = Copy(reader: reader, before: stored, progress: ProgressLine(name: name, stream: .error, time: SystemTime()))

@@ -68,7 +68,7 @@ package struct CacheStatus: Hashable, Sendable {
     package static let maxDetailBytes = 256
 
     /// A structured string (RFC 8941 §3.3.3): printable ASCII only, so every other byte becomes a question mark.
-    private static func quoted(_ text: String) -> String {
+    static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = [.quote]
         for byte in text.utf8.prefix(maxDetailBytes) {
             if byte == .quote || byte == .backslash { bytes.append(.backslash) }

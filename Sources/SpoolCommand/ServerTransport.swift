@@ -1,0 +1,191 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolSystem
+
+/// Asks the server that has the store instead of the origin, so that what this process fetches is kept, and fetched once.
+///
+/// A request goes to the origin itself where the server can't help: for a method other than GET, for a request with credentials, when
+/// the server refuses, and from the moment when the server is gone. A reason that the server gives for a missing answer becomes the
+/// error that the origin's own transport would have given.
+final class ServerTransport: Transport {
+    private let server: RunningServer
+    private let base: any Transport
+    private let isInUse: Locked<Bool>
+
+    /// - Parameter isInUse: whether the server has the store; shared with the caller, who learns it when the store is open.
+    init(_ base: any Transport, server: RunningServer, isInUse: Locked<Bool>) {
+        self.base = base
+        self.server = server
+        self.isInUse = isInUse
+    }
+
+    var windowBytes: Int64? { base.windowBytes }
+
+    func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
+        guard isInUse.withLock({ $0 }), let asked = detour(of: request) else { return base.start(request, receiver: receiver) }
+        let transfer = DetouredTransfer(request, receiver: receiver, transport: base) { [isInUse] in isInUse.withLock { $0 = false } }
+        transfer.begin(asked, attempt: 0)
+        return transfer
+    }
+
+    func close() { base.close() }
+
+    /// The request to make of the server; nil for one that only the origin can answer.
+    private func detour(of request: OriginRequest) -> OriginRequest? {
+        let fields = request.fields
+        guard request.method == "GET", request.body == nil, fields["Authorization"] == nil, fields["Cookie"] == nil,
+            let url = server.proxied(request.url)
+        else { return nil }
+        var asked = request
+        asked.url = url
+        asked.followsRedirects = false
+        // A revalidation is meant for the origin; the server would answer it from what is stored.
+        if fields["If-None-Match"] != nil || fields["If-Modified-Since"] != nil { asked.fields["Cache-Control"] = "no-cache" }
+        return asked
+    }
+}
+
+/// One request, made of the server, or of the origin when the server does not serve it.
+private final class DetouredTransfer: Transfer {
+    private struct State {
+        /// Which attempt's callbacks count: 0 asks the server, 1 the origin.
+        var attempt = 0
+        var current: (any Transfer)?
+        var owesResume = false
+        var hasHead = false
+        var isCancelled = false
+        var isOver = false
+    }
+
+    private let request: OriginRequest
+    private let receiver: any TransferReceiver
+    private let transport: any Transport
+    private let serverIsGone: @Sendable () -> Void
+    private let state = Locked(State())
+
+    init(
+        _ request: OriginRequest, receiver: any TransferReceiver, transport: any Transport, serverIsGone: @escaping @Sendable () -> Void
+    ) {
+        self.request = request
+        self.receiver = receiver
+        self.transport = transport
+        self.serverIsGone = serverIsGone
+    }
+
+    /// Starts one attempt. A cancel or resume that came before the transfer was known is made up for.
+    func begin(_ request: OriginRequest, attempt: Int) {
+        let transfer = transport.start(request, receiver: DetourReceiver(attempt: attempt, owner: self))
+        let (mustCancel, mustResume) = state.withLock { state in
+            if !state.isOver, state.attempt == attempt { state.current = transfer }
+            defer { state.owesResume = false }
+            return (state.isCancelled, state.owesResume)
+        }
+        if mustCancel { transfer.cancel() } else if mustResume { transfer.resume() }
+    }
+
+    // MARK: Transfer
+
+    func resume() {
+        let transfer = state.withLock { state in
+            state.owesResume = state.current == nil && !state.isOver
+            return state.current
+        }
+        transfer?.resume()
+    }
+
+    func cancel() {
+        let transfer = state.withLock { state in
+            state.isCancelled = true
+            return state.current
+        }
+        transfer?.cancel()
+    }
+
+    // MARK: From the attempts
+
+    /// True when the body that follows is the answer's.
+    func headReceived(_ head: ResponseHead, attempt: Int) -> Bool {
+        guard state.withLock({ $0.attempt == attempt && !$0.isOver && !$0.isCancelled }) else { return false }
+        if attempt == 0, let error = ProxyStatus.error(in: head.fields) {
+            end(.failed(error), attempt: attempt)
+            return false
+        }
+        if attempt == 0, Self.isRefusal(head) {
+            askOrigin()
+            return false
+        }
+        state.withLock { $0.hasHead = true }
+        receiver.headReceived(head)
+        return true
+    }
+
+    /// An error of the server itself, which has nothing to do with the resource: answers about one carry `Cache-Status`.
+    private static func isRefusal(_ head: ResponseHead) -> Bool {
+        head.status >= 400 && head.status != 416 && !head.fields.values(of: "Cache-Status").contains { $0.hasPrefix("spool;") }
+    }
+
+    private func askOrigin() {
+        let (old, isFirst) = state.withLock { state -> ((any Transfer)?, Bool) in
+            guard state.attempt == 0, !state.isOver else { return (nil, false) }
+            state.attempt = 1
+            defer { state.current = nil }
+            return (state.current, true)
+        }
+        guard isFirst else { return }
+        old?.cancel()
+        begin(request, attempt: 1)
+    }
+
+    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { receiver.bodyReceived(bytes) }
+
+    func batchEnded() { receiver.batchEnded() }
+
+    func finished(_ end: TransferEnd, attempt: Int) {
+        guard attempt == 0, Self.meansGone(end), state.withLock({ !$0.hasHead && !$0.isCancelled }) else {
+            return self.end(end, attempt: attempt)
+        }
+        serverIsGone()
+        askOrigin()
+    }
+
+    /// Whether the server did not answer at all.
+    private static func meansGone(_ end: TransferEnd) -> Bool {
+        switch end {
+        case .failed(.unreachable), .failed(.timeout): true
+        default: false
+        }
+    }
+
+    private func end(_ end: TransferEnd, attempt: Int) {
+        let (isLast, old) = state.withLock { state -> (Bool, (any Transfer)?) in
+            guard attempt == state.attempt, !state.isOver else { return (false, nil) }
+            state.isOver = true
+            defer { state.current = nil }
+            return (true, state.current)
+        }
+        guard isLast else { return }
+        old?.cancel()
+        receiver.finished(end)
+    }
+}
+
+/// The receiver of one attempt. Its own state is touched in its callbacks only, which come one at a time.
+private final class DetourReceiver: TransferReceiver, @unchecked Sendable {
+    private let attempt: Int
+    private let owner: DetouredTransfer
+    private var isAnswer = false
+
+    init(attempt: Int, owner: DetouredTransfer) {
+        self.attempt = attempt
+        self.owner = owner
+    }
+
+    func headReceived(_ head: ResponseHead) { isAnswer = owner.headReceived(head, attempt: attempt) }
+
+    // The body of a refusal is not part of the resource.
+    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { isAnswer ? owner.bodyReceived(bytes) : .enough }
+
+    func batchEnded() { if isAnswer { owner.batchEnded() } }
+
+    func finished(_ end: TransferEnd) { owner.finished(end, attempt: attempt) }
+}

@@ -1,0 +1,32 @@
+import SpoolCore
+import Testing
+
+/// The field by which one proxy tells another why an origin gave no answer (RFC 9209).
+struct ProxyStatusTests {
+    static let errors: [OriginError] = [
+        .unreachable("Could not resolve host: nosuch.invalid"), .timeout("no answer for 8 s"), .tls("the name is \"a\\b\""),
+        .malformed("two lengths; one is wrong"), .redirect("more than 10"),
+    ]
+
+    @Test(arguments: errors)
+    func `a reason comes out of the field as it went in`(error: OriginError) throws {
+        let value = try #require(ProxyStatus.fieldValue(of: error))
+        #expect(ProxyStatus.error(in: ["Proxy-Status": value]) == error)
+    }
+
+    @Test func `an answer of the origin needs no field`() {
+        #expect(ProxyStatus.fieldValue(of: .status(404)) == nil)
+        #expect(ProxyStatus.error(in: [:]) == nil)
+    }
+
+    @Test(arguments: [
+        "", "spool", "other; error=destination_unavailable; details=\"a\"", "spool; error=x; details=\"a\"", "spool; error=a",
+    ])
+    func `the field of another proxy, or a broken one, is no reason`(value: String) {
+        #expect(ProxyStatus.error(in: ["Proxy-Status": value]) == nil)
+    }
+
+    @Test func `a reason without its closing quote ends with the field`() {
+        #expect(ProxyStatus.error(in: ["Proxy-Status": "spool; error=destination_unavailable; details=\"a\\"]) == .unreachable("a"))
+    }
+}
