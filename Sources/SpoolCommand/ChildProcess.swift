@@ -20,20 +20,36 @@ struct ChildProcess: Sendable {
 
     /// Starts the program that `words` begins with, found in `PATH`.
     ///
+    /// - Parameter variables: names of variables of ours that it does not get.
     /// - Throws: with `ENOENT` when there is none of that name.
-    static func start(_ words: [String]) throws(SystemError) -> ChildProcess {
+    static func start(_ words: [String], without variables: [String] = []) throws(SystemError) -> ChildProcess {
         let name = words.first ?? ""
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
         arguments.append(nil)
         defer { for argument in arguments { free(argument) } }
         var id = pid_t()
-        let code = spawn(name, arguments, &id)
+        let code = spawn(name, arguments, environment(without: variables), &id)
         guard code == 0 else { throw SystemError(code: code, operation: "start", subject: name) }
         return ChildProcess(name: name, id: id)
     }
 
+    /// Our own variables but those, as C wants them; they live as long as the program.
+    private static func environment(without names: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        let prefixes = names.map { $0 + "=" }
+        var kept: [UnsafeMutablePointer<CChar>?] = []
+        var next = environ
+        while let variable = next.pointee {
+            let text = String(cString: variable)
+            if !prefixes.contains(where: text.hasPrefix) { kept.append(variable) }
+            next += 1
+        }
+        return kept + [nil]
+    }
+
     /// We ignore SIGPIPE, and what is ignored stays so in a child: it gets the default back.
-    private static func spawn(_ name: String, _ arguments: [UnsafeMutablePointer<CChar>?], _ id: inout pid_t) -> Int32 {
+    private static func spawn(
+        _ name: String, _ arguments: [UnsafeMutablePointer<CChar>?], _ environment: [UnsafeMutablePointer<CChar>?], _ id: inout pid_t
+    ) -> Int32 {
         #if canImport(Darwin)
         var attributes: posix_spawnattr_t?
         #else
@@ -46,7 +62,7 @@ struct ChildProcess: Sendable {
         sigaddset(&signals, SIGPIPE)
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-        return posix_spawnp(&id, name, nil, &attributes, arguments, environ)
+        return posix_spawnp(&id, name, nil, &attributes, arguments, environment)
     }
 
     /// Asks the program to end.

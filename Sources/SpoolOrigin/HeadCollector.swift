@@ -147,13 +147,13 @@ extension UnsafeRawBufferPointer {
     ///
     /// Two values that differ stay different, which matters for entity tags: they are opaque octets (RFC 9110 §8.8.3).
     ///
-    /// A control character that would end a line somewhere else becomes a space (RFC 9110 §5.5).
+    /// A control character becomes a space (RFC 9110 §5.5): it would end a line somewhere else, or drive a terminal that shows it.
     fileprivate var headerText: String {
         var isPlain = true
-        for byte in self where byte >= 0x80 || byte == 0 || byte == 0x0D || byte == 0x0A { isPlain = false }
+        for byte in self where byte >= 0x7F || byte < 0x20 { isPlain = false }
         if isPlain { return String(decoding: self, as: UTF8.self) }
-        if contains(where: { $0 == 0 || $0 == 0x0D || $0 == 0x0A }) {
-            return map { $0 == 0 || $0 == 0x0D || $0 == 0x0A ? 0x20 : $0 }.withUnsafeBytes { $0.headerText }
+        if contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F }) {
+            return map { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F ? 0x20 : $0 }.withUnsafeBytes { $0.headerText }
         }
         let text = String(decoding: self, as: UTF8.self)
         return text.utf8.elementsEqual(self) ? text : String(String.UnicodeScalarView(map { Unicode.Scalar($0) }))

@@ -75,8 +75,10 @@ package struct ProxyTargetRules: Sendable {
         guard let encodedKey = Self.value(of: "key", in: query), case .resource(let url, _) = target else { return target }
         // Whoever chooses keys can put bytes where another resource is looked for.
         guard token != nil else { return refused(403, "a key of its own takes a proxy with a token (--token)") }
-        guard let key = encodedKey.percentDecoded, (1...Self.maxKeyBytes).contains(key.utf8.count) else {
-            return refused(400, "the value of key= is percent-encoded UTF-8 of 1 to \(Self.maxKeyBytes) bytes")
+        guard let key = encodedKey.percentDecoded, (1...Self.maxKeyBytes).contains(key.utf8.count),
+            !key.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
+        else {
+            return refused(400, "the value of key= is percent-encoded UTF-8 of 1 to \(Self.maxKeyBytes) bytes without control characters")
         }
         return .resource(url, key: key)
     }

@@ -20,14 +20,46 @@ struct ServeTests {
         #expect(outcome.output.isEmpty, "one line is all that goes to standard output")
     }
 
-    @Test func `the token is in the line, and comes from the environment`() throws {
+    /// Writes a file that only its owner may read.
+    private func writeSecret(_ text: String, to path: String) throws {
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    }
+
+    @Test(arguments: [false, true])
+    func `the token comes from the environment or a file, and not into the line that ends in a journal`(isFile: Bool) throws {
         let directory = try directory.get()
+        try writeSecret("secret-of-mine\n", to: directory.path("token"))
         let process = try SpoolProcess(
-            ["serve"],
-            environment: ["SPOOL_LISTEN": "127.0.0.1:0", "SPOOL_TOKEN": "secret", "SPOOL_CACHE": directory.path("store")], in: directory)
-        #expect(process.readLine()?.hasSuffix("/secret/") == true)
+            ["serve", "-v"] + (isFile ? ["--token", "@" + directory.path("token")] : []),
+            environment: [
+                "SPOOL_LISTEN": "127.0.0.1:0", "SPOOL_TOKEN": isFile ? "" : "secret-of-mine", "SPOOL_CACHE": directory.path("store"),
+            ], in: directory)
+        let line = try #require(process.readLine())
+        #expect(line.wholeMatch(of: /listening on http:\/\/127\.0\.0\.1:\d+\//) != nil, "\(line)")
+        let base = line.dropFirst("listening on ".count)
+        let origin = try RawOrigin()
+        defer { origin.stop() }
+        origin.serve(VirtualResource(url: origin.url("/a.mp4"), seed: 3, length: 1000))
+        let host = origin.url("/a.mp4").dropFirst("http://".count)
+        let other = ["SPOOL_CACHE": directory.path("other")]
+        let without = try SpoolProcess.run(["get", base + "http/" + host], environment: other, in: directory)
+        #expect(without.code == 1 && without.errors.contains("403"), "\(without.errors)")
+        let with = try SpoolProcess.run(["get", base + "secret-of-mine/http/alice:hunter2@" + host], environment: other, in: directory)
+        #expect(with.output.count == 1000, "\(with.errors)")
         process.send(SIGINT)
-        #expect(try process.end().code == 0)
+        let outcome = try process.end()
+        #expect(outcome.code == 0)
+        #expect(outcome.errors.contains("a.mp4"), "the access log has the request: \(outcome.errors)")
+        #expect(!outcome.errors.contains("secret-of-mine") && !outcome.errors.contains("hunter2"), "\(outcome.errors)")
+    }
+
+    @Test func `a token file that others can read is refused`() throws {
+        let directory = try directory.get()
+        try writeSecret("secret\n", to: directory.path("token"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: directory.path("token"))
+        let outcome = try SpoolProcess.run(["serve", "--token", "@" + directory.path("token")], in: directory)
+        #expect(outcome.code == 64 && outcome.errors.contains("--token") && outcome.errors.contains("chmod 600"), "\(outcome.errors)")
     }
 
     @Test func `log lines are JSON objects where that is asked for`() throws {
@@ -140,22 +172,43 @@ struct ServeTests {
         #expect(try directory.names.isEmpty)
     }
 
-    /// A player that says what it was given and ends with the code that it is told.
-    private func player(_ name: String, exitCode: Int, in directory: ScratchDirectory) throws {
+    /// A player that prints what it was given and the playlist in it, runs `more` with the URL as `$url`, and ends with that code.
+    private func player(_ name: String, exitCode: Int, more: String = ":", in directory: ScratchDirectory) throws {
         let path = directory.path(name)
-        try "#!/bin/sh\necho \"$@\"\nexit \(exitCode)\n".write(toFile: path, atomically: true, encoding: .utf8)
+        let script = """
+            #!/bin/sh
+            echo "$@"
+            for word do list=${word#--playlist=}; done
+            while read -r line; do url=$line; done <"$list"
+            echo "$url"
+            /bin/ls -l "$list"
+            echo "token:$SPOOL_TOKEN passphrase:$SPOOL_PASSPHRASE cache:$SPOOL_CACHE"
+            \(more)
+            exit \(exitCode)
+
+            """
+        try script.write(toFile: path, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
     }
 
-    @Test func `play starts the first player that there is with a URL that nobody guesses`() throws {
+    @Test(arguments: ["mpv", "vlc", "ffplay"])
+    func `play hands its URL to the player in a file that only its user can read`(name: String) throws {
         let directory = try directory.get()
-        try player("vlc", exitCode: 0, in: directory)
-        let environment = ["PATH": directory.url.path, "SPOOL_CACHE": directory.path("store")]
+        try player(name, exitCode: 0, in: directory)
+        let environment = [
+            "PATH": directory.url.path, "SPOOL_CACHE": directory.path("store"), "TMPDIR": directory.url.path, "SPOOL_TOKEN": "mine",
+            "SPOOL_PASSPHRASE": "of my store",
+        ]
         let outcome = try SpoolProcess.run(
             ["play", "https://example.com/a.mp4?b", "--", "--fullscreen"], environment: environment, in: directory)
-        #expect(outcome.code == 0)
-        let url = /--play-and-exit --fullscreen http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/https\/example\.com\/a\.mp4\?b\n/
-        #expect(outcome.text.wholeMatch(of: url) != nil, "\(outcome.text)")
+        #expect(outcome.code == 0, "\(outcome.errors)")
+        let lines = outcome.text.split(separator: "\n").map(String.init)
+        #expect(lines.count == 4 && lines[0].contains("--fullscreen") && !lines[0].contains("://"), "\(lines)")
+        let url = /(file ')?http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/https\/example\.com\/a\.mp4\?b'?/
+        #expect(lines[1].wholeMatch(of: url) != nil, "\(lines)")
+        #expect(lines[2].hasPrefix("-rw-------"), "\(lines)")
+        #expect(lines[3] == "token: passphrase: cache:\(directory.path("store"))")
+        #expect(try directory.names.sorted() == [name, "store"].sorted(), "the playlist goes with the player")
     }
 
     @Test func `a player that fails or is missing is told`() throws {
@@ -213,6 +266,81 @@ struct ServeTests {
             #expect(origin.log.entries.count == 2)
             let all = try SpoolProcess.run(["rm", "--all"], environment: environment, in: directory)
             #expect(all.text.hasPrefix("removed 1 resource"), "\(all.text) \(all.errors)")
+        }
+    }
+
+    @Test func `play beside a server fetches through it, and what was played is kept`() throws {
+        try withServer { origin, environment, directory in
+            let url = origin.url("/film.mp4")
+            origin.serve(VirtualResource(url: url, seed: 3, length: 200_000))
+            let program = try #require(SpoolProcess.executable).path
+            let get = "'\(program)' get \"$url\" -o '\(directory.path("played"))' --cache '\(directory.path("other"))'"
+            try player("mpv", exitCode: 0, more: get, in: directory)
+            let play = environment.merging(["PATH": directory.url.path]) { $1 }
+            let outcome = try SpoolProcess.run(["play", url], environment: play, in: directory)
+            #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+            let expected = Data(OriginContent(seed: 3).bytes(at: 0, count: 200_000))
+            #expect(try Data(contentsOf: directory.url.appendingPathComponent("played")) == expected)
+            origin.setOffline(true)
+            #expect(try SpoolProcess.run(["get", url], environment: environment, in: directory).output == expected)
+            #expect(origin.log.entries.count == 1)
+        }
+    }
+
+    @Test func `a second serve says who has the store, and fetches through it`() throws {
+        try withServer { origin, environment, directory in
+            let url = origin.url("/film.mp4")
+            origin.serve(VirtualResource(url: url, seed: 3, length: 200_000))
+            let second = try SpoolProcess(["serve", "--listen", "127.0.0.1:0"], environment: environment, in: directory)
+            let base = try #require(second.readLine()).dropFirst("listening on ".count)
+            let other = ["SPOOL_CACHE": directory.path("other")]
+            let expected = Data(OriginContent(seed: 3).bytes(at: 0, count: 200_000))
+            let got = try SpoolProcess.run(["get", base + "http/" + url.dropFirst("http://".count)], environment: other, in: directory)
+            #expect(got.output == expected, "\(got.errors)")
+            origin.setOffline(true)
+            #expect(try SpoolProcess.run(["get", url], environment: environment, in: directory).output == expected)
+            #expect(origin.log.entries.count == 1)
+            second.send(SIGINT)
+            let outcome = try second.end()
+            #expect(outcome.errors.contains(/the server at http:\/\/127\.0\.0\.1:\d+\/ \(process \d+\) has the store/), "\(outcome.errors)")
+        }
+    }
+
+    @Test func `a second serve goes on by itself when the first is gone`() throws {
+        let directory = try directory.get()
+        let origin = try RawOrigin()
+        defer { origin.stop() }
+        let url = origin.url("/film.mp4")
+        origin.serve(VirtualResource(url: url, seed: 3, length: 200_000))
+        let environment = ["SPOOL_CACHE": directory.path("store")]
+        let first = try SpoolProcess(["serve", "--listen", "127.0.0.1:0"], environment: environment, in: directory)
+        _ = try #require(first.readLine())
+        let second = try SpoolProcess(["serve", "--listen", "127.0.0.1:0"], environment: environment, in: directory)
+        let base = try #require(second.readLine()).dropFirst("listening on ".count)
+        first.send(SIGINT)
+        #expect(try first.end().code == 0)
+        let got = try SpoolProcess.run(
+            ["get", base + "http/" + url.dropFirst("http://".count)], environment: ["SPOOL_CACHE": directory.path("other")], in: directory)
+        #expect(got.output == Data(OriginContent(seed: 3).bytes(at: 0, count: 200_000)), "\(got.errors)")
+        second.send(SIGINT)
+        #expect(try second.end().code == 0)
+    }
+
+    @Test func `get beside a server gives the code, the reason and the URL that it gives without one`() throws {
+        let port = try RawOrigin.unusedPort()
+        let alone = try directory.get()
+        func failures(_ origin: RawOrigin, _ environment: [String: String], _ directory: ScratchDirectory) throws -> [String] {
+            try ["http://127.0.0.1:\(port)/a", "http://nosuch.invalid/a", origin.url("/missing")].map { url in
+                let got = try SpoolProcess.run(["get", url, "-o", "-"], environment: environment, in: directory)
+                return "\(got.code) \(got.errors.replacing(/after \d+ ms/, with: "")))"
+            }
+        }
+        try withServer { origin, environment, directory in
+            let beside = try failures(origin, environment, directory)
+            #expect(try beside == failures(origin, ["SPOOL_CACHE": alone.path("unserved")], alone))
+            #expect(beside[0].hasPrefix("69 spool: http://127.0.0.1:\(port)/a: the origin can't be reached: "), "\(beside)")
+            #expect(beside[1].hasPrefix("69 spool: http://nosuch.invalid/a: the origin can't be reached: "), "\(beside)")
+            #expect(beside[2].hasPrefix("1 spool: \(origin.url("/missing")): the origin answered 404"), "\(beside)")
         }
     }
 

@@ -115,7 +115,7 @@ struct StoreCommandTests {
         let scene = try Scene()
         let outcome = try scene.run("get", scene.origin.url("/missing"), "-o", "-")
         #expect(outcome.code == 1)
-        #expect(outcome.errors.contains("404"))
+        #expect(outcome.errors == "spool: \(scene.origin.url("/missing")): the origin answered 404\n")
     }
 
     @Test func `a directory that can't be written to is an input or output error`() throws {
@@ -181,6 +181,36 @@ struct StoreCommandTests {
         #expect(try !scene.run("stat", scene.url).text.contains("pinned"))
         let again = try scene.run("unpin", scene.url)
         #expect(again.code == 1 && again.errors.contains("was not pinned"))
+    }
+
+    @Test func `a pin of what is not stored is listed, and can be taken back`() throws {
+        let scene = try Scene()
+        let typo = scene.origin.url("/music/sogn.mp3")
+        let pinned = try scene.run("pin", typo)
+        #expect(pinned.code == 0 && pinned.text == "pinned \(typo)\n")
+        #expect(pinned.errors.contains("nothing is stored of \(typo) yet"))
+        #expect(try scene.run("ls").text.contains("\(typo)  (pinned, nothing stored yet)\n"))
+        #expect(try scene.run("ls", "-l").text.contains("*  \(typo)\n"))
+        let objects = try #require(try scene.run("ls", "--json").json as? [[String: Any]])
+        #expect(objects.count == 1 && objects.first?["key"] as? String == typo && objects.first?["pinned"] as? Bool == true)
+        let status = try scene.run("stat", typo)
+        #expect(status.code == 1 && status.errors.contains("it is pinned"))
+        #expect(try scene.run("unpin", typo).text == "unpinned \(typo)\n")
+        #expect(try scene.run("ls").text.isEmpty)
+        #expect(try scene.run("ls", "--json").text == "[]\n")
+    }
+
+    @Test func `what origins and people write drives no terminal`() throws {
+        let scene = try Scene(length: 1000)
+        let url = scene.origin.url("/evil.mp3")
+        scene.origin.serve(VirtualResource(url: url, seed: 7, length: 1000, contentType: "audio/mpeg\u{1B}]0;owned\u{7}"))
+        #expect(try scene.run("get", url, "-o", "-").code == 0)
+        for words in [["ls", "-l"], ["ls", "--json"], ["stat", url], ["stat", "--json", url], ["stat", "http://a/\u{9B}31m\u{1B}c"]] {
+            let outcome = try SpoolProcess.run(words, environment: ["SPOOL_CACHE": scene.directory.path("store")], in: scene.directory)
+            for scalar in (outcome.text + outcome.errors).unicodeScalars where scalar != "\n" {
+                #expect(scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value), "\(words): U+\(String(scalar.value, radix: 16))")
+            }
+        }
     }
 
     @Test func `rm --all empties the store and counts`() throws {

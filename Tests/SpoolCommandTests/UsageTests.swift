@@ -6,7 +6,9 @@ import Testing
 struct UsageTests {
     private let directory = Result { try ScratchDirectory() }
 
-    @Test(arguments: ["serve", "get", "ls", "stat", "rm", "rekey", "play", "demo", "version", "help"])
+    @Test(arguments: [
+        "serve", "get", "ls", "stat", "pin", "unpin", "rm", "verify", "rekey", "export", "import", "play", "demo", "version", "help",
+    ])
     func `every command explains itself`(command: String) throws {
         let directory = try directory.get()
         let outcome = try SpoolProcess.run([command, "--help"], in: directory)

@@ -52,6 +52,10 @@ struct HeadCollectorTests {
         #expect(head("HTTP/1.1 200 OK|\(line)|A: b|")?.fields == ["A": "b"])
     }
 
+    @Test func `a control character in a value becomes a space, whoever shows the value`() {
+        #expect(head("HTTP/1.1 200 OK|A: video/mp4\u{1B}]0;owned\u{7}b\u{7F}c\td|")?.fields["A"] == "video/mp4 ]0;owned b c\td")
+    }
+
     @Test func `1xx responses and their fields are skipped`() {
         #expect(
             head("HTTP/1.1 100 Continue||HTTP/1.1 103 Early|Link: x||HTTP/1.1 200 OK|A: b|")

@@ -71,7 +71,7 @@ import Testing
         #expect(open.asked.isEmpty)
         let locked = try ProxyWorld([film], options: { $0.token = "secret" })
         defer { locked.stop() }
-        for key in ["", "%zz", "%ff", String(repeating: "x", count: 1025)] {
+        for key in ["", "%zz", "%ff", "a%1Bc", "a%0Ab", "%C2%9B", String(repeating: "x", count: 1025)] {
             #expect(try locked.get("/secret/?key=\(key)&url=http%3A%2F%2Fmedia.example%2Ffilm.mp4").status == 400, "\(key)")
         }
         #expect(locked.asked.isEmpty)

@@ -13,8 +13,9 @@ struct ProxySettings {
             "Where to listen; 127.0.0.1:8080 by default, port 0 takes one that is free. An address that other machines reach demands --token."
     )
     static let token = Flag(
-        "token", takes: "TOKEN", environment: "SPOOL_TOKEN",
-        help: "The first path segment that every request must have: letters, digits, '-', '.', '_' and '~'.")
+        "token", takes: "@FILE|TOKEN", environment: "SPOOL_TOKEN",
+        help: "The first path segment that every request must have: letters, digits, '-', '.', '_' and '~'. With @FILE the first line of a"
+            + " file that only you may read: a command line can be read by every user of the machine.")
     static let origin = Flag(
         "origin", takes: "URL", help: "Answer as if the proxy were this site, for example https://example.com.")
     static let allowHost = Flag(
@@ -42,7 +43,7 @@ struct ProxySettings {
         let place = address ?? ListenAddress(host: "127.0.0.1", port: 8080)
         options.host = place.host
         options.port = place.port
-        options.token = try arguments.value(Self.token, expected: "letters, digits, '-', '.', '_' and '~'") { Self.isToken($0) ? $0 : nil }
+        options.token = try Self.token(arguments)
         options.fixedOrigin = try arguments.value(Self.origin, expected: "a URL like https://example.com", Self.origin)
         options.allowedHosts = arguments.all(Self.allowHost)
         if arguments.has(Self.allowOrigin) { options.allowedOrigins = arguments.all(Self.allowOrigin) }
@@ -51,7 +52,7 @@ struct ProxySettings {
         let names = arguments.all(Self.allowPrivate)
         privateNames = names.contains("*") ? .allowed : .refused(except: names)
         if !place.isLoopback && options.token == nil {
-            throw arguments.complaint(Self.listen, "names an address that other machines reach, which needs --token TOKEN")
+            throw arguments.complaint(Self.listen, "names an address that other machines reach, which needs --token @FILE")
         }
     }
 
@@ -69,6 +70,22 @@ struct ProxySettings {
             let digits = String(random.next(), radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
         }.joined()
+    }
+
+    /// The token that is given, or the first line of the file that is named.
+    private static func token(_ arguments: Arguments) throws(UsageError) -> String? {
+        guard let given = arguments[token] else { return nil }
+        var text = given
+        if given.hasPrefix("@") {
+            do throws(Failure) { text = try SecretFile.readLine(String(given.dropFirst()), holding: "the token") } catch {
+                throw arguments.complaint(token, "can't be read: \(error.message)")
+            }
+        }
+        guard isToken(text) else {
+            let what = text == given ? "can't be '\(text)'" : "names a file whose first line is no token"
+            throw arguments.complaint(token, "\(what); a token is letters, digits, '-', '.', '_' and '~'")
+        }
+        return text
     }
 
     /// What stands for itself in a path (RFC 3986 §2.3), but not the name of our own pages.

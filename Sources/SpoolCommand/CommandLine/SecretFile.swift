@@ -6,7 +6,7 @@ import Darwin
 import Glibc
 #endif
 
-/// A file that holds a key or a passphrase.
+/// A file that holds a key, a passphrase or a token.
 ///
 /// A regular file must be its owner's alone, as `ssh` asks of private keys. What is no regular file, such as a pipe, is as private as whoever
 /// made it wants it to be: `--key-file <(command)` hands in a key that lies elsewhere.
@@ -14,37 +14,47 @@ enum SecretFile {
     /// The longest secret that is read, in bytes.
     static let limitBytes = 4096
 
+    /// The first line of the file, without its end: editors end a file with one.
+    static func readLine(_ path: String, holding what: String) throws(Failure) -> String {
+        let line = try read(path, holding: what).prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+        guard !line.isEmpty, let text = String(validating: line, as: UTF8.self) else {
+            throw Failure("the first line of \(path) is empty, or not UTF-8", .usage)
+        }
+        return text
+    }
+
     /// All bytes of the file.
     ///
+    /// - Parameter what: what it holds, for messages.
     /// - Throws: when it can't be read, others may read it, or it is longer than `limitBytes`. No message shows a byte of it.
-    static func read(_ path: String) throws(Failure) -> [UInt8] {
+    static func read(_ path: String, holding what: String = "the key of the store") throws(Failure) -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw failure(errno, "open", path) }
+        guard file >= 0 else { throw failure(errno, "open", path, what) }
         defer { close(file) }
-        try check(file, path)
+        try check(file, path, what)
         var bytes = [UInt8](repeating: 0, count: limitBytes + 1)
         var count = 0
         // A pipe gives what it has: each turn reads at least one byte, or ends.
         while count < bytes.count {
             let got = bytes.withUnsafeMutableBytes { systemRead(file, $0.baseAddress.map { $0 + count }, $0.count - count) }
             if got == 0 { return Array(bytes[..<count]) }
-            if got > 0 { count += got } else if errno != EINTR { throw failure(errno, "read", path) }
+            if got > 0 { count += got } else if errno != EINTR { throw failure(errno, "read", path, what) }
         }
-        throw Failure("\(path) is longer than \(limitBytes) bytes: it is no key and no passphrase", .usage)
+        throw Failure("\(path) is longer than \(limitBytes) bytes: it is not \(what)", .usage)
     }
 
-    private static func check(_ file: Int32, _ path: String) throws(Failure) {
+    private static func check(_ file: Int32, _ path: String, _ what: String) throws(Failure) {
         var status = stat()
-        guard fstat(file, &status) == 0 else { throw failure(errno, "look at", path) }
+        guard fstat(file, &status) == 0 else { throw failure(errno, "look at", path, what) }
         let mode = UInt32(status.st_mode)
-        if mode & UInt32(S_IFMT) == UInt32(S_IFDIR) { throw failure(EISDIR, "read", path) }
+        if mode & UInt32(S_IFMT) == UInt32(S_IFDIR) { throw failure(EISDIR, "read", path, what) }
         guard mode & UInt32(S_IFMT) == UInt32(S_IFREG), mode & 0o077 != 0 else { return }
         throw Failure(
-            "others can read \(path), which holds the key of the store: 'chmod 600 \(path)', or hand it in by a pipe", .usage)
+            "others can read \(path), which holds \(what): 'chmod 600 \(path)', or hand it in by a pipe", .usage)
     }
 
-    private static func failure(_ code: Int32, _ operation: String, _ path: String) -> Failure {
-        Failure("the key of the store can't be had: \(SystemError(code: code, operation: operation, subject: path))", .inputOutput)
+    private static func failure(_ code: Int32, _ operation: String, _ path: String, _ what: String) -> Failure {
+        Failure("\(what) can't be had: \(SystemError(code: code, operation: operation, subject: path))", .inputOutput)
     }
 }
 

@@ -17,22 +17,67 @@ struct PlayCommand: Command {
     static let syntax = CommandSyntax(
         "play", "Play a URL through the cache",
         discussion: [
-            "Starts a proxy on a free port that only this player knows, and the player with the proxied URL; stops when the player ends.",
-            "What follows '--' is given to the player.",
+            "Starts a proxy on a free port, and the player with the proxied URL; stops when the player ends. The player reads the URL from a"
+                + " playlist that only its user can read: it begins with a token that admits to the cache, and a command line is public.",
+            "While 'spool serve' has the store, what is fetched goes through that server, and is kept. What follows '--' is given to the"
+                + " player.",
         ],
         operands: .init(usage: "URL [-- ARGUMENT…]", count: 1...CommandSyntax.maxOperands),
         flags: [player] + CacheSettings.fetching)
 
-    /// A player that is known: its program, and what makes it end when the media does.
+    /// A player that is known: its program, what makes it end when the media does, and how it reads a playlist.
     private struct Player {
         let name: String
         let arguments: [String]
+        let playlist: Playlist
 
         static let known = [
-            Player(name: "mpv", arguments: []),
-            Player(name: "vlc", arguments: ["--play-and-exit"]),
-            Player(name: "ffplay", arguments: ["-autoexit", "-loglevel", "warning"]),
+            Player(name: "mpv", arguments: [], playlist: .m3u(flag: "--playlist=")),
+            Player(name: "vlc", arguments: ["--play-and-exit"], playlist: .m3u(flag: "")),
+            Player(name: "ffplay", arguments: ["-autoexit", "-loglevel", "warning"], playlist: .ffconcat),
         ]
+
+        /// Writes the playlist for a URL into a directory that only this user can enter; the words that make the player read it.
+        func write(_ url: String, in directory: TemporaryDirectory) throws(SystemError) -> [String] {
+            let path = "\(directory.path)/\(playlist.fileName)"
+            let file = try POSIXFileSystem().open(path, .create)
+            var failure: SystemError?
+            playlist.text(of: url).withUTF8Bytes { bytes in
+                do throws(SystemError) { try file.write(bytes, at: 0) } catch { failure = error }
+            }
+            if let failure { throw failure }
+            return playlist.words(path)
+        }
+    }
+
+    /// The form of a playlist of one URL.
+    private enum Playlist {
+        /// One URL a line; the flag that stands before the path.
+        case m3u(flag: String)
+        /// The list of FFmpeg's concat demuxer: the programs of FFmpeg read no other list of plain media.
+        case ffconcat
+
+        var fileName: String {
+            switch self {
+            case .m3u: "play.m3u"
+            case .ffconcat: "play.ffconcat"
+            }
+        }
+
+        func text(of url: String) -> String {
+            switch self {
+            case .m3u: "#EXTM3U\n\(url)\n"
+            case .ffconcat: "ffconcat version 1.0\nfile '\(url.replacing("'", with: "'\\''"))'\n"
+            }
+        }
+
+        func words(_ path: String) -> [String] {
+            switch self {
+            case .m3u(let flag): [flag + path]
+            case .ffconcat:
+                ["-f", "concat", "-safe", "0", "-protocol_whitelist", "file,http,https,tcp,tls,crypto,data", path]
+            }
+        }
     }
 
     private let settings: CacheSettings
@@ -64,7 +109,9 @@ struct PlayCommand: Command {
         guard let proxied = service.proxy.url(for: url) else {
             throw Failure("only absolute http and https URLs can be played: '\(url)'", .usage)
         }
-        let child = try start(proxied)
+        let directory = try TemporaryDirectory(prefix: "spool-play")
+        defer { directory.remove() }
+        let child = try start(proxied, directory)
         service.interruption.onFirst { child.terminate() }
         let end = await child.end()
         switch end {
@@ -76,16 +123,24 @@ struct PlayCommand: Command {
         }
     }
 
-    /// Starts the first player that there is.
-    private func start(_ proxied: String) throws -> ChildProcess {
+    /// Starts the first player that there is. Secrets of ours stay out of its environment.
+    private func start(_ proxied: String, _ directory: TemporaryDirectory) throws -> ChildProcess {
         for player in players {
             do throws(SystemError) {
-                return try ChildProcess.start([player.name] + player.arguments + arguments + [proxied])
+                let playlist = try player.write(proxied, in: directory)
+                return try ChildProcess.start([player.name] + player.arguments + arguments + playlist, without: Environment.secrets)
             } catch {
                 guard error.code == ENOENT else { throw error }
             }
         }
         let names = players.map(\.name).joined(separator: ", ")
         throw Failure("no player found: \(names); install one, or name another one that is with --player")
+    }
+}
+
+extension String {
+    /// Calls `body` with the bytes of the text.
+    fileprivate func withUTF8Bytes(_ body: (UnsafeRawBufferPointer) -> Void) {
+        Array(utf8).withUnsafeBytes(body)
     }
 }

@@ -10,7 +10,8 @@ struct ServeCommand: Command {
         discussion: [
             "A player asks http://HOST:PORT/https/example.com/film.mp4 for https://example.com/film.mp4, or /?url= with the URL"
                 + " percent-encoded; with --token, the token comes first in the path. What is stored is at /_spool/.",
-            "When it accepts connections it prints one line, 'listening on http://HOST:PORT/'. Ctrl-C stops it, and what was fetched stays.",
+            "When it accepts connections it prints one line, 'listening on http://HOST:PORT/', on a terminal with the token. Ctrl-C stops it,"
+                + " and what was fetched stays.",
         ],
         flags: ProxySettings.all + CacheSettings.fetching)
 
@@ -34,7 +35,7 @@ struct ServeCommand: Command {
         let service = try await ProxyService.start(cacheSettings, options)
         do {
             try announce(service, token)
-            try OutputStream.output.write("listening on \(service.baseURL)\n")
+            try OutputStream.output.write("listening on \(isShownToPerson ? service.baseURL : service.publicAddress)\n")
             await service.interruption.wait()
         } catch {
             await service.stop()
@@ -44,6 +45,9 @@ struct ServeCommand: Command {
         await service.stop()
         return .success
     }
+
+    /// On a terminal the URL is for a person, who wants the token in it. Elsewhere it ends in a log.
+    private var isShownToPerson: Bool { OutputStream.output.isTerminal }
 
     /// Tells commands on the same store whom to ask, when this process is the one that writes it.
     private func announce(_ service: ProxyService, _ token: String) throws {
@@ -67,6 +71,9 @@ struct ProxyService {
     /// Where the door is, with a slash at its end.
     let baseURL: String
 
+    /// The same without the token.
+    var publicAddress: String { RunningServer(address: baseURL, token: "", isGeneral: true).publicAddress }
+
     /// Opens the store and listens; returns once connections are accepted.
     static func start(_ settings: CacheSettings, _ options: ProxyOptions) async throws -> ProxyService {
         // Signals first: one that comes while the store opens must close it.
@@ -77,7 +84,7 @@ struct ProxyService {
         do {
             let proxy = try ProxyServer(cache: cache, options: options.logging(to: log))
             try proxy.start()
-            settings.tell(log, cache)
+            log.log(.info, "the store is at \(cache.configuration.directory ?? "its default place")")
             return ProxyService(cache: cache, proxy: proxy, interruption: interruption, log: log, baseURL: proxy.baseURL ?? "")
         } catch {
             await cache.close()
@@ -93,16 +100,6 @@ struct ProxyService {
         await cache.close()
         log.log(.debug, "stopped")
         log.close()
-    }
-}
-
-extension CacheSettings {
-    /// What a person should know before bytes flow.
-    fileprivate func tell(_ log: StandardErrorLog, _ cache: MediaCache) {
-        log.log(.info, "the store is at \(cache.configuration.directory ?? "its default place")")
-        if !cache.store.isWritable {
-            log.log(.warning, "another process has the store: what it holds is served, and what is fetched is not kept")
-        }
     }
 }
 
@@ -125,11 +122,22 @@ extension ProxyOptions {
     fileprivate func logging(to log: StandardErrorLog) -> ProxyOptions {
         guard log.level <= .debug else { return self }
         var options = self
+        let token = options.token
         options.onResponse = { record in
             let problem = record.problem.map { "  \($0)" } ?? ""
             let facts = "\(record.status)  \(ByteCount.text(record.bytesSent))  \(Int64(record.milliseconds)) ms"
-            log.log(.debug, "\(record.method) \(record.target)  \(facts)\(problem)")
+            log.log(.debug, "\(record.method) \(Self.shown(record.target, token: token))  \(facts)\(problem)")
         }
         return options
+    }
+
+    /// A request's target for the log: without the token of this server, and without a user and password of an origin.
+    private static func shown(_ target: String, token: String?) -> String {
+        var text = target[...]
+        if let token, text.hasPrefix("/\(token)") { text = text.dropFirst(token.count + 1) }
+        var parts = text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
+        // `/scheme/user:password@host/…`
+        if parts.count > 2, let at = parts[2].lastIndex(of: "@") { parts[2] = String(parts[2][parts[2].index(after: at)...]) }
+        return parts.joined(separator: "/")
     }
 }

@@ -14,10 +14,12 @@ struct OutputStream: Sendable {
     static let output = OutputStream(descriptor: STDOUT_FILENO, name: "standard output")
     static let error = OutputStream(descriptor: STDERR_FILENO, name: "standard error")
 
-    /// Writes all of `text`.
+    /// Writes all of `text`. Control characters other than the end of a line become spaces, wherever they came from.
     /// - Throws: with `EPIPE` when the reader is gone.
     func write(_ text: String) throws(SystemError) {
-        try write(Array(text.utf8))
+        let isPlain = !text.unicodeScalars.contains { $0.isControl && $0 != "\n" }
+        let lines = isPlain ? text : text.split(separator: "\n", omittingEmptySubsequences: false).map(\.printable).joined(separator: "\n")
+        try write(Array(lines.utf8))
     }
 
     /// Writes all of `bytes`.
@@ -32,7 +34,7 @@ struct OutputStream: Sendable {
 
     /// Says one line; trouble with saying it is nobody's business any more.
     func say(_ line: String) {
-        do throws(SystemError) { try write(line + "\n") } catch { return }
+        do throws(SystemError) { try write(line.printable + "\n") } catch { return }
     }
 
     /// Whether a person is looking at it.
@@ -56,6 +58,9 @@ enum Environment {
     static subscript(name: String) -> String? {
         getenv(name).map { String(cString: $0) }
     }
+
+    /// The variables that hold a secret itself: no program that we start gets them.
+    static let secrets = ["SPOOL_TOKEN", "SPOOL_PASSPHRASE", "SPOOL_NEW_PASSPHRASE"]
 
     /// Whether the terminal understands characters beyond ASCII.
     static var isUnicode: Bool {

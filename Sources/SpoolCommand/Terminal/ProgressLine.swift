@@ -61,7 +61,7 @@ struct ProgressLine {
 
     /// Puts the line in the place of the one before.
     static func draw(_ line: String, on stream: OutputStream) {
-        do throws(SystemError) { try stream.write("\r\(line)\u{1B}[K") } catch { return }
+        do throws(SystemError) { try stream.write(Array("\r\(line.printable)\u{1B}[K".utf8)) } catch { return }
     }
 
     private func line(bytesPerSecond: Int64) -> String {

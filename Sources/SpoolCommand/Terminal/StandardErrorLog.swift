@@ -63,15 +63,10 @@ final class StandardErrorLog: LogSink {
         lane.shutdown()
     }
 
-    /// Parts of a message come from clients and origins: what would move a terminal's cursor is left out.
-    private static func printable(_ message: String) -> String {
-        String(String.UnicodeScalarView(message.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
-    }
-
     private func line(_ level: LogLevel, _ message: String, _ now: Timestamp) -> String {
         switch format {
         case .text:
-            return "\(now.iso8601)  \(level)" + String(repeating: " ", count: max(1, 9 - "\(level)".count)) + Self.printable(message)
+            return "\(now.iso8601)  \(level)" + String(repeating: " ", count: max(1, 9 - "\(level)".count)) + message.printable
         case .json:
             var json = JSONWriter()
             json.object {
