@@ -76,7 +76,16 @@ import Testing
         #expect(UseRules().use(of: stored(["Content-Type": "video/mp4", "Cache-Control": "no-cache"]), now: later) == .use)
         #expect(UseRules().use(of: stored(["Content-Type": "application/vnd.apple.mpegurl"]), now: later) == .revalidate)
         #expect(UseRules().use(of: stored(["Content-Type": "application/dash+xml; charset=utf-8"]), now: later) == .revalidate)
-        #expect(UseRules(policy: .storeEverything).use(of: stored(["Content-Type": "application/dash+xml"]), now: later) == .use)
+        let everything = UseRules(policy: .storeEverything)
+        #expect(everything.use(of: stored(["Content-Type": "video/mp4", "Cache-Control": "no-store"]), now: later) == .use)
+        // Or a live stream stands still.
+        #expect(everything.use(of: stored(["Content-Type": "application/dash+xml"]), now: later) == .revalidate)
+    }
+
+    @Test func `a cache that stores everything plays a forbidden playlist without its origin`() {
+        let playlist = stored(["Content-Type": "application/vnd.apple.mpegurl", "Cache-Control": "no-cache, must-revalidate"])
+        #expect(UseRules(policy: .storeEverything).mayUseUnvalidated(playlist, now: Timestamp(seconds: 1_000_000)))
+        #expect(!UseRules().mayUseUnvalidated(playlist, now: Timestamp(seconds: 1_000_000)))
     }
 
     @Test func `a reload asks whatever the policy says`() {

@@ -8,7 +8,8 @@ public enum CachePolicy: Hashable, Sendable {
     /// under one URL, and playback must not wait for the origin. Playlists and manifests (HLS, DASH) are treated as under `standard`.
     case preferStored
     /// Everything that can be stored is, whatever the origin says, and used without asking. For origins that forbid storing what
-    /// their owner wants kept.
+    /// their owner wants kept. A stale playlist or manifest is still revalidated while the origin can be reached: a live stream would
+    /// stand still otherwise.
     case storeEverything
 }
 

@@ -60,6 +60,7 @@ package struct UseRules: Hashable, Sendable {
     /// fail where that can't be had.
     package func mayUseUnvalidated(_ representation: Representation, now: Timestamp) -> Bool {
         if mode == .reload { return false }
+        if policy == .storeEverything { return true }
         guard policy(for: representation) == .standard else { return true }
         let control = CacheControl(representation.fields)
         let freshness = Freshness(representation, isShared: isShared, now: now)
@@ -68,9 +69,9 @@ package struct UseRules: Hashable, Sendable {
         return freshness.staleness <= seconds
     }
 
-    /// Playlists change while they are played, so they are never preferred as they were stored.
+    /// Playlists change while they are played, so no policy uses a stale one while the origin can be asked.
     private func policy(for representation: Representation) -> CachePolicy {
-        policy == .preferStored && representation.isPlaylist ? .standard : policy
+        representation.isPlaylist ? .standard : policy
     }
 
     /// Whether the response is never used stale (RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10).
