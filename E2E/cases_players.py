@@ -1,6 +1,6 @@
 """Players: what they decode through the proxy equals what they decode without it."""
 
-from clients import chromium_play, compare_report, decoded, ffmpeg_frames, mpv_output
+from clients import chromium_play, compare_report, decoded, ffmpeg_frames, mpv_output, vlc_output
 from harness import CaseList, Failure, Skip, expect, expect_equal, expect_fetched_once
 from media import RECIPES
 from origin import allowed_bytes, sent_bytes
@@ -60,6 +60,18 @@ def players_of(name):
         options = ("--start=14", "--length=2")
         wanted = decoded(t, mpv_output, file, file.kind, *options)
         expect_equal(mpv_output(t, proxy.url(name), file.kind, *options), wanted, "number and hash of what was played")
+
+    @case(f"VLC plays {name} as it does without the proxy, cold and warm", "vlc")
+    def _(t):
+        proxy, file = t.proxy(), t.media[name]
+        wanted = decoded(t, vlc_output, file)
+        expect(wanted[0] > 1 << 20, f"direct play decodes next to nothing: {wanted[0]} bytes")
+        mark = t.origin.mark()
+        expect_equal(vlc_output(t, proxy.url(name)), wanted, "length and hash of what was played")
+        expect_once(t, proxy, mark, file)
+        mark = t.origin.mark()
+        expect_equal(vlc_output(t, proxy.url(name)), wanted, "length and hash of the second play")
+        expect_nothing_asked(t, mark)
 
 
 for _name in NAMES:

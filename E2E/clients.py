@@ -18,6 +18,10 @@ from urllib.parse import quote
 from media import SECONDS
 
 
+# The user without rights of every system.
+NOBODY = 65534
+
+
 def ffmpeg_frames(context, url, start=None, length=None):
     """A checksum of every decoded picture and sound frame, as ffmpeg's framemd5 prints it."""
     arguments = ["-v", "error", "-nostdin"]
@@ -42,6 +46,24 @@ def mpv_output(context, url, kind, *options):
         digest.update((directory / name).read_bytes())
     shutil.rmtree(directory)
     return len(names), digest.hexdigest()
+
+
+def vlc_output(context, url):
+    """Length and hash of the samples that VLC decodes."""
+    directory = Path(tempfile.mkdtemp(prefix="spool-vlc-"))
+    sound = directory / "sound.wav"
+    command = [
+        context.program("vlc"), "--intf=dummy", "--no-video", "--no-one-instance", "--no-media-library", "--play-and-exit",
+        f"--sout=#transcode{{acodec=s16l}}:std{{access=file,mux=wav,dst={sound}}}", url, "vlc://quit",
+    ]
+    if os.geteuid() == 0:
+        # VLC refuses to run as root.
+        os.chown(directory, NOBODY, NOBODY)
+        command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
+    context.run(*command, env={**os.environ, "HOME": str(directory)})
+    samples = sound.read_bytes()
+    shutil.rmtree(directory)
+    return len(samples), hashlib.sha256(samples).hexdigest()
 
 
 def decoded(context, client, file, *options):
