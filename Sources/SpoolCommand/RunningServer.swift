@@ -132,7 +132,11 @@ struct RunningServer {
         let status = answer.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
         let body = answer.firstRange(of: "\r\n\r\n").map { String(answer[$0.upperBound...]) } ?? ""
         guard status == 200 else {
-            throw Failure("the server at \(publicAddress) refuses: \(body.split(separator: "\n").first ?? "\(status)")", .inputOutput)
+            // The body is `502 Bad Gateway: why`; the status is of no use to a person.
+            let line = body.split(separator: "\n").first.map(String.init) ?? "\(status)"
+            let why = line.firstRange(of: ": ").map { String(line[$0.upperBound...]) } ?? line
+            if status == 409 { throw CacheError(.exists, why) }
+            throw Failure("the server at \(publicAddress) refuses: \(why)", .inputOutput)
         }
         return body
     }

@@ -5,7 +5,7 @@ import SpoolSystem
 
 /// A caching HTTP proxy over a `MediaCache`, on the thread of its transport where that can be shared, else on one of its own.
 ///
-/// URL forms (DESIGN §8): `/[token/]scheme/authority/path?query`, `/[token/]?url=<percent-encoded>`, `/token/?key=<…>&url=<…>` for an item
+/// URL forms: `/[token/]scheme/authority/path?query`, `/[token/]?url=<percent-encoded>`, `/token/?key=<…>&url=<…>` for an item
 /// with a key of its own, or the paths of a fixed origin.
 /// Pages of its own lie under `/_spool/`. Answers GET and HEAD; other methods get 405, or go on to a fixed origin.
 ///
@@ -56,8 +56,9 @@ public final class ProxyServer: LoopbackEndpoint {
             state.withLock { $0 = State(isStarted: true, server: server, thread: thread, port: addresses.first?.port) }
         } catch {
             state.withLock { $0 = State() }
-            throw CacheError(
-                .configuration, "can't listen on \(options.host):\(options.port): \(error); choose another address or port", cause: error)
+            // The system's words for an address in use say what to do already.
+            let advice = error.meansAddressInUse ? "" : "; choose another address or port"
+            throw CacheError(.configuration, "can't listen on \(options.host):\(options.port): \(error)\(advice)", cause: error)
         }
     }
 

@@ -286,13 +286,14 @@ final class ResourceAnswer {
 }
 
 extension CacheError {
-    /// The status with which the HTTP door tells the error (DESIGN §4.8).
+    /// The status with which the HTTP door tells the error.
     var statusForClient: Int {
         switch code {
         // A success, a redirect or a 304 that we did not ask for can't be passed on: it would say something about our answer.
         case .originStatus: status.map { (400...599).contains($0) ? $0 : 502 } ?? 502
         case .originTimeout, .notStored: 504
         case .unsupportedURL: 400
+        case .exists: 409
         case .closed, .removed: 503
         case .store, .storeLocked, .configuration: 500
         default: 502

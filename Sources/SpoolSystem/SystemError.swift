@@ -40,6 +40,9 @@ extension SystemError: CustomStringConvertible {
         }
     }
 
+    /// Whether another program has the address.
+    package var meansAddressInUse: Bool { code == EADDRINUSE }
+
     private var advice: String? {
         switch code {
         case ENOSPC: "free some space on the disk or lower the quota"

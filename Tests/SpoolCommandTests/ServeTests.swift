@@ -110,6 +110,7 @@ struct ServeTests {
         #expect(second.code == 1)
         #expect(second.output.isEmpty)
         #expect(second.errors.contains(address))
+        #expect(second.errors.filter { $0 == ";" }.count == 2, "what to do is said once: \(second.errors)")
         first.send(SIGINT)
         #expect(try first.end().code == 0)
     }
@@ -203,7 +204,8 @@ struct ServeTests {
             ["play", "https://example.com/a.mp4?b", "--", "--fullscreen"], environment: environment, in: directory)
         #expect(outcome.code == 0, "\(outcome.errors)")
         let lines = outcome.text.split(separator: "\n").map(String.init)
-        #expect(lines.count == 4 && lines[0].contains("--fullscreen") && !lines[0].contains("://"), "\(lines)")
+        try #require(lines.count == 4, "\(lines) \(outcome.errors)")
+        #expect(lines[0].contains("--fullscreen") && !lines[0].contains("://"), "\(lines)")
         let url = /(file ')?http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/https\/example\.com\/a\.mp4\?b'?/
         #expect(lines[1].wholeMatch(of: url) != nil, "\(lines)")
         #expect(lines[2].hasPrefix("-rw-------"), "\(lines)")
@@ -222,6 +224,35 @@ struct ServeTests {
             ["play", "https://example.com/a.mp4", "--player", "ffplay"], environment: environment, in: directory)
         #expect(missing.code == 1)
         #expect(missing.errors.contains("ffplay"))
+    }
+
+    @Test func `a player that fails is told with the last error that it was answered with`() throws {
+        let directory = try directory.get()
+        let origin = try RawOrigin()
+        defer { origin.stop() }
+        let program = try #require(SpoolProcess.executable).path
+        let get = "'\(program)' get \"$url\" -o - --cache '\(directory.path("other"))' 2>/dev/null"
+        try player("mpv", exitCode: 2, more: get, in: directory)
+        let environment = ["PATH": directory.url.path, "SPOOL_CACHE": directory.path("store")]
+        let outcome = try SpoolProcess.run(["play", origin.url("/missing.mp4")], environment: environment, in: directory)
+        #expect(outcome.code == 1)
+        let told = "spool: mpv ended with exit code 2; the last error that it was answered with is 404\n"
+        #expect(outcome.errors == told, "\(outcome.errors)")
+    }
+
+    @Test func `a demo on a store of one's own takes the key of the store`() throws {
+        let directory = try directory.get()
+        try writeSecret(String(repeating: "ab", count: 32), to: directory.path("key"))
+        let process = try SpoolProcess(
+            ["demo", "--listen", "127.0.0.1:0", "--seconds", "1", "--cache", directory.path("store"), "--key-file", directory.path("key")],
+            in: directory)
+        _ = try #require(process.readLine())
+        process.send(SIGINT)
+        #expect(try process.end().code == 0)
+        let without = try SpoolProcess.run(["ls", "--cache", directory.path("store")], in: directory)
+        #expect(without.code == 1 && without.errors.contains("encrypted"), "\(without.errors)")
+        let with = try SpoolProcess.run(["ls", "--cache", directory.path("store"), "--key-file", directory.path("key")], in: directory)
+        #expect(with.code == 0, "\(with.errors)")
     }
 
     // MARK: Commands through a running server
@@ -338,6 +369,7 @@ struct ServeTests {
         try withServer { origin, environment, directory in
             let beside = try failures(origin, environment, directory)
             #expect(try beside == failures(origin, ["SPOOL_CACHE": alone.path("unserved")], alone))
+            try #require(beside.count == 3)
             #expect(beside[0].hasPrefix("69 spool: http://127.0.0.1:\(port)/a: the origin can't be reached: "), "\(beside)")
             #expect(beside[1].hasPrefix("69 spool: http://nosuch.invalid/a: the origin can't be reached: "), "\(beside)")
             #expect(beside[2].hasPrefix("1 spool: \(origin.url("/missing")): the origin answered 404"), "\(beside)")

@@ -78,6 +78,14 @@ struct StoreCommandTests {
         #expect(try scene.directory.names == ["song.mp3", "store"])
     }
 
+    @Test func `get into a directory names the file by the URL`() throws {
+        let scene = try Scene(length: 1000)
+        #expect(try scene.run("get", scene.url, "-o", scene.directory.url.path).code == 0)
+        #expect(try Data(contentsOf: scene.directory.url.appendingPathComponent("song.mp3")) == scene.bytes(0..<1000))
+        let nameless = try scene.run("get", scene.origin.url("/"), "-o", scene.directory.url.path)
+        #expect(nameless.code == 64 && nameless.errors.contains("names no file"))
+    }
+
     @Test(arguments: [("0-0", 0, 1), ("100-199", 100, 200), ("4999990-", 4_999_990, 5_000_001), ("-5", 4_999_996, 5_000_001)])
     func `get takes a range`(range: String, lower: Int64, upper: Int64) throws {
         let scene = try Scene()
@@ -228,6 +236,12 @@ struct StoreCommandTests {
         #expect(try scene.run("ls").code == 0)
         #expect(try scene.run("stat", scene.url).code == 1)
         #expect(try scene.run("rm", "--all").code == 0)
+        // The directory may be mistyped.
+        for command in [["ls"], ["ls", "--json"], ["verify"], ["rm", "--all"]] {
+            let outcome = try SpoolProcess.run(
+                command, environment: ["SPOOL_CACHE": scene.directory.path("store")], in: scene.directory)
+            #expect(outcome.errors == "spool: there is no store at \(scene.directory.path("store"))\n", "\(command)")
+        }
         #expect(try scene.directory.names.isEmpty)
     }
 

@@ -61,6 +61,11 @@ struct UsageTests {
         Mistake(words: ["serve", "--identity", "example.com=tag"], names: "--identity"),
         Mistake(words: ["serve", "--identity", "length"], names: "--identity"),
         Mistake(words: ["get", "http://a/", "--max-resource", "0"], names: "--max-resource"),
+        Mistake(words: ["demo", "--max-resource", "0"], names: "--max-resource"),
+        Mistake(words: ["get", "http://a/", "--identity", "length"], names: "--identity"),
+        Mistake(words: ["demo", "--identity", "length"], names: "--identity"),
+        Mistake(words: ["get", "http://a/", "--freshness", "often"], names: "--freshness"),
+        Mistake(words: ["get", "http://a/", "--ca-file", "/nowhere/ca.pem"], names: "--ca-file"),
         Mistake(words: ["serve", "--same-hosts", "*.example.com,example.com"], names: "--same-hosts"),
         Mistake(words: ["serve", "--cache", "--verbose"], names: "--cache"),
         Mistake(words: ["serve", "--verbose=yes"], names: "--verbose"),
@@ -107,6 +112,7 @@ struct UsageTests {
         #expect(outcome.output.isEmpty)
         #expect(outcome.errors.filter { $0 == "\n" }.count == 1)
         #expect(outcome.errors.contains(mistake.names))
+        #expect(outcome.errors.contains("unknown flag") == ["--nonsense", "-x"].contains(mistake.names), "\(outcome.errors)")
         #expect(outcome.errors.contains("'\(mistake.command) --help'"))
     }
 

@@ -34,7 +34,8 @@ struct CacheSettings {
     )
     static let certificates = Flag(
         "ca-file", takes: "FILE", environment: "SPOOL_CA_FILE",
-        help: "Certificates (PEM) that HTTPS origins are verified by, besides those of the system.")
+        help: "Certificates (PEM) that HTTPS origins are verified by, in place of the system's bundle; its directory of certificates counts"
+            + " besides, where libcurl knows one (Debian, Ubuntu). Not on Apple's systems: add the certificate to the keychain there.")
     static let http2 = Flag(
         "http2", help: "Ask HTTPS origins by HTTP/2 where they offer it: one connection for many requests, but a pause buffers more.")
     static let verbose = Flag("verbose", "v", help: "Log every request and every fetch.")
@@ -64,6 +65,11 @@ struct CacheSettings {
             configuration.readAheadBytes = bytes
         }
         configuration.keyPolicy = try KeySettings.policy(arguments)
+        #if canImport(Darwin)
+        if arguments.has(Self.certificates) {
+            throw arguments.complaint(Self.certificates, "is not known on this system; add the certificate to the keychain")
+        }
+        #endif
         configuration.certificateFile = try arguments.value(Self.certificates, expected: "a file that can be read", Self.readableFile)
         configuration.usesHTTP2 = arguments.has(Self.http2)
         configuration.identities = try IdentitySettings.read(arguments)
@@ -148,6 +154,9 @@ struct CacheSettings {
             log.log(.warning, "\(owner) has the store and serves one site only: what is fetched here is not kept")
         }
     }
+
+    /// Says that there is no store where one was looked for: the directory may be mistyped.
+    func tellMissing() throws(Failure) { OutputStream.error.say("spool: there is no store at \(try directory())") }
 
     /// Opens a store that is there for reading and writing; nil when there is none yet, and none is made.
     ///

@@ -20,6 +20,7 @@ struct DemoCommand: Command {
                 + " is asked. Any other URL can be played through the same proxy."
         ],
         flags: [ProxySettings.listen, ProxySettings.token, directory, rate, CacheSettings.readAhead, CacheSettings.policy]
+            + EncryptionSettings.all + [IdentitySettings.identity, LimitFlags.maximumResource]
             + [CacheSettings.verbose, CacheSettings.logJSON, seconds, originPort, originOnly])
 
     private var settings: CacheSettings

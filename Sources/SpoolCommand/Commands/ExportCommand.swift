@@ -64,6 +64,7 @@ struct ExportCommand: Command {
         }
         line.clear()
         if case .failure = result, let signal = interruption.signal { throw Failure("interrupted; no file was made", .signal(signal)) }
+        if case .failure(let error) = result, error.code == .exists { throw Failure("\(error.message) (\(Self.replace.spelling))") }
         let exported = try result.get()
         try OutputStream.output.write("exported \(key) to \(path) (\(ByteCount.text(exported.bytes)), \(exported.method.words))\n")
         return .success

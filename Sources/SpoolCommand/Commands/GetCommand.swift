@@ -6,7 +6,8 @@ import SpoolSystem
 struct GetCommand: Command {
     static let outputFlag = Flag(
         "output", "o", takes: "FILE",
-        help: "Where to write; '-' is standard output. By default standard output, and on a terminal a file named by the URL.")
+        help: "Where to write, a file or a directory; '-' is standard output. By default standard output, and on a terminal a file named by"
+            + " the URL.")
     static let range = Flag(
         "range", "r", takes: "A-B", help: "Only the bytes from A to B, both included; 'A-' is from A to the end, '-N' the last N bytes.")
 
@@ -17,7 +18,8 @@ struct GetCommand: Command {
                 + " A file is written as FILE.part and renamed when it is complete."
         ],
         operands: .init(usage: "URL", count: 1...1),
-        flags: [outputFlag, range] + CacheSettings.store + [CacheSettings.readAhead] + KeySettings.all
+        flags: [outputFlag, range] + CacheSettings.store + [CacheSettings.readAhead, CacheSettings.freshness] + KeySettings.all
+            + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
             + [CacheSettings.verbose, CacheSettings.logJSON])
 
     private let settings: CacheSettings
@@ -30,7 +32,7 @@ struct GetCommand: Command {
         url = arguments.operands[0]
         range = try arguments.value(Self.range, expected: "A-B, A- or -N") { RequestedRange($0) }
         if let output = arguments[Self.outputFlag] {
-            self.output = output
+            self.output = try Self.file(output, for: url)
         } else if !OutputStream.output.isTerminal {
             output = "-"
         } else if let name = Self.fileName(of: url) {
@@ -38,6 +40,15 @@ struct GetCommand: Command {
         } else {
             throw UsageError("the URL names no file; give --output FILE", command: Self.syntax.name)
         }
+    }
+
+    /// The file to write: a directory gets one that is named by the URL.
+    private static func file(_ output: String, for url: String) throws(UsageError) -> String {
+        guard let status = try? POSIXFileSystem().status(output), status.isDirectory else { return output }
+        guard let name = fileName(of: url) else {
+            throw UsageError("the URL names no file; give the name of one, not of a directory", command: syntax.name)
+        }
+        return output + (output.hasSuffix("/") ? "" : "/") + name
     }
 
     /// The last part of the URL's path, as it is; nil when that is empty.

@@ -46,7 +46,7 @@ struct ImportCommand: Command {
     }
 
     func run() async throws -> ExitCode {
-        let size = try POSIXFileSystem().status(file)?.size
+        guard let size = try POSIXFileSystem().status(file)?.size else { throw Failure("there is no file \(file) to import", .inputOutput) }
         let interruption = try await Interruption.install()
         let line = SharedProgress(name: file, total: size)
         let cache = try settings.open()
@@ -60,9 +60,15 @@ struct ImportCommand: Command {
             return .success
         } catch {
             line.clear()
-            guard let signal = interruption.signal else { throw error }
+            guard let signal = interruption.signal else { throw naming(error) }
             throw Failure("interrupted; nothing was stored", .signal(signal))
         }
+    }
+
+    /// The error with the flag that helps.
+    private func naming(_ error: any Error) -> any Error {
+        guard let error = error as? CacheError, error.code == .exists else { return error }
+        return Failure("\(error.message) (\(Self.replace.spelling))")
     }
 
     private func store(in cache: MediaCache, _ line: SharedProgress, _ interruption: Interruption) async throws -> Int64 {

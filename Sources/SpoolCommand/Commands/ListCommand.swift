@@ -24,8 +24,9 @@ struct ListCommand: Command {
     func run() async throws -> ExitCode {
         if let cache = try settings.openToLook() {
             try await cache.closing { try await print(cache) }
-        } else if isJSON {
-            try OutputStream.output.write("[]\n")
+        } else {
+            try settings.tellMissing()
+            if isJSON { try OutputStream.output.write("[]\n") }
         }
         return .success
     }

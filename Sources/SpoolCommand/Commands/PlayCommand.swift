@@ -94,9 +94,14 @@ struct PlayCommand: Command {
     }
 
     func run() async throws -> ExitCode {
-        let service = try await ProxyService.start(settings, ProxySettings.own(token: ProxySettings.randomToken()))
+        var options = ProxySettings.own(token: ProxySettings.randomToken())
+        let trouble = Locked<String?>(nil)
+        options.onResponse = { record in
+            if record.status >= 400 { trouble.withLock { $0 = "\(record.status)" + (record.problem.map { ": \($0)" } ?? "") } }
+        }
+        let service = try await ProxyService.start(settings, options)
         do {
-            let code = try await play(service)
+            let code = try await play(service, trouble)
             await service.stop()
             return code
         } catch {
@@ -105,7 +110,8 @@ struct PlayCommand: Command {
         }
     }
 
-    private func play(_ service: ProxyService) async throws -> ExitCode {
+    /// - Parameter trouble: the last error that the player was answered with.
+    private func play(_ service: ProxyService, _ trouble: Locked<String?>) async throws -> ExitCode {
         guard let proxied = service.proxy.url(for: url) else {
             throw Failure("only absolute http and https URLs can be played: '\(url)'", .usage)
         }
@@ -118,7 +124,9 @@ struct PlayCommand: Command {
         case .exited(0): return .success
         // The player was stopped by the same Ctrl-C: that is how people end it.
         case _ where service.interruption.signal != nil: return .success
-        case .exited(let code): throw Failure("\(child.name) ended with exit code \(code)")
+        case .exited(let code):
+            let answer = trouble.withLock { $0 }.map { "; the last error that it was answered with is \($0)" } ?? ""
+            throw Failure("\(child.name) ended with exit code \(code)\(answer)")
         case .signal(let signal): throw Failure("\(child.name) was ended by signal \(signal)")
         }
     }

@@ -60,6 +60,7 @@ struct RemoveCommand: Command {
     }
 
     private func missing() async throws -> ExitCode {
+        try settings.tellMissing()
         if names.isEmpty {
             try OutputStream.output.write("removed 0 resources\n")
             return .success

@@ -95,7 +95,14 @@ struct ProxyService {
 
     /// Closes the door, then the store; the log goes last.
     func stop() async {
-        if interruption.signal != nil { log.log(.debug, "stopping; a second signal stops at once") }
+        if interruption.signal != nil {
+            log.log(.debug, "stopping; a second signal stops at once")
+            if OutputStream.error.isTerminal {
+                // The line of the terminal has ^C in it.
+                OutputStream.error.say("")
+                OutputStream.error.say("spool: stopping; a second signal stops at once")
+            }
+        }
         proxy.stop()
         await cache.close()
         log.log(.debug, "stopped")
@@ -122,8 +129,9 @@ extension ProxyOptions {
     fileprivate func logging(to log: StandardErrorLog) -> ProxyOptions {
         guard log.level <= .debug else { return self }
         var options = self
-        let token = options.token
+        let (token, next) = (options.token, options.onResponse)
         options.onResponse = { record in
+            next?(record)
             let problem = record.problem.map { "  \($0)" } ?? ""
             let facts = "\(record.status)  \(ByteCount.text(record.bytesSent))  \(Int64(record.milliseconds)) ms"
             log.log(.debug, "\(record.method) \(Self.shown(record.target, token: token))  \(facts)\(problem)")

@@ -38,6 +38,7 @@ struct VerifyCommand: Command {
     }
 
     private func noStore() throws -> ExitCode {
+        try settings.tellMissing()
         if isJSON { try OutputStream.output.write("[]\n") }
         for name in names { OutputStream.error.say("spool: nothing is stored of \(name)") }
         return names.isEmpty ? .success : .failure

@@ -66,9 +66,11 @@ struct ProgressLine {
 
     private func line(bytesPerSecond: Int64) -> String {
         let columns = stream.columns - 1
-        var facts = [progress, ByteCount.text(bytesPerSecond) + "/s"]
+        var facts = [progress]
+        // The first frame comes before there is a rate.
+        if bytesPerSecond > 0 { facts.append(ByteCount.text(bytesPerSecond) + "/s") }
         if let left = secondsLeft(bytesPerSecond) { facts.append(Self.clock(left) + " left") }
-        if showsStore, received > 0 { facts.append("store \(ByteCount.percent(fromStore, of: received)) %") }
+        if showsStore, received > 0 { facts.append("\(ByteCount.percent(fromStore, of: received)) % from the store") }
         let text = facts.joined(separator: "  ")
         let room = columns - text.count - 2
         guard let total, total > 0, room > 30 else { return String("\(name)  \(text)".suffix(columns)) }
