@@ -3,7 +3,7 @@ private enum Memory {
     private static let idleConnections = 1000
     private static let slowReaders = 200
     private static let seconds = 6.0
-    /// DESIGN: hits of a program without fetches.
+    /// Hits of a program without fetches.
     static let storedMiB = 32.0
     /// The buffer pool.
     static let poolMiB = 16.0

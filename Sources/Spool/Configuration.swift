@@ -65,7 +65,10 @@ public struct Configuration: Sendable {
     /// Whether a public name may lead to a private address. An app that chooses its URLs itself knows what it asks for; where others
     /// choose them, as with `spool serve`, a name that its owner points at a private address would open that network to them.
     public var privateNames = PrivateNames.allowed
-    /// A file of certificates to trust besides the system's, in PEM; for private origins.
+    /// A file of certificates (PEM) that private origins are verified by, where libcurl is the transport; `URLSession` has `onChallenge`.
+    ///
+    /// Its certificates take the place of the system's bundle. libcurl trusts the system's directory of certificates besides where it
+    /// was built with one, as on Debian and Ubuntu.
     public var certificateFile: String?
     /// Whether libcurl asks TLS origins by HTTP/2 where they offer it: one connection for many requests, but a paused one buffers up to
     /// 64 KiB more than by HTTP/1.1. `URLSession` chooses by itself.

@@ -5,7 +5,7 @@ public import SpoolCore
 /// A transport follows no redirect, decodes no content coding, keeps no cookie, retries nothing but a pooled
 /// connection that was dead before the first response byte, and verifies TLS.
 /// An app may bring its own (`Configuration.transport`); the cache follows redirects and retries around it.
-/// Every implementation passes `TransportContract` of `SpoolTesting`.
+/// Every implementation of this package passes `TransportContract` of `SpoolTesting`, which is to become public (*planned*).
 public protocol Transport: AnyObject, Sendable {
     /// Nil where a pause really stops the origin; otherwise the most bytes that one request should ask for,
     /// because a paused transfer goes on buffering.

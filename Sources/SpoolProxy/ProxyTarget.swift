@@ -2,7 +2,7 @@ package import SpoolCore
 
 /// What a request's target means at this proxy: a resource of some origin, or a page of our own.
 ///
-/// Pure: decides from the target and the `Host` field alone. DESIGN §8 has the URL forms.
+/// Pure: decides from the target and the `Host` field alone. `ProxyServer` lists the URL forms.
 package enum ProxyTarget: Hashable {
     /// The absolute URL of an origin's resource, and the key that the client wants it kept under; nil for the URL's own.
     case resource(String, key: String? = nil)

@@ -1,6 +1,6 @@
 import Testing
 
-/// The code base holds to its own rules (STYLE: a check that a machine can make is not left to a reviewer).
+/// The code base holds to its own rules (a check that a machine can make is not left to a reviewer).
 struct TidyTests {
     @Test func `arrows of the module map point down only`() {
         let offenders = PackageDirectory.sources.flatMap { file in

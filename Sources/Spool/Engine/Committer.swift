@@ -2,7 +2,7 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// Enters written bytes into the index, and sets durable points at a named pace (DESIGN §6, *Order*).
+/// Enters written bytes into the index, and sets durable points at a named pace (docs/disk-format.md).
 ///
 /// The data of a durable point is synced on a lane of its own: no look-up and no commit waits for it.
 final class Committer: Sendable {

@@ -23,7 +23,7 @@ final class Segment: @unchecked Sendable {
         storage = UnsafeMutableRawBufferPointer(rebasing: pooled.bytes.prefix(capacity))
     }
 
-    /// A small one outside the pool: the tail of a fetch (at most one block each, DESIGN §4.5).
+    /// A small one outside the pool: the tail of a fetch (at most one block each).
     init(start: Int64, capacity: Int) {
         self.start = start
         pooled = nil

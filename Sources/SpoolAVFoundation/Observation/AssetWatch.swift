@@ -68,7 +68,8 @@ package final class AssetWatch: Sendable {
 extension CachingAVURLAsset {
     /// What is stored of the resource and where the player's bytes came from: now, and at each change, twice a second at most.
     ///
-    /// Ends with the asset; ends at once for an asset that is not cached.
+    /// Ends with the asset. Ends at once for an asset without a loader: a plain one, one that plays from its stored file (`route` is `.file`),
+    /// and a playlist that goes through a loopback endpoint. Progress of the last two is planned; `MediaCache.status(of:)` has it now.
     public var progress: AsyncStream<AssetProgress> {
         broadcast?.stream() ?? AsyncStream { $0.finish() }
     }

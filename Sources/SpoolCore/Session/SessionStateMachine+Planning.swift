@@ -40,7 +40,7 @@ extension SessionStateMachine {
         guard wanting.isEmpty || !asking.isEmpty else { return failOnlyStored() }
         guard let reader = asking.first(where: { $0.waitsFor != .nothing }) ?? asking.first else { return failOnlyStored() }
         // From offset 0 the whole is asked, whatever the reader wants: the answer's head tells length and type,
-        // and its body goes on to serve the next request (DESIGN §4.7).
+        // and its body goes on to serve the next request.
         var upper = reader.position == 0 ? nil : end(of: reader)
         if let requestBytes = limits.requestBytes { upper = min(upper ?? .max, reader.position.addingClamped(requestBytes)) }
         let stores = wanting.contains { !$0.storesNothing }

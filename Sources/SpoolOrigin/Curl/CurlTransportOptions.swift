@@ -34,7 +34,7 @@ package struct CurlTransportOptions: Sendable {
     package var loneReceiveBufferBytes = 256 * 1024
     /// What `User-Agent` says unless the request has its own.
     package var userAgent = "Spool"
-    /// A file of certificates (PEM) to trust instead of the system's.
+    /// A file of certificates (PEM) to trust instead of the system's bundle; the directory that libcurl was built with counts besides.
     package var certificateFile: String?
     /// Whether a public name may lead to a private address. A proxy of the environment looks names up by itself: then it has to see to that.
     package var privateNames = PrivateNames.allowed
