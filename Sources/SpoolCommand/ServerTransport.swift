@@ -141,7 +141,7 @@ private final class DetouredTransfer: Transfer {
     func batchEnded() { receiver.batchEnded() }
 
     func finished(_ end: TransferEnd, attempt: Int) {
-        guard attempt == 0, Self.meansGone(end), state.withLock({ !$0.hasHead && !$0.isCancelled }) else {
+        guard attempt == 0, Self.meansGone(end), state.withLock({ !$0.hasHead && !$0.isCancelled && !$0.isOver }) else {
             return self.end(end, attempt: attempt)
         }
         serverIsGone()
