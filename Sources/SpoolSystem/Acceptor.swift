@@ -10,11 +10,11 @@ import Glibc
 ///
 /// Level-triggered readiness and a full descriptor table would spin: the connection stays in the queue, the listener stays readable.
 /// So one descriptor is kept in reserve; when there are none left it is given up for a moment to take and drop one connection
-/// (its client learns at once that nobody will answer), then accepting pauses.
+/// (its client learns at once that nobody will answer), then accepting pauses. It pauses, too, when the listening socket fails.
 package final class Acceptor {
     /// Connections taken in one event; the rest follows in the next turn, so a burst of them does not hold up those being served.
     private static let batch = 64
-    /// How long accepting pauses when there are no descriptors left.
+    /// How long accepting pauses when there are no descriptors left, or the listening socket fails.
     private static let pause: Nanoseconds = .milliseconds(100)
 
     private let loop: EventLoop
@@ -59,6 +59,7 @@ package final class Acceptor {
             case .socket(let accepted): onAccept(accepted)
             case .wouldBlock: return
             case .outOfDescriptors: return dropOneAndPause()
+            case .failing: return stopForAWhile()
             }
         }
     }
@@ -68,6 +69,10 @@ package final class Acceptor {
         closeSpare()
         if case .socket(var dropped) = socket.accept() { dropped.close() }
         spare = Self.openSpare()
+        stopForAWhile()
+    }
+
+    private func stopForAWhile() {
         setListening(false)
         pauseTimer = loop.after(Self.pause) { [weak self] in
             self?.pauseTimer = nil

@@ -14,12 +14,10 @@ extension Socket {
 
     /// Takes the next waiting connection of a listening socket.
     package func accept() -> Accepted {
-        while true {
+        Self.accept(isBrokenConnection: { $0 == ECONNABORTED }) {
             switch attemptSystemCall({ Darwin.accept(descriptor, nil, nil) }) {
-            case .success(let accepted): return .socket(Self.prepared(accepted))
-            case .failure(ECONNABORTED): continue
-            case .failure(EMFILE), .failure(ENFILE), .failure(ENOBUFS), .failure(ENOMEM): return .outOfDescriptors
-            case .failure: return .wouldBlock
+            case .success(let accepted): Self.prepared(accepted).release()
+            case .failure(let code): -code
             }
         }
     }

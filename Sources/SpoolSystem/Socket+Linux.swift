@@ -34,15 +34,14 @@ extension Socket {
 
     /// Takes the next waiting connection of a listening socket.
     package func accept() -> Accepted {
-        while true {
-            let result = spool_accept(descriptor)
-            if result >= 0 { return .socket(Socket(owning: result)) }
-            switch -result {
-            // The manual of accept(2): errors of the new socket's network are to be treated like EAGAIN by trying again.
-            case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH: continue
-            case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .outOfDescriptors
-            default: return .wouldBlock
-            }
+        Self.accept(isBrokenConnection: Self.isBrokenConnection) { spool_accept(descriptor) }
+    }
+
+    /// accept(2) reports errors that a waiting connection already has: those of its network, too. The call is to be made again.
+    private static func isBrokenConnection(_ error: Int32) -> Bool {
+        switch error {
+        case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH: true
+        default: false
         }
     }
 

@@ -140,6 +140,32 @@ package enum Accepted: ~Copyable {
     case wouldBlock
     /// The process or the system has no descriptors left; the connection still waits.
     case outOfDescriptors
+    /// The listening socket takes no connection at the moment, or never again: call later, and not in a loop.
+    case failing
+}
+
+extension Socket {
+    /// The most connections in a row that may break off before `accept` took them. A dead listener can fail in this way for ever.
+    package static let mostBrokenConnections = 64
+
+    /// Takes the next waiting connection.
+    ///
+    /// - Parameters:
+    ///   - isBrokenConnection: whether an error is one of the waiting connection, after which the next one is taken.
+    ///   - call: takes a connection: the descriptor, or the negative of an error.
+    package static func accept(isBrokenConnection: (Int32) -> Bool, _ call: () -> Int32) -> Accepted {
+        for _ in 0..<mostBrokenConnections {
+            let result = call()
+            if result >= 0 { return .socket(Socket(owning: result)) }
+            switch -result {
+            case let error where isBrokenConnection(error): continue
+            case EAGAIN, EWOULDBLOCK: return .wouldBlock
+            case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .outOfDescriptors
+            default: return .failing
+            }
+        }
+        return .failing
+    }
 }
 
 private func closeDescriptor(_ descriptor: Int32) -> Int32 {

@@ -125,6 +125,52 @@ struct SocketTests {
         _ = consume first
     }
 
+    @Test func `a listener whose connections all break off is left alone after a while`() {
+        var calls = 0
+        let outcome = Socket.accept(isBrokenConnection: { $0 == ECONNABORTED }) {
+            calls += 1
+            // Without a bound the call would never return.
+            return calls > 10_000 ? -EAGAIN : -ECONNABORTED
+        }
+        guard case .failing = outcome else {
+            Issue.record("a listener that fails is not told from one that waits")
+            return
+        }
+        #expect(calls == Socket.mostBrokenConnections)
+    }
+
+    @Test func `a connection that broke off does not keep the next one from being taken`() throws {
+        let address = try #require(SocketAddress(literal: "127.0.0.1", port: 0))
+        var listener = try Socket.listening(on: address)
+        let boundAddress = listener.localAddress
+        let bound = try #require(boundAddress)
+        let client = try connected(to: bound)
+        var hasFailed = false
+        let descriptor = listener.descriptor
+        let outcome = Socket.accept(isBrokenConnection: { $0 == ECONNABORTED }) {
+            defer { hasFailed = true }
+            return hasFailed ? accept(descriptor, nil, nil) : -ECONNABORTED
+        }
+        guard case .socket(var server) = outcome else {
+            Issue.record("a client waits")
+            return
+        }
+        server.close()
+        listener.close()
+        close(client)
+    }
+
+    @Test func `a socket that does not listen fails and is no listener that waits`() throws {
+        let address = try #require(SocketAddress(literal: "127.0.0.1", port: 0))
+        var listener = try Socket.listening(on: address)
+        shutdown(listener.descriptor, Int32(SHUT_RDWR))
+        guard case .failing = listener.accept() else {
+            Issue.record("the listener was shut down")
+            return
+        }
+        listener.close()
+    }
+
     @Test func `an acceptor without descriptors drops a client instead of spinning, and recovers`() async {
         // In a process of its own: it uses up the descriptor table.
         await #expect(processExitsWith: .success) {
