@@ -44,7 +44,7 @@ public final class ByteReader: Sendable {
         precondition(offset >= 0 && count >= 0 && count <= 16 << 20, "read(at: \(offset), count: \(count)) is out of bounds")
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
-        session.seek(to: offset, end: offset + Int64(count))
+        session.seek(to: offset, end: min(offset, ByteRange.maximumOffset) + Int64(count))
         while bytes.count < count, let chunk = try await nextChunk(max: count - bytes.count) { bytes += chunk }
         return bytes
     }
@@ -53,7 +53,8 @@ public final class ByteReader: Sendable {
     ///
     /// Chunks come as bytes arrive, at most `chunkBytes` each. The sequence pulls: a consumer that stops stops the origin.
     public func chunks(in range: Range<Int64>? = nil) -> ByteChunks {
-        ByteChunks(reader: self, lower: range?.lowerBound ?? 0, upper: range?.upperBound)
+        precondition(range?.lowerBound ?? 0 >= 0, "chunks(in: \(range?.description ?? "")) begins before the first byte")
+        return ByteChunks(reader: self, lower: range?.lowerBound ?? 0, upper: range?.upperBound)
     }
 
     /// Ends the reader; what was fetched stays. The fetch closes at once unless others want it.

@@ -1,7 +1,12 @@
 /// A half-open range of byte offsets, `[lowerBound, upperBound)`, that is never empty.
 ///
-/// Offsets count from 0 at the first byte of a representation. The largest upper bound is `Int64.max`.
+/// Offsets count from 0 at the first byte of a representation.
 public struct ByteRange: Hashable, Sendable {
+    /// The largest offset and the largest length that Spool counts with: 2^60 bytes, an exbibyte.
+    ///
+    /// Parsers of fields and all doors bring larger numbers down to this one. A sum of a few offsets therefore fits into `Int64`.
+    public static var maximumOffset: Int64 { 1 << 60 }
+
     /// The offset of the first byte.
     public let lowerBound: Int64
     /// The offset after the last byte.

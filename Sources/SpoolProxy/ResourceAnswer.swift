@@ -94,7 +94,9 @@ final class ResourceAnswer {
     private var firstWish: (start: Int64, end: Int64?, wantsBytes: Bool) {
         if isHead || exchange.request.has("If-None-Match") || exchange.request.has("If-Modified-Since") { return (0, nil, false) }
         switch range?.specs.first {
-        case .bounded(let first, let last): return (first, last == .max ? nil : last + 1, true)
+        // The length of such a resource, if it has one, is told; or that there is no such resource.
+        case let spec? where spec.first ?? 0 >= ByteRange.maximumOffset: return (0, nil, false)
+        case .bounded(let first, let last): return (first, last >= ByteRange.maximumOffset ? nil : last + 1, true)
         case .from(let first): return (first, nil, true)
         // The length must be known before its end is.
         case .suffix: return (0, nil, false)
@@ -127,7 +129,10 @@ final class ResourceAnswer {
             fields["Content-Length"] = representation.length.map(String.init)
             return answer(Response(200, fields: fields))
         }
-        guard let length = representation.length else { return answerWhole(reader, generation, representation) }
+        guard let length = representation.length else {
+            if honoursRange, range?.isBeyondBound == true { return answerUnsatisfiable(length: nil) }
+            return answerWhole(reader, generation, representation)
+        }
         switch honoursRange ? range?.resolve(length: length) ?? .whole : .whole {
         case .whole:
             answerWhole(reader, generation, representation)
@@ -152,7 +157,7 @@ final class ResourceAnswer {
     ) {
         guard let coverage = coverageOnceFirstByteIsThere(reader, generation, [range]) else { return }
         var fields = fields(representation, coverage)
-        fields["Content-Range"] = ContentRange.part(range, length: length).fieldValue
+        fields["Content-Range"] = ContentRange.part(range, length: .bytes(length)).fieldValue
         reader.markTold()
         answer(Response(206, fields: fields, body: .source(body(reader), length: range.count)))
     }
@@ -183,7 +188,7 @@ final class ResourceAnswer {
 
     private func answerUnsatisfiable(length: Int64?) {
         var fields = HTTPFields()
-        if let length { fields["Content-Range"] = ContentRange.unsatisfied(length: length).fieldValue }
+        if let length { fields["Content-Range"] = ContentRange.unsatisfied(length: .bytes(length)).fieldValue }
         let has = length.map { "the resource has \($0) bytes" } ?? "the origin says so"
         answer(.error(416, "no byte of the range '\(exchange.request["Range"] ?? "")' exists: \(has)", fields: fields))
     }

@@ -38,11 +38,11 @@ package struct HeadBuffer: ~Copyable {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Appends a number that is not negative, two digits at a time.
+    /// Appends a number, two digits at a time; 0 for a negative one.
     mutating func append(decimal number: Int64) {
         let start = room(for: Self.mostDigits).assumingMemoryBound(to: UInt8.self)
         let pairs = Self.pairs.utf8Start
-        var rest = UInt64(number), place = Self.mostDigits
+        var rest = UInt64(clamping: number), place = Self.mostDigits
         while rest >= 10 {
             let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
             place -= 2

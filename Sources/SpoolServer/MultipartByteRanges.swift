@@ -54,6 +54,7 @@ package final class MultipartByteRanges: BodySource {
             return Array(head.utf8)
         }
         trailer = Array("\r\n--\(boundary)--\r\n".utf8)
+        // The parts of one representation neither overlap nor reach beyond `ByteRange.maximumOffset`.
         length = parts.reduce(0) { $0 + $1.range.count } + heads.reduce(0) { $0 + Int64($1.count) } + Int64(trailer.count)
     }
 

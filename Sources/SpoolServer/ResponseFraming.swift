@@ -35,7 +35,8 @@ package struct ResponseFraming: Hashable, Sendable {
         switch response.body {
         case .none:
             guard isHead else { return .known(0) }
-            return response.fields["Content-Length"].flatMap { Int64($0) }.map { .known($0) } ?? .none
+            // A handler that passes on the head of another server may have any number here.
+            return response.fields["Content-Length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? .known($0) : nil } ?? .none
         case .bytes(let bytes): return .known(Int64(bytes.count))
         case .source(_, let length?): return .known(max(0, length))
         // RFC 9110 §9.3.2: a HEAD answer may leave out what only making the body would tell.

@@ -91,7 +91,15 @@ struct HeadCollectorTests {
         }
     }
 
-    @Test(arguments: ["5, 6", "-1", "+5", "five", "", "99999999999999999999", "5 5"])
+    // Without a cache a client plays what comes, to the end of the connection.
+    @Test(arguments: ["1152921504606846977", "9223372036854775807", "99999999999999999999"])
+    func `a length beyond the bound is taken for none`(length: String) {
+        guard case .head = collect("HTTP/1.1 200 OK|Content-Length: \(length)|") else {
+            return #expect(Bool(false), "\(length) was refused")
+        }
+    }
+
+    @Test(arguments: ["5, 6", "-1", "+5", "five", "", "99999999999999999999, 5", "5 5"])
     func `a length that is none, or two, is refused`(length: String) {
         guard case .refused = collect("HTTP/1.1 200 OK|Content-Length: \(length)|") else {
             return #expect(Bool(false), "\(length) was taken")

@@ -86,6 +86,7 @@ final class Evictor: Sendable {
     /// What a write of `range` may add to what the files occupy: whole units of the disk.
     func allocation(of range: ByteRange) -> Int64 {
         let unit = store.allocationBytes
+        // No range is longer than `ByteRange.maximumOffset`, so the sum fits.
         return (range.upperBound + unit - 1) / unit * unit - range.lowerBound / unit * unit
     }
 

@@ -101,6 +101,9 @@ final class FileImport: Sendable {
     }
 
     private func complaint(about size: Int64) -> String? {
+        guard size <= ByteRange.maximumOffset else {
+            return "it has \(size) bytes, and the cache keeps at most \(ByteRange.maximumOffset) of one resource"
+        }
         if let limit = cache.configuration.maxResourceBytes, size > limit {
             return "it has \(size) bytes, and the cache keeps at most \(limit) of one resource"
         }

@@ -24,7 +24,7 @@ package struct StoredHit: Sendable {
 /// A generation, and how often what is known of it has changed.
 package struct HitVersion: Hashable, Sendable {
     package var generation: GenerationID
-    package var revision: UInt32
+    package var revision: UInt64
 }
 
 /// The way to a resource's session that a door keeps from one request to the next, so that a hit needs no look-up.

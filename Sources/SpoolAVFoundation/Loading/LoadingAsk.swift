@@ -40,15 +40,15 @@ package struct LoadingAsk: Hashable, Sendable {
 
 /// One loading request, as long as it is open. Requests are told apart by this alone: all of an asset have the same URL.
 package struct LoadingRequestID: Hashable, Comparable, Sendable {
-    package let rawValue: UInt32
-    package init(rawValue: UInt32) { self.rawValue = rawValue }
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
     package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// One reader of the cache, which serves one request or several that stand at the same byte.
 package struct LoadingFeedID: Hashable, Comparable, Sendable {
-    package let rawValue: UInt32
-    package init(rawValue: UInt32) { self.rawValue = rawValue }
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
     package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 

@@ -24,8 +24,8 @@ package struct LoadingRequestStateMachine: Sendable {
     var rediscoversAt: MonotonicInstant?
     /// What the item plays a second, once somebody knows.
     var mediaBytesPerSecond: Int64?
-    var nextRequest: UInt32 = 1
-    var nextFeed: UInt32 = 1
+    var nextRequest: UInt64 = 1
+    var nextFeed: UInt64 = 1
 
     package enum Phase: Hashable, Sendable {
         /// Nobody asked what the resource is; next: `.discovering`, `.ended`.

@@ -1,14 +1,16 @@
 /// The field `Content-Range` in bytes (RFC 9110 §14.4).
 package enum ContentRange: Hashable, Sendable {
     /// `bytes first-last/length`, or `/*` while the origin does not know the length (206).
-    case part(ByteRange, length: Int64?)
+    ///
+    /// A last position beyond `ByteRange.maximumOffset` is read as that bound, and the length as `.beyondBound`.
+    case part(ByteRange, length: StatedLength)
     /// `bytes */length`: no part could be given (416).
-    case unsatisfied(length: Int64)
+    case unsatisfied(length: StatedLength)
 
     /// Reads a field value.
     ///
     /// - Throws: `ParseError` for another unit, a syntax error, a last position before the first,
-    ///   a length that does not reach the last position, and numbers beyond `Int64`.
+    ///   a length that does not reach the last position, and a first position at or beyond `ByteRange.maximumOffset`.
     ///   Bytes of such a response must not be combined with others.
     package init(_ value: String) throws(ParseError) {
         var scanner = ByteScanner(value)
@@ -24,21 +26,25 @@ package enum ContentRange: Hashable, Sendable {
 
     private static func unsatisfied(_ scanner: inout ByteScanner) throws(ParseError) -> ContentRange {
         guard scanner.take(.slash) else { throw scanner.failure("a slash") }
-        guard let length = scanner.number() else { throw scanner.failure("a length") }
-        return .unsatisfied(length: length)
+        guard let length = scanner.saturatingNumber() else { throw scanner.failure("a length") }
+        return .unsatisfied(length: StatedLength(length))
     }
 
     private static func part(_ scanner: inout ByteScanner) throws(ParseError) -> ContentRange {
-        guard let first = scanner.number() else { throw scanner.failure("a first position or an asterisk") }
+        guard let first = scanner.saturatingNumber() else { throw scanner.failure("a first position or an asterisk") }
+        guard first < ByteRange.maximumOffset else { throw scanner.failure("a first position below \(ByteRange.maximumOffset)") }
         guard scanner.take(.minus) else { throw scanner.failure("a minus") }
-        // `last + 1` must be expressible.
-        guard let last = scanner.number(), last < .max else { throw scanner.failure("a last position") }
-        guard let range = ByteRange(first, last + 1) else { throw scanner.failure("a last position not before the first") }
+        guard let last = scanner.saturatingNumber() else { throw scanner.failure("a last position") }
+        guard let range = ByteRange(first, min(last, ByteRange.maximumOffset - 1) + 1) else {
+            throw scanner.failure("a last position not before the first")
+        }
         guard scanner.take(.slash) else { throw scanner.failure("a slash") }
-        if scanner.take(.asterisk) { return .part(range, length: nil) }
-        guard let length = scanner.number() else { throw scanner.failure("a length or an asterisk") }
-        guard length > last else { throw scanner.failure("a length beyond the last position") }
-        return .part(range, length: length)
+        let unstated: StatedLength = last < ByteRange.maximumOffset ? .unknown : .beyondBound
+        if scanner.take(.asterisk) { return .part(range, length: unstated) }
+        guard let length = scanner.saturatingNumber() else { throw scanner.failure("a length or an asterisk") }
+        // Numbers beyond `Int64` are equal here; which of two is larger does not matter any more.
+        guard length > last || length == .max else { throw scanner.failure("a length beyond the last position") }
+        return .part(range, length: StatedLength(length))
     }
 
     /// The part that a response names; nil when it has no such field.
@@ -54,8 +60,19 @@ package enum ContentRange: Hashable, Sendable {
     /// The value to send.
     package var fieldValue: String {
         switch self {
-        case .part(let range, let length): "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length.map(String.init) ?? "*")"
-        case .unsatisfied(let length): "bytes */\(length)"
+        case .part(let range, let length): "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length.text)"
+        case .unsatisfied(let length): "bytes */\(length.text)"
+        }
+    }
+}
+
+extension StatedLength {
+    /// The length as `Content-Range` has it. Of a length beyond the bound that is another one beyond it.
+    fileprivate var text: String {
+        switch self {
+        case .unknown: "*"
+        case .bytes(let count): String(count)
+        case .beyondBound: String(Int64.max)
         }
     }
 }

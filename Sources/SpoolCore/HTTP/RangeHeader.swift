@@ -20,7 +20,7 @@ package struct RangeHeader: Hashable, Sendable {
     /// The ranges that a field value names, or nil when the field must be ignored: another unit, a syntax error,
     /// a last position before the first, or too many ranges (RFC 9110 §14.2).
     ///
-    /// Positions too large for `Int64` become the largest one: they lie behind the end of every representation.
+    /// Positions and counts beyond `ByteRange.maximumOffset` become that: it is behind the end of every representation.
     package init?(_ value: String) {
         var scanner = ByteScanner(value)
         scanner.skipWhitespace()
@@ -70,16 +70,22 @@ package struct RangeHeader: Hashable, Sendable {
     }
 
     private static func spec(_ scanner: inout ByteScanner) -> Spec? {
+        let bound = ByteRange.maximumOffset
         guard let first = scanner.saturatingNumber() else {
             guard scanner.take(.minus) else { return nil }
-            return scanner.saturatingNumber().map { .suffix(count: $0) }
+            return scanner.saturatingNumber().map { .suffix(count: min($0, bound)) }
         }
         guard scanner.take(.minus) else { return nil }
-        guard let last = scanner.saturatingNumber() else { return .from(first: first) }
-        return first <= last ? .bounded(first: first, last: last) : nil
+        guard let last = scanner.saturatingNumber() else { return .from(first: min(first, bound)) }
+        return first <= last ? .bounded(first: min(first, bound), last: min(last, bound)) : nil
     }
 
     // MARK: Resolving
+
+    /// Whether no representation has a byte of any of the ranges, however long it is.
+    package var isBeyondBound: Bool {
+        specs.allSatisfy { $0.first.map { $0 >= ByteRange.maximumOffset } ?? false }
+    }
 
     /// What the ranges mean for a representation of `length` bytes.
     ///
@@ -119,6 +125,14 @@ package enum RangeResolution: Hashable, Sendable {
 }
 
 extension RangeHeader.Spec {
+    /// The first position; nil when the range counts from the end.
+    package var first: Int64? {
+        switch self {
+        case .bounded(let first, _), .from(let first): first
+        case .suffix: nil
+        }
+    }
+
     /// The bytes of a representation of `length` bytes, clipped to it; nil when there are none.
     func range(length: Int64) -> ByteRange? {
         switch self {

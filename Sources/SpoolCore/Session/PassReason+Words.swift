@@ -8,6 +8,8 @@ extension PassReason: CustomStringConvertible {
         case .authorizedRequest: "it was asked for with credentials, and several users share this cache"
         case .unexpectedType(let type): "it is a page (\(type)) in place of media"
         case .tooLarge(let limit): "it is larger than \(limit) bytes, the most that is kept of one resource"
+        case .lengthBeyondBound:
+            "the origin states a length beyond 2^60 bytes, which is no length of a file (servers that transcode send such ones)"
         case .byRequest: "whoever asked wanted nothing stored"
         case .readOnlyStore: "the store is open for reading only"
         case .quotaReached: "the quota is used up by what is in use"

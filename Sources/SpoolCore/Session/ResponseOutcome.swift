@@ -1,9 +1,9 @@
 /// What a response's head means for a request of bytes from some offset on.
 package enum ResponseOutcome: Hashable, Sendable {
-    /// A part; the complete length where it was told (RFC 9110 §15.3.7).
-    case partial(ByteRange, total: Int64?)
-    /// The whole, from byte 0 (RFC 9110 §15.3.1); its length where it was told.
-    case full(length: Int64?)
+    /// A part, and the complete length as stated (RFC 9110 §15.3.7).
+    case partial(ByteRange, total: StatedLength)
+    /// The whole, from byte 0 (RFC 9110 §15.3.1), and its length as stated.
+    case full(length: StatedLength)
     /// What is stored is current (RFC 9110 §15.4.5).
     case notModified
     /// Nothing there; the length where it was told (RFC 9110 §15.5.17).
@@ -13,9 +13,17 @@ package enum ResponseOutcome: Hashable, Sendable {
     /// The complete length, where it was told.
     package var length: Int64? {
         switch self {
-        case .partial(_, let total): total
-        case .full(let length), .notSatisfiable(let length): length
+        case .partial(_, let length), .full(let length): length.bytes
+        case .notSatisfiable(let length): length
         case .notModified, .failed: nil
+        }
+    }
+
+    /// Why the response can't be stored, by its numbers alone; nil when it can.
+    package var passReason: PassReason? {
+        switch self {
+        case .partial(_, .beyondBound), .full(.beyondBound): .lengthBeyondBound
+        default: nil
         }
     }
 
@@ -38,7 +46,7 @@ package enum ResponseOutcome: Hashable, Sendable {
     private static func full(_ head: ResponseHead) -> ResponseOutcome {
         let values = head.fields.values(of: "Content-Length")
         // With a transfer coding the length is the framing's business (RFC 9112 §6.3).
-        guard !values.isEmpty, head.fields["Transfer-Encoding"] == nil else { return .full(length: nil) }
+        guard !values.isEmpty, head.fields["Transfer-Encoding"] == nil else { return .full(length: .unknown) }
         do {
             return .full(length: try ContentLength.parse(values))
         } catch {
@@ -50,7 +58,7 @@ package enum ResponseOutcome: Hashable, Sendable {
     private static func unsatisfiedLength(_ head: ResponseHead) -> Int64? {
         do {
             guard case .unsatisfied(let length)? = try ContentRange.parse(head.fields) else { return nil }
-            return length
+            return length.bytes
         } catch {
             return nil
         }

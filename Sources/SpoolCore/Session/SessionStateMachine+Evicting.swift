@@ -15,7 +15,8 @@ extension SessionStateMachine {
         let positions = readers.filter { $0.failure == nil }.map(\.position)
         let lowest = positions.min() ?? fetches.filter { !$0.isRelay }.map(\.released).min() ?? 0
         let behind = ByteRange(0, lowest).map { EvictionCut.Region($0, isTailFirst: false) }
-        cut.regions = [behind, EvictionCut.Region(ByteRange(lower: lowest, upper: .max))].compactMap { $0 } + regions
+        let ahead = ByteRange(lowest, .max).map { EvictionCut.Region($0) }
+        cut.regions = [behind, ahead].compactMap { $0 } + regions
         cut.protected = neededSoon.union(spared).union(version.verifying)
         let whole = wholeBlocks(of: version)
         let gone = cut.blocks(of: whole, wanted: bytes).intersection(whole)

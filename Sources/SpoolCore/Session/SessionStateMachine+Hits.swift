@@ -6,7 +6,7 @@ extension SessionStateMachine {
         package var reader: ReaderID
         package var generation: GenerationID
         /// Tells what is known of the generation now from what was known of it before.
-        package var revision: UInt32
+        package var revision: UInt64
         /// What the reader wants: all that is to be answered.
         package var range: ByteRange
         /// The number of bytes of the resource.
@@ -18,7 +18,7 @@ extension SessionStateMachine {
     /// That a version may be used without asking the origin, as it was found once, and for how long that holds.
     struct StandingUse: Hashable, Sendable {
         var generation: GenerationID
-        var revision: UInt32
+        var revision: UInt64
         var policy: CachePolicy
         var from: Timestamp
         var until: Timestamp

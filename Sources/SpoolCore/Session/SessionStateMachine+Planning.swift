@@ -42,6 +42,8 @@ extension SessionStateMachine {
         // From offset 0 the whole is asked, whatever the reader wants: the answer's head tells length and type,
         // and its body goes on to serve the next request.
         var upper = reader.position == 0 ? nil : end(of: reader)
+        // A reader that stands at its end and asks what the resource is: a request for no byte would end before it begins.
+        if let end = upper, end <= reader.position { upper = nil }
         if let requestBytes = limits.requestBytes { upper = min(upper ?? .max, reader.position.addingClamped(requestBytes)) }
         let stores = wanting.contains { !$0.storesNothing }
         guard !asksPlainly else {

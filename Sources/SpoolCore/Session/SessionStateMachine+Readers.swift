@@ -28,7 +28,8 @@ extension SessionStateMachine {
         let id = ReaderID(rawValue: nextReader)
         nextReader += 1
         var reader = Reader(
-            id: id, site: site, position: start, end: end, policy: policy, rules: rules, confirmationsBefore: confirmations,
+            id: id, site: site, position: min(start, ByteRange.maximumOffset), end: end.map { min($0, ByteRange.maximumOffset) },
+            policy: policy, rules: rules, confirmationsBefore: confirmations,
             wantsBytes: wantsBytes)
         var actions: [SessionAction] = []
         switch phase {
@@ -100,8 +101,8 @@ extension SessionStateMachine {
     /// The reader goes elsewhere, or learns what its range is.
     package mutating func readerMoved(_ id: ReaderID, to start: Int64, end: Int64?, now: MonotonicInstant) -> [SessionAction] {
         guard let index = readers.firstIndex(where: { $0.id == id }) else { return [] }
-        readers[index].position = start
-        readers[index].end = end
+        readers[index].position = min(start, ByteRange.maximumOffset)
+        readers[index].end = end.map { min($0, ByteRange.maximumOffset) }
         readers[index].hold = nil
         // There was nothing where it stood; elsewhere there may be.
         if case .origin(.rangeNotSatisfiable)? = readers[index].failure { readers[index].failure = nil }

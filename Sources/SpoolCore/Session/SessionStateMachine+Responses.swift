@@ -17,8 +17,9 @@ extension SessionStateMachine {
                 VersionState(
                     generation: generation, representation: representation, stored: spans, unverified: unverified, passReason: passReason,
                     identity: rules.identity))
-            // An earlier process left it unfinished.
-            if let known = version, representation.length == nil, !known.isCombinable {
+            // An earlier process left it unfinished; or, before there was a bound, stored bytes of a length that is none.
+            let isBeyondBound = max(representation.length ?? 0, spans.upperBound ?? 0) > ByteRange.maximumOffset
+            if let known = version, isBeyondBound || (representation.length == nil && !known.isCombinable) {
                 version = nil
                 actions.append(.unfinished(generation))
             }
@@ -39,15 +40,16 @@ extension SessionStateMachine {
         var arrival = Arrival(head: head, requestTime: requestTime, responseTime: responseTime)
         arrival.newGeneration = newGeneration
         let outcome = ResponseOutcome(head, start: fetches[index].start)
-        arrival.passReason = passReason ?? rules.passReason(for: head.fields, length: outcome.length)
+        arrival.isEndless = outcome.passReason == .lengthBeyondBound
+        arrival.passReason = passReason ?? outcome.passReason ?? rules.passReason(for: head.fields, length: outcome.length)
         if version == nil, fetches[index].storesNothing { arrival.passReason = arrival.passReason ?? .byRequest }
         switch outcome {
         case .notModified:
             return notModifiedReceived(index, arrival, now: now)
         case .partial(let served, let total):
-            return partialReceived(index, served: served, total: total, arrival, now: now)
+            return partialReceived(index, served: served, total: total.bytes, arrival, now: now)
         case .full(let length):
-            return fullReceived(index, length: length, arrival, now: now)
+            return fullReceived(index, length: length.bytes, arrival, now: now)
         case .notSatisfiable(let length):
             return notSatisfiableReceived(index, length: length, arrival, now: now)
         case .failed(let error):
@@ -62,6 +64,8 @@ extension SessionStateMachine {
         var responseTime: Timestamp
         var newGeneration = GenerationID(rawValue: 0)
         var passReason: PassReason?
+        /// It states a length or a last position beyond `ByteRange.maximumOffset`.
+        var isEndless = false
 
         func representation(length: Int64?) -> Representation {
             Representation(
@@ -85,8 +89,11 @@ extension SessionStateMachine {
         // Adopting may have ended other fetches, which moves this one; or this one, by a length that ends before what it brings.
         guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions + wakeReaders() + replan(now: now) }
         fetches[index].skip = fetch.start - served.lowerBound
-        fetches[index].servedEnd = served.upperBound
-        fetches[index].upper = min(fetches[index].upper ?? served.upperBound, served.upperBound)
+        // The end of a part that reaches beyond the bound is not known.
+        if !arrival.isEndless {
+            fetches[index].servedEnd = served.upperBound
+            fetches[index].upper = min(fetches[index].upper ?? served.upperBound, served.upperBound)
+        }
         // What began as a relay is beside the leases of others: it stores only where it brings a version of its own.
         let isNews = version?.generation == arrival.newGeneration
         fetches[index].isRelay = (fetch.isRelay && !isNews) || !mayStore(index, from: fetch.start)

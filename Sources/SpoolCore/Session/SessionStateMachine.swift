@@ -19,7 +19,7 @@ package struct SessionStateMachine: Sendable {
     /// What a policy wants beyond the readers that are there.
     package internal(set) var goal: ByteRange?
     /// How often the origin said which version is current.
-    var confirmations: UInt32 = 0
+    var confirmations: UInt64 = 0
     /// What hits need not find out again.
     var standingUse: StandingUse?
     /// A stale response was served while the origin was to be asked beside that.
@@ -33,8 +33,8 @@ package struct SessionStateMachine: Sendable {
     /// Nobody but newcomers asks the origin before this moment.
     package internal(set) var retryAt: MonotonicInstant?
     var pace = OriginPace()
-    var nextReader: UInt32 = 1
-    var nextFetch: UInt32 = 1
+    var nextReader: UInt64 = 1
+    var nextFetch: UInt64 = 1
 
     package enum Phase: Hashable, Sendable {
         /// Nothing was asked yet; next: `.opening`.
@@ -55,7 +55,7 @@ package struct SessionStateMachine: Sendable {
         package var generation: GenerationID
         package var representation: Representation { didSet { revision += 1 } }
         /// How often the representation has changed since the version came.
-        package private(set) var revision: UInt32 = 0
+        package private(set) var revision: UInt64 = 0
         package var stored: ByteRangeSet
         /// Of these, what an earlier opening stored and nobody has compared with its checks since: not to be used yet.
         package var unverified = ByteRangeSet()
@@ -66,7 +66,7 @@ package struct SessionStateMachine: Sendable {
         /// Nil when bytes may be stored, otherwise why they are passed on only.
         package var passReason: PassReason?
         /// Which word of the origin made or confirmed this version, counted from 1; 0 when that was before the session.
-        package var confirmation: UInt32 = 0
+        package var confirmation: UInt64 = 0
         /// By what other responses are known to be of this version.
         package var identity = Identity.validator
         /// What the request was made with whose fields these are; nil when that was before the session.
@@ -103,7 +103,7 @@ package struct SessionStateMachine: Sendable {
         package var policy: FetchPolicy
         package var rules: UseRules
         /// How often the origin had spoken of the resource's version when it came; what it said later tells this reader what is current.
-        package let confirmationsBefore: UInt32
+        package let confirmationsBefore: UInt64
         /// The version that it may use by its rules.
         package var trusted: GenerationID?
         /// It waits for the origin to say whether the version is current.
@@ -253,14 +253,14 @@ extension SessionStateMachine.Version {
 }
 
 package struct ReaderID: Hashable, Comparable, Sendable {
-    package let rawValue: UInt32
-    package init(rawValue: UInt32) { self.rawValue = rawValue }
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
     package static func < (a: ReaderID, b: ReaderID) -> Bool { a.rawValue < b.rawValue }
 }
 
 package struct FetchID: Hashable, Comparable, Sendable {
-    package let rawValue: UInt32
-    package init(rawValue: UInt32) { self.rawValue = rawValue }
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
     package static func < (a: FetchID, b: FetchID) -> Bool { a.rawValue < b.rawValue }
 }
 
@@ -350,6 +350,8 @@ package enum PassReason: Hashable, Sendable {
     case unexpectedType(String)
     /// It is larger than one resource may be; how many bytes that is.
     case tooLarge(limit: Int64)
+    /// The origin states a length, or a last position, beyond `ByteRange.maximumOffset`.
+    case lengthBeyondBound
     /// Whoever reads asked that nothing be stored.
     case byRequest
     /// The store is open for reading only.

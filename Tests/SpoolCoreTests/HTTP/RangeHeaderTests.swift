@@ -42,6 +42,10 @@ import Testing
         ("bytes=0-99999999999999999999999", ranges((0, 10_000))),
         ("bytes=-99999999999999999999999", ranges((0, 10_000))),
         ("bytes=9223372036854775807-9223372036854775807", .unsatisfiable),
+        ("bytes=5-1152921504606846975", ranges((5, 10_000))),
+        ("bytes=5-1152921504606846976", ranges((5, 10_000))),
+        ("bytes=5-9223372036854775806", ranges((5, 10_000))),
+        ("bytes=-9223372036854775807", ranges((0, 10_000))),
     ])
     func `ranges mean what the RFC says`(value: String, expected: RangeResolution) throws {
         let header = try #require(RangeHeader(value))
@@ -55,6 +59,24 @@ import Testing
     ])
     func `what does not follow the grammar is ignored`(value: String) {
         #expect(RangeHeader(value) == nil)
+    }
+
+    // 2^60 is the bound.
+    @Test(arguments: [
+        ("bytes=1152921504606846975-", false), ("bytes=1152921504606846976-", true),
+        ("bytes=1152921504606846976-1152921504606846976", true),
+        ("bytes=9223372036854775807-", true), ("bytes=99999999999999999999-", true), ("bytes=0-9223372036854775807", false),
+        ("bytes=-9223372036854775807", false),
+        ("bytes=9223372036854775807-,0-1", false), ("bytes=9223372036854775807-,1152921504606846976-", true),
+    ])
+    func `only a first position beyond the bound can't be satisfied whatever the length is`(value: String, isBeyond: Bool) throws {
+        #expect(try #require(RangeHeader(value)).isBeyondBound == isBeyond)
+    }
+
+    @Test func `positions beyond the bound are brought down to it`() {
+        let bound: Int64 = 1_152_921_504_606_846_976
+        let specs = RangeHeader("bytes=5-9223372036854775806, 9223372036854775807-, -99999999999999999999")?.specs
+        #expect(specs == [.bounded(first: 5, last: bound), .from(first: bound), .suffix(count: bound)])
     }
 
     @Test func `sixty-four ranges are answered, one more is ignored`() {

@@ -85,6 +85,20 @@ private final class Zeros: BodySource {
         }
     }
 
+    /// A reader anywhere, any answer, a body, and a store that takes it or needs room: what each of them adds to an offset has to fit.
+    @Test func `a session survives every head, wherever its reader stands`() throws {
+        let bound = ByteRange.maximumOffset
+        let places: [Int64] = [0, 5, bound - 11, bound - 1, bound, bound + 1, 1 << 62, .max - 4096, .max - 807, .max - 1, .max]
+        let fuzzer = try Fuzzer("heads", rounds: 3000)
+        fuzzer.run { (bytes: [UInt8]) in
+            guard let head = Self.head(bytes) else { return }
+            var session = FuzzedSession(requestBytes: fuzzer.below(2) == 0 ? nil : 2 << 20)
+            let end = fuzzer.below(2) == 0 ? nil : places[fuzzer.below(places.count)]
+            session.play(head, from: places[fuzzer.below(places.count)], to: end)
+            if !session.machine.violations.isEmpty { Issue.record("\(session.machine.violations); seed \(fuzzer.seed): \(bytes)") }
+        }
+    }
+
     static func head(_ bytes: [UInt8]) -> ResponseHead? {
         var collector = HeadCollector()
         for line in bytes.split(separator: 10, omittingEmptySubsequences: false) {

@@ -201,7 +201,7 @@ extension OriginCase {
 
     /// Every row, in the order of the research table; the further cases follow.
     package static let all: [OriginCase] = {
-        let rows = ranges + uninvited + bodies + validators + redirects + answers
+        let rows = ranges + uninvited + bodies + numbers + validators + redirects + answers
         func place(_ row: OriginCase) -> Int {
             row.number.hasPrefix("F") ? 100 + (Int(row.number.dropFirst()) ?? 0) : Int(row.number) ?? 0
         }
