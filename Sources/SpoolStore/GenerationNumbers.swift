@@ -2,11 +2,20 @@ import SpoolCore
 import SpoolSystem
 
 /// Gives out generation numbers from those that the index has reserved.
+///
+/// A number that was given out is not given out again, also when the store is suspended and resumed in between: sessions that
+/// live on tell versions apart by it.
 final class GenerationNumbers: Sendable {
     private struct State {
         var first: Int64
         var next: Int64
         var reserved: Int64
+        /// What is given out next after the store changes between writing and reading: a process that reads has numbers of its own.
+        var nextOfOtherRole: Int64 = 0
+        /// Somebody was told to reserve more numbers, and has not done it yet.
+        var isReserving = false
+
+        var isForReading: Bool { next >= StoreIndex.firstUnstoredGeneration }
     }
 
     private let state: Locked<State>
@@ -15,9 +24,14 @@ final class GenerationNumbers: Sendable {
         state = Locked(State(first: first, next: first, reserved: reserved))
     }
 
-    /// Begins anew, with the numbers of another opening.
+    /// Goes on with the numbers of another opening.
     func restart(first: Int64, reserved: Int64) {
-        state.withLock { $0 = State(first: first, next: first, reserved: reserved) }
+        state.withLock { state in
+            let isForReading = first >= StoreIndex.firstUnstoredGeneration
+            let isSameRole = isForReading == state.isForReading
+            let (same, other) = isSameRole ? (state.next, state.nextOfOtherRole) : (state.nextOfOtherRole, state.next)
+            state = State(first: first, next: max(first, same), reserved: reserved, nextOfOtherRole: other)
+        }
     }
 
     /// The first number of this opening of the store.
@@ -50,5 +64,21 @@ final class GenerationNumbers: Sendable {
     /// Enters that numbers up to `reserved` are ours.
     func reserve(upTo reserved: Int64) {
         state.withLock { $0.reserved = max($0.reserved, reserved) }
+    }
+
+    // MARK: Running short
+
+    /// Whether more numbers have to be reserved: half a block or less is left. True once, until `endReservation`.
+    func beginReservation() -> Bool {
+        state.withLock { state in
+            guard !state.isReserving, !state.isForReading else { return false }
+            state.isReserving = state.next > state.reserved - StoreIndex.generationBlock / 2
+            return state.isReserving
+        }
+    }
+
+    /// The reservation is over; when it failed, the next number that is given out asks for another.
+    func endReservation() {
+        state.withLock { $0.isReserving = false }
     }
 }

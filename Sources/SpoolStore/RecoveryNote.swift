@@ -19,6 +19,8 @@ public enum RecoveryNote: Hashable, Sendable {
     case rotationUnfinished
     /// Evicted bytes of a generation still occupy the disk, and why.
     case notPunched(GenerationID, String)
+    /// The index's log could not be moved into the database, and why; the next change of the index tries again.
+    case logKept(reason: String)
     /// A file that nothing names any more could not be unlinked.
     case fileLeftBehind(path: String, SystemError)
 }
@@ -38,6 +40,7 @@ extension RecoveryNote: CustomStringConvertible {
         case .rowUnreadable: "a row of the index is damaged and counts as not there; its bytes are fetched again"
         case .rotationUnfinished: "the store has a new key that not everything is sealed by yet; 'spool rekey' goes on"
         case .notPunched(let generation, let why): "evicted bytes of \(generation) still occupy the disk: \(why)"
+        case .logKept(let reason): "the index's log could not be moved into the database: \(reason); the next change tries again"
         case .fileLeftBehind(let path, let error): "\(path) could not be taken away: \(error)"
         }
     }

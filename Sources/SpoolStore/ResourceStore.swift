@@ -14,6 +14,13 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// A generation number that was never given out before, in this process or an earlier one.
     func makeGeneration() -> GenerationID
 
+    /// Whether the numbers that may name a file run short, so that the caller has `reserveGenerations` called. True once each time; may
+    /// be called anywhere and does not block.
+    func owesGenerations() -> Bool
+
+    /// Reserves more generation numbers. Index call.
+    func reserveGenerations() throws(StoreError)
+
     // MARK: Data
 
     /// The data file of a generation, created empty when there is none and the store is writable.
@@ -125,6 +132,17 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// when that is nil.
     func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate]
 
+    /// The same, but only those that occupy more than `bytes`.
+    func evictionCandidates(
+        after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
+    ) throws(StoreError) -> [EvictionCandidate]
+
+    /// Up to `limit` resources that are not pinned and of which no byte is stored, longest unused first, as far as there are more than
+    /// `kept` of them. An empty representation is stored as a whole and not among them.
+    ///
+    /// The version of a resource is entered before its first byte, and stays when its file is lost.
+    func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey]
+
     /// Takes whole blocks of a generation out of the index, then gives what they occupy back to the disk. False when that is not possible,
     /// because files have no holes or another process has this one open: then they are out of the index all the same.
     ///
@@ -153,6 +171,24 @@ public protocol ResourceStore: AnyObject, Sendable {
 }
 
 extension ResourceStore {
+    /// A store that forgets its numbers has enough of them.
+    public func owesGenerations() -> Bool { false }
+    public func reserveGenerations() throws(StoreError) {}
+    public func evictionCandidates(
+        after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
+    ) throws(StoreError) -> [EvictionCandidate] {
+        var found: [EvictionCandidate] = []
+        var last = last
+        while found.count < limit {
+            let page = try evictionCandidates(after: last, limit: limit)
+            found += page.filter { $0.allocatedBytes > bytes }.prefix(limit - found.count)
+            guard page.count == limit else { break }
+            last = page.last
+        }
+        return found
+    }
+    /// A store that forgets everything at its end keeps what it has.
+    public func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey] { [] }
     /// A store of one process has nothing to take over.
     public func becomeWriter() throws(StoreError) -> Bool { false }
     /// A store without locks has nothing to let go of.

@@ -22,6 +22,22 @@ extension SQLiteStore {
         }
     }
 
+    public func evictionCandidates(
+        after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
+    ) throws(StoreError) -> [EvictionCandidate] {
+        try read { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in
+                try index.evictionCandidates(after: last, largerThan: bytes, limit: limit)
+            }
+        }
+    }
+
+    public func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey] {
+        try read { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.emptyResources(beyond: kept, limit: limit) }
+        }
+    }
+
     public func evict(_ blocks: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) -> Bool {
         try write { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.discard(blocks, of: generation) }

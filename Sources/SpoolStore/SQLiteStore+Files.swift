@@ -77,7 +77,13 @@ extension SQLiteStore {
 
     private func createNew(_ path: String, in directory: String) throws(SystemError) -> any FileHandle {
         try fileSystem.createDirectory(directory)
-        let handle = try fileSystem.open(path, .create)
+        let handle: any FileHandle
+        do throws(SystemError) { handle = try fileSystem.open(path, .create) } catch {
+            // Another lane has taken the last file out of the directory, and then the directory: in this very moment, so not twice.
+            guard error.meansMissing else { throw error }
+            try fileSystem.createDirectory(directory)
+            handle = try fileSystem.open(path, .create)
+        }
         noteNewEntries(in: directory)
         return handle
     }
@@ -185,21 +191,15 @@ extension SQLiteStore {
 
     /// Unlinks every data file with a number below `next`; younger ones are of fetches that began meanwhile.
     func unlinkDataFiles(below next: Int64) {
-        for group in names(in: layout.data) {
-            for hash in names(in: "\(layout.data)/\(group)") {
-                let directory = "\(layout.data)/\(group)/\(hash)"
-                for name in names(in: directory) {
-                    guard let number = Self.generation(inName: name), number < next else { continue }
-                    unlink("\(directory)/\(name)", of: GenerationID(rawValue: number))
+        for group in layout.groups(on: fileSystem, onTrouble: noteUnlistable) {
+            for directory in layout.directories(ofGroup: group, on: fileSystem, onTrouble: noteUnlistable) {
+                for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: noteUnlistable)
+                where file.generation.rawValue < next {
+                    unlink(file.path, of: file.generation)
                 }
                 removeDirectory(directory)
             }
         }
-    }
-
-    /// The generation that the name of a data file begins with.
-    static func generation(inName name: String) -> Int64? {
-        Int64(name.prefix { $0 != "." })
     }
 
     /// Removes a directory if it is empty; a generation that was not committed yet may have a file in it.
@@ -209,11 +209,9 @@ extension SQLiteStore {
         }
     }
 
-    func names(in directory: String) -> [String] {
-        do throws(SystemError) { return try fileSystem.list(directory) } catch {
-            if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: directory, error)) }
-            return []
-        }
+    /// A directory that can't be listed keeps what is in it.
+    func noteUnlistable(_ path: String, _ error: SystemError) {
+        if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: path, error)) }
     }
 
     // MARK: A damaged index

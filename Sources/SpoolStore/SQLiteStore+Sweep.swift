@@ -29,7 +29,9 @@ extension SQLiteStore {
                 step.lastGeneration = last ?? step.lastGeneration
                 return last == nil
             }
-            if step.directories == nil { step.directories = names(in: layout.data).map { "\(layout.data)/\($0)" }.reversed() }
+            if step.directories == nil {
+                step.directories = layout.groups(on: fileSystem, onTrouble: noteUnlistable).reversed()
+            }
             for _ in 0..<limit {
                 guard let next = step.directories?.popLast() else {
                     step.hasFiles = false
@@ -49,16 +51,15 @@ extension SQLiteStore {
     }
 
     private func sweep(_ directory: String, _ step: inout OrphanSweep, _ index: StoreIndex) throws(StoreError) {
-        let entries = names(in: directory)
         if parentDirectory(of: directory) == layout.data {
-            step.directories?.append(contentsOf: entries.reversed().map { "\(directory)/\($0)" })
+            let found = layout.directories(ofGroup: directory, on: fileSystem, onTrouble: noteUnlistable)
+            step.directories?.append(contentsOf: found.reversed())
             return
         }
-        for name in entries {
-            let path = "\(directory)/\(name)"
+        for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: noteUnlistable) {
+            let (path, generation) = (file.path, file.generation)
             // Younger ones are ours, and may not be in the index yet.
-            guard let number = Self.generation(inName: name), number < numbers.first else { continue }
-            let generation = GenerationID(rawValue: number)
+            guard generation.rawValue < numbers.first else { continue }
             let named = try index.translating { (index) throws(SQLiteError) in try index.file(of: generation) }
             if named.map({ self.path(of: $0) }) == path {
                 try enterSize(path, of: generation, index)

@@ -96,7 +96,17 @@ public final class SQLiteStore: ResourceStore {
 
     public func makeGeneration() -> GenerationID { numbers.make() }
 
+    public func owesGenerations() -> Bool { isWritable && numbers.beginReservation() }
+
     // MARK: Index calls
+
+    public func reserveGenerations() throws(StoreError) {
+        defer { numbers.endReservation() }
+        try write { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.reserveGenerations(behind: numbers.next - 1) }
+            numbers.reserve(upTo: index.reservedGeneration)
+        }
+    }
 
     public func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource? {
         try read { (index) throws(StoreError) in
@@ -114,7 +124,7 @@ public final class SQLiteStore: ResourceStore {
             if status == nil, !commit.pieces.isEmpty { return }
             let commit = clipped(commit, to: status?.size ?? 0)
             let outcome = try index.translating { (index) throws(SQLiteError) in
-                try index.commit(commit, allocatedBytes: status?.allocatedBytes)
+                try index.commit(commit, file: status, lastGeneration: numbers.next - 1)
             }
             numbers.reserve(upTo: index.reservedGeneration)
             if case .entered(let replaced) = outcome { for retired in replaced { retire(retired) } }

@@ -160,6 +160,7 @@ struct StoreOpening {
         let vfs = options.usesFileSystemForIndex ? try SpoolVFS(fileSystem: fileSystem, random: random) : nil
         let index = try StoreIndex.open(path: layout.index, access: .readWrite, vfs: vfs)
         index.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
+        index.onLogKept = { [onRecovery = options.onRecovery] in onRecovery(.logKept(reason: $0.description)) }
         guard let format = try index.readFormat() else { return .damaged(reason: "the database is not an index of Spool") }
         guard format <= IndexSchema.currentFormat else {
             return .refused(.formatTooNew(found: format, supported: IndexSchema.currentFormat))
@@ -171,7 +172,10 @@ struct StoreOpening {
         if !index.fields.isSealed, let problem = try unlocking.encrypt() { return .refused(.key(problem)) }
         var result = Result(index: index, lock: lock, firstGeneration: 0)
         try recover(&result)
-        result.firstGeneration = try index.beginUse(bootID: options.bootID, makeStoreID: random.storeID)
+        // A new index knows nothing of the files that an earlier one named.
+        let lastOnDisk = format == 0 ? lastGenerationOnDisk() : nil
+        if lastOnDisk != nil { result.owesSweep = true }
+        result.firstGeneration = try index.beginUse(bootID: options.bootID, behind: lastOnDisk ?? 0, makeStoreID: random.storeID)
         return .opened(result)
     }
 
@@ -197,6 +201,25 @@ struct StoreOpening {
         index.unsynced = Set(unsynced.map(\.generation))
         index.notedUnsynced = index.unsynced
         result.unsynced = unsynced
+    }
+
+    /// The highest number that a data file has; nil when there is no file.
+    ///
+    /// 1. An index was set aside, or the system has purged it. 2. The new one begins with number 1 again. 3. The search for orphans would
+    /// take the old files for those of this run, which may not be in the index yet, and would leave them for ever.
+    private func lastGenerationOnDisk() -> Int64? {
+        var last: Int64?
+        let note: StoreLayout.OnTrouble = { [onRecovery = options.onRecovery] path, error in
+            if !error.meansMissing { onRecovery(.fileLeftBehind(path: path, error)) }
+        }
+        for group in layout.groups(on: fileSystem, onTrouble: note) {
+            for directory in layout.directories(ofGroup: group, on: fileSystem, onTrouble: note) {
+                for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: note) {
+                    last = max(last ?? 0, file.generation.rawValue)
+                }
+            }
+        }
+        return last
     }
 
     // MARK: A damaged index

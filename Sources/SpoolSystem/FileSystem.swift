@@ -21,6 +21,8 @@ package protocol FileSystem: AnyObject, Sendable {
     func list(_ path: String) throws(SystemError) -> [String]
     /// Size, allocation and kind, or nil when nothing is there.
     func status(_ path: String) throws(SystemError) -> FileStatus?
+    /// The same of the name itself: of a symbolic link, and not of the file that it leads to.
+    func statusOfName(_ path: String) throws(SystemError) -> FileStatus?
     /// Bytes that the file system has left for us, or nil when it can't tell.
     func freeBytes(_ path: String) throws(SystemError) -> Int64?
 }

@@ -25,6 +25,21 @@ package final class POSIXFileSystem: FileSystem {
         return handle
     }
 
+    /// Makes a file that only its owner can read, whatever had the name before, and opens it for writing.
+    ///
+    /// Where others may write to the directory, a file or a link may wait under that name for what is written. It is unlinked, and never
+    /// opened or followed.
+    package func createPrivate(_ path: String) throws(SystemError) -> any FileHandle {
+        do throws(SystemError) { try unlink(path) } catch {
+            guard error.code == ENOENT else { throw error }
+        }
+        let number = try systemCall("open", on: path) { spool_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600) }
+        let file = FileDescriptor(owning: number)
+        // Files of some shared directories get their mode from the directory (ACLs).
+        _ = try systemCall("fchmod", on: path) { fchmod(number, 0o600) }
+        return POSIXFileHandle(file, path: path)
+    }
+
     package func createDirectory(_ path: String) throws(SystemError) {
         switch attemptSystemCall({ mkdir(path, 0o700) }) {
         case .success: return
@@ -86,6 +101,15 @@ package final class POSIXFileSystem: FileSystem {
         case .success: return FileStatus(value)
         case .failure(ENOENT), .failure(ENOTDIR): return nil
         case .failure(let code): throw SystemError(code: code, operation: "stat", subject: path)
+        }
+    }
+
+    package func statusOfName(_ path: String) throws(SystemError) -> FileStatus? {
+        var value = stat()
+        switch attemptSystemCall({ lstat(path, &value) }) {
+        case .success: return FileStatus(value)
+        case .failure(ENOENT), .failure(ENOTDIR): return nil
+        case .failure(let code): throw SystemError(code: code, operation: "lstat", subject: path)
         }
     }
 

@@ -145,6 +145,28 @@ import Testing
         #expect(try POSIXFileSystem().status(path) != nil)
     }
 
+    @Test(arguments: [true, false])
+    func `the files of an index that is gone are swept`(isDamaged: Bool) throws {
+        let store = try disk.open()
+        for name in ["a", "b", "c"] { try StoreSample(name).store([0..<10], of: store.makeGeneration(), in: store) }
+        try store.close()
+        if isDamaged {
+            try disk.overwrite("spool.sqlite", at: 0, with: [UInt8](repeating: 0x5A, count: 16))
+        } else {
+            // Apple's systems may purge any file of a cache.
+            try POSIXFileSystem().unlink(disk.root + "/spool.sqlite")
+        }
+        let next = try disk.open()
+        #expect(next.owesSweep && next.hasUncountedFiles)
+        let file = try film.store([0..<10], of: next.makeGeneration(), in: next)
+        while try !next.sweepOrphans(limit: 1) {}
+        let left = try disk.dataFiles()
+        let named = try #require(try next.lookup(film.key))
+        #expect(left == [next.filePath(of: named)])
+        withExtendedLifetime(file) {}
+        try next.close()
+    }
+
     @Test func `a database of another program is set aside`() throws {
         try storeAndClose()
         // The application id stands at offset 68.

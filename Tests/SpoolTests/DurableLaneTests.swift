@@ -40,6 +40,35 @@ import Glibc
         stage.simulator.shutdown()
     }
 
+    @Test func `that fails is tried again without another commit`() throws {
+        let stage = try LaneStage([song])
+        #expect(try stage.play(song).count == 300_000)
+        stage.simulator.runUntilIdle()
+        stage.disk.setFaults(FaultPlan(faults: [.init(.synchronizeDirectory, .call(1), code: EIO)]))
+        stage.sync.runAll()
+        stage.simulator.runUntilIdle()
+        #expect(stage.sync.count == 1, "the next durable point covers what this one did not")
+        stage.sync.runAll()
+        stage.simulator.runUntilIdle()
+        #expect(stage.sync.count == 0)
+        stage.simulator.shutdown()
+    }
+
+    @Test func `that never succeeds is given up after a while`() throws {
+        let stage = try LaneStage([song])
+        #expect(try stage.play(song).count == 300_000)
+        stage.simulator.runUntilIdle()
+        stage.disk.setFaults(FaultPlan(faults: [.init(.synchronizeDirectory, .from(1), code: EIO)]))
+        var points = 0
+        while stage.sync.count > 0, points < 100 {
+            points += 1
+            stage.sync.runAll()
+            stage.simulator.runUntilIdle()
+        }
+        #expect((2..<20).contains(points))
+        stage.simulator.shutdown()
+    }
+
     @Test func `that fails turns what it could not write into gaps, in memory as well`() throws {
         let stage = try LaneStage([song])
         #expect(try stage.play(song).count == 300_000)

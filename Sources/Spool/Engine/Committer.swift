@@ -25,6 +25,8 @@ final class Committer: Sendable {
     static let durableLimitBytes: Int64 = 1 << 30
     /// … and at the latest this long after the first of them.
     static let durableInterval: Nanoseconds = .seconds(5)
+    /// After a durable point that failed, so many more are begun without another commit: a minute's worth.
+    private static let retryLimit = 12
     /// Access times wait in memory until there are this many, or the next durable point.
     static let touchBatch = 64
 
@@ -32,6 +34,9 @@ final class Committer: Sendable {
         /// What was committed since the last durable point began.
         var undurable = CommitPace(bytes: durableBytes, interval: durablePause, limitBytes: durableLimitBytes)
         var timerIsSet = false
+        /// Durable points that failed one after the other, and whether the timer begins another one.
+        var failedPoints = 0
+        var owesRetry = false
         var used: [AccessTime] = []
         /// A durable point was begun and is not finished.
         var pointIsUnderWay = false
@@ -64,6 +69,20 @@ final class Committer: Sendable {
     ///   the cache is made; called on the index lane.
     func connect(lost: @escaping @Sendable (GenerationID, ByteRangeSet) -> Void) {
         state.withLock { $0.lost = lost }
+    }
+
+    /// A number for a new generation. May be called anywhere.
+    func makeGeneration() -> GenerationID {
+        let generation = store.makeGeneration()
+        // Long before the last number is used: each answer of an origin takes one, whatever is stored of it.
+        if store.owesGenerations() { environment.indexLane.post { [self] in reserveGenerations() } }
+        return generation
+    }
+
+    private func reserveGenerations() {
+        do throws(StoreError) { try store.reserveGenerations() } catch {
+            if error != .closed && error != .suspended { record(.storeTrouble("generation numbers: \(error)")) }
+        }
     }
 
     /// On the index lane: enters a commit in the index; what went wrong, or nil.
@@ -112,6 +131,36 @@ final class Committer: Sendable {
             }
         } catch {
             record(.storeTrouble("durable point: \(error)"))
+            tryAgain(after: error)
+        }
+    }
+
+    /// A durable point failed, and what it covered belongs to the next one, which need not wait for another commit.
+    private func tryAgain(after error: StoreError) {
+        guard error != .closed, error != .suspended, error != .readOnly else { return }
+        let mayTry = state.withLock { state in
+            state.failedPoints += 1
+            state.owesRetry = state.failedPoints <= Self.retryLimit
+            return state.owesRetry
+        }
+        if mayTry { setTimer() }
+    }
+
+    private func setTimer() {
+        let isFirst = state.withLock { state in
+            defer { state.timerIsSet = true }
+            return !state.timerIsSet
+        }
+        guard isFirst else { return }
+        _ = environment.time.after(Self.durableInterval, on: environment.indexLane) { [self] in
+            let isWanted = state.withLock { state in
+                defer {
+                    state.timerIsSet = false
+                    state.owesRetry = false
+                }
+                return state.owesRetry || !state.undurable.isEmpty
+            }
+            if isWanted { makeDurable() }
         }
     }
 
@@ -123,12 +172,14 @@ final class Committer: Sendable {
                 state.pointIsUnderWay = false
                 state.owesPoint = false
                 state.waiting = []
+                if outcome.failure == nil { state.failedPoints = 0 }
             }
             return (state.lost, state.owesPoint, state.waiting)
         }
         for (generation, left) in outcome.losses.sorted(by: { $0.key < $1.key }) { lost(generation, left) }
         for done in waiting { done() }
-        if owesPoint, waiting.isEmpty { makeDurable() }
+        if owesPoint, waiting.isEmpty { return makeDurable() }
+        if let failure = outcome.failure, waiting.isEmpty { tryAgain(after: failure) }
     }
 
     /// On the index lane: calls `done` there once no durable point is under way; at once when none is.
@@ -142,22 +193,11 @@ final class Committer: Sendable {
 
     private func committed(_ bytes: Int64) {
         let now = environment.time.now
-        let (isDue, mustSetTimer) = state.withLock { state in
+        let isDue = state.withLock { state in
             state.undurable.came(bytes, now: now)
-            let isDue = state.undurable.isDue(now: now)
-            let mustSetTimer = !isDue && !state.timerIsSet
-            if mustSetTimer { state.timerIsSet = true }
-            return (isDue, mustSetTimer)
+            return state.undurable.isDue(now: now)
         }
-        if isDue { return makeDurable() }
-        guard mustSetTimer else { return }
-        _ = environment.time.after(Self.durableInterval, on: environment.indexLane) { [self] in
-            let isDirty = state.withLock { state in
-                state.timerIsSet = false
-                return !state.undurable.isEmpty
-            }
-            if isDirty { makeDurable() }
-        }
+        if isDue { makeDurable() } else { setTimer() }
     }
 
     /// On the index lane.

@@ -24,6 +24,10 @@ final class Evictor: Sendable {
     private static let headBytes: Int64 = 1 << 20
     /// Files without holes that are remembered; beyond, they are tried again.
     private static let solidLimit = 1024
+    /// Resources without a byte that are kept. A request for headers only leaves one for each URL …
+    static let emptyLimit = 4096
+    /// … and so many more may come before the longest unused of them go.
+    static let emptySlack = 1024
     /// How long writes wait at most while the files are looked at that a killed process left. Later ones find room only where something
     /// else goes, until all of them were looked at.
     private static let countingWait: Nanoseconds = .milliseconds(500)
@@ -34,6 +38,8 @@ final class Evictor: Sendable {
         /// A search for room is on its way to the index lane, or under way there.
         var isServing = false
         var hooks = Hooks()
+        /// Commits without a byte since resources without a byte were counted. The first one counts what earlier processes left.
+        var emptyCommits = Evictor.emptySlack
         /// Generations whose files can't be punched.
         var solid: Set<GenerationID> = []
         /// What a killed process may have left beside the index, in bytes; nil while nobody asked, and once everything is counted.
@@ -261,12 +267,15 @@ final class Evictor: Sendable {
         if freed < bytes { _ = try evictUsed(bytes - freed, slack: min(slack, Self.usedSlackLimit)) }
     }
 
-    /// Calls `body` with candidates in the order of the policy, until it answers false or a bounded number of them was seen.
-    private func forEachCandidate(_ body: (EvictionCandidate) throws(StoreError) -> Bool) throws(StoreError) {
+    /// Calls `body` with candidates that occupy more than `bytes`, in the order of the policy, until it answers false or a bounded number
+    /// of them was seen.
+    private func forEachCandidate(
+        largerThan bytes: Int64, _ body: (EvictionCandidate) throws(StoreError) -> Bool
+    ) throws(StoreError) {
         let now = environment.time.wallNow
         var last: EvictionCandidate?
         for _ in 0..<Self.pageLimit {
-            let page = try store.evictionCandidates(after: last, limit: EvictionCandidate.pageCount)
+            let page = try store.evictionCandidates(after: last, largerThan: bytes, limit: EvictionCandidate.pageCount)
             for candidate in limits.policy.order(page, now: now) where !pins.contains(candidate.key) {
                 guard try body(candidate) else { return }
             }
@@ -278,8 +287,8 @@ final class Evictor: Sendable {
     private func evictUnused(_ bytes: Int64, keptHead: Int64) throws(StoreError) -> Int64 {
         let release = hooks.release
         var freed: Int64 = 0
-        try forEachCandidate { (candidate) throws(StoreError) in
-            guard candidate.allocatedBytes > keptHead, release(candidate.key) else { return true }
+        try forEachCandidate(largerThan: keptHead) { (candidate) throws(StoreError) in
+            guard release(candidate.key) else { return true }
             freed += try evict(candidate.key, bytes - freed, keptHead: keptHead)
             return freed < bytes
         }
@@ -289,6 +298,10 @@ final class Evictor: Sendable {
     /// Takes up to `bytes` of a resource that nobody uses; what that freed.
     private func evict(_ key: ResourceKey, _ bytes: Int64, keptHead: Int64) throws(StoreError) -> Int64 {
         guard let stored = try store.lookup(key) else { return 0 }
+        guard !stored.spans.isEmpty else {
+            // Its file has only bytes that no commit entered.
+            return try measured(key) { () throws(StoreError) in _ = try store.remove(key) }
+        }
         var cut = EvictionCut(blockBytes: Piece.blockBytes)
         cut.regions = regions(length: stored.representation.length)
         if let head = ByteRange(0, keptHead) { cut.protected.insert(head) }
@@ -310,7 +323,7 @@ final class Evictor: Sendable {
         let hooks = hooks
         hooks.commitAll()
         var freed: Int64 = 0
-        try forEachCandidate { (candidate) throws(StoreError) in
+        try forEachCandidate(largerThan: 0) { (candidate) throws(StoreError) in
             guard let session = hooks.session(candidate.key) else { return true }
             freed += try evict(from: session, bytes - freed + slack, length: candidate.length)
             return freed < bytes
@@ -320,14 +333,16 @@ final class Evictor: Sendable {
 
     private func evict(from session: ResourceSession, _ bytes: Int64, length: Int64?) throws(StoreError) -> Int64 {
         guard let part = session.beginEviction(of: bytes, regions: regions(length: length), unless: isSolid) else { return 0 }
-        return try measured(session.key) { () throws(StoreError) in
-            do throws(StoreError) {
+        // Readers of these blocks wait from now on, so nothing may leave this method without an end.
+        do throws(StoreError) {
+            let freed = try measured(session.key) { () throws(StoreError) in
                 if try !store.evict(part.blocks, of: part.generation, in: part.file) { noteSolid(part.generation) }
-                session.endEviction(part, isGone: true)
-            } catch {
-                session.endEviction(part, isGone: false)
-                throw error
             }
+            session.endEviction(part, isGone: true)
+            return freed
+        } catch {
+            session.endEviction(part, isGone: false)
+            throw error
         }
     }
 
@@ -365,6 +380,24 @@ final class Evictor: Sendable {
             if let age = limits.maximumAge { try removeUnused(since: environment.time.wallNow.before(age), sparing: key) }
             if let maximum = limits.maximumCount { try removeUnused(try store.count() - maximum, sparing: key) }
             try evictExcess()
+        } catch { note(error) }
+    }
+
+    /// On the index lane: a version was entered before its first byte. From time to time the longest unused of such resources go.
+    func enteredEmpty() {
+        let isDue = state.withLock { state in
+            state.emptyCommits += 1
+            guard state.emptyCommits >= Self.emptySlack else { return false }
+            state.emptyCommits = 0
+            return true
+        }
+        guard isDue else { return }
+        hooks.writeTouches()
+        do throws(StoreError) {
+            for key in try store.emptyResources(beyond: Self.emptyLimit, limit: 2 * Self.emptySlack) {
+                guard !pins.contains(key), hooks.release(key) else { continue }
+                _ = try store.remove(key)
+            }
         } catch { note(error) }
     }
 
@@ -406,7 +439,8 @@ final class Evictor: Sendable {
         guard excess > 0 else { return }
         hooks.writeTouches()
         var missing = excess
-        try forEachCandidate { (candidate) throws(StoreError) in
+        // Also those without a byte: they are counted, too.
+        try forEachCandidate(largerThan: -1) { (candidate) throws(StoreError) in
             if candidate.key != key, try removeIfIdle(candidate.key) { missing -= 1 }
             return missing > 0
         }

@@ -58,7 +58,7 @@ final class FileImport: Sendable {
 
     func start() {
         if cache.isClosed { return done(.failure(closed)) }
-        let generation = cache.store.makeGeneration()
+        let generation = cache.committer.makeGeneration()
         onDataLane(generation) { [self] in
             do throws(SystemError) {
                 let files = POSIXFileSystem()

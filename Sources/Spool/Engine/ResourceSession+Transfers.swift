@@ -80,7 +80,7 @@ extension ResourceSession {
     // MARK: Receiving
 
     func headReceived(_ intake: FetchIntake, _ head: ResponseHead) {
-        let generation = shared.store.makeGeneration()
+        let generation = shared.committer.makeGeneration()
         let responseTime = shared.environment.time.wallNow
         run { state, effects in
             let actions = state.machine.headReceived(

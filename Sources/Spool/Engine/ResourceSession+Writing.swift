@@ -298,7 +298,10 @@ extension ResourceSession {
                 shared.storeFailed()
                 continue
             }
-            if isEnforcing { shared.evictor.enforce(sparing: key) }
+            if isEnforcing {
+                shared.evictor.enforce(sparing: key)
+                if next.commit.pieces.isEmpty { shared.evictor.enteredEmpty() }
+            }
             shared.committer.entered(next.commit)
         }
     }

@@ -25,17 +25,20 @@ extension StoreIndex {
 
     /// Enters a commit in one transaction.
     ///
-    /// - Parameter allocatedBytes: what the data file occupies now, nil when there is none.
-    func commit(_ commit: StoreCommit, allocatedBytes: Int64?) throws(SQLiteError) -> CommitOutcome {
+    /// - Parameters:
+    ///   - file: the state of the data file now, nil when there is none.
+    ///   - lastGeneration: the number that was given out last.
+    func commit(_ commit: StoreCommit, file: FileStatus?, lastGeneration: Int64) throws(SQLiteError) -> CommitOutcome {
         var known: KnownGeneration?
         var reserved = reservedGeneration
         let outcome = try change { () throws(SQLiteError) -> CommitOutcome in
-            reserved = try reserveGenerations(including: commit.generation)
+            reserved = try enterReservation(including: max(commit.generation.rawValue, lastGeneration))
             let (outcome, facts) = try enterFacts(commit)
             guard var facts else { return outcome }
             if !commit.pieces.isEmpty { try markUnsynced(commit.generation) }
             for piece in commit.pieces { try enter(piece, of: commit.generation) }
-            if let allocatedBytes {
+            if let file {
+                let allocatedBytes = try occupiedBytes(of: commit.generation, file)
                 try setSize(of: commit.generation, allocatedBytes, was: facts.allocatedBytes)
                 facts.allocatedBytes = allocatedBytes
             }
@@ -218,6 +221,20 @@ extension StoreIndex {
             select.bind(1, generation.rawValue)
             return try select.step() ? select.int64(0) : 0
         }
+    }
+
+    /// What a file occupies: at least what is stored in it.
+    ///
+    /// Some file systems (ZFS, Btrfs, NFS) count a file's blocks only when they reach the disk. Taken at their word, a fast origin would
+    /// exceed the quota, and an eviction would seem to free nothing.
+    func occupiedBytes(of generation: GenerationID, _ file: FileStatus) throws(SQLiteError) -> Int64 {
+        // With as many blocks as its length needs, a file has all of them.
+        guard file.allocatedBytes < file.size else { return file.allocatedBytes }
+        let stored = try database.with("SELECT sum(upper - lower) FROM pieces WHERE generation = ?1") { (select) throws(SQLiteError) in
+            select.bind(1, generation.rawValue)
+            return try select.step() ? select.optionalInt64(0) ?? 0 : 0
+        }
+        return max(file.allocatedBytes, stored)
     }
 
     /// Enters what a generation's file occupies.

@@ -33,12 +33,14 @@ extension StoreIndex {
     ///
     /// None of it is synced. The log's frames are valid only in order, so when a power loss takes this transaction it takes
     /// all that follow: the store is then as it was closed.
-    func beginUse(bootID: String?, makeStoreID: () -> [UInt8]) throws(SQLiteError) -> Int64 {
+    ///
+    /// - Parameter lastOnDisk: the highest number that a file has which the index does not know.
+    func beginUse(bootID: String?, behind lastOnDisk: Int64, makeStoreID: () -> [UInt8]) throws(SQLiteError) -> Int64 {
         openings = max(0, min(try metaNumber(.openings) ?? 0, Self.numberLimit)) + 1
         let storeID = try metaBytes(.storeID) ?? makeStoreID()
         // A damaged number must not lead to one that is in use.
         let used = try database.int64("SELECT max(generation) FROM representations") ?? 0
-        let last = max(try metaNumber(.lastGeneration) ?? 0, used, 0)
+        let last = max(try metaNumber(.lastGeneration) ?? 0, used, lastOnDisk)
         guard last <= Self.numberLimit else {
             throw SQLiteError(code: SQLITE_CORRUPT, message: "generation \(last) can't be", context: "open")
         }
@@ -54,11 +56,18 @@ extension StoreIndex {
         return last + 1
     }
 
+    /// Reserves more numbers behind `last`, the one that was given out last, when few are left.
+    ///
+    /// The answers of origins use up numbers, also those that store nothing, so the numbers that commits bring say nothing about it.
+    func reserveGenerations(behind last: Int64) throws(SQLiteError) {
+        reservedGeneration = try change { () throws(SQLiteError) in try enterReservation(including: last) }
+    }
+
     /// Reserves more numbers, inside a transaction, when half of them are used up or a number beyond them appears.
     /// Returns the number that is reserved up to now.
-    func reserveGenerations(including generation: GenerationID) throws(SQLiteError) -> Int64 {
-        guard generation.rawValue > reservedGeneration - Self.generationBlock / 2 else { return reservedGeneration }
-        let last = max(reservedGeneration, generation.rawValue) + Self.generationBlock
+    func enterReservation(including generation: Int64) throws(SQLiteError) -> Int64 {
+        guard generation > reservedGeneration - Self.generationBlock / 2 else { return reservedGeneration }
+        let last = max(reservedGeneration, generation) + Self.generationBlock
         try setMeta(.lastGeneration, last)
         return last
     }
@@ -156,7 +165,7 @@ extension StoreIndex {
         self.point = nil
         notedUnsynced = unsynced
         hasChanges = hadChanges
-        if database.logFrames > Self.logFrameLimit { try database.checkpoint(truncating: false) }
+        shortenLog(beyond: Self.logFrameLimit)
     }
 
     /// Takes out the pieces of a generation that no durable point covers.

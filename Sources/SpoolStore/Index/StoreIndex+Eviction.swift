@@ -3,20 +3,24 @@ import SpoolCore
 // What may go, and what may not.
 
 extension StoreIndex {
-    /// Up to `limit` resources without a pin after `last`, longest unused first; equal times in the order of the keys' hashes.
-    func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(SQLiteError) -> [EvictionCandidate] {
+    /// Up to `limit` resources without a pin after `last` that occupy more than `bytes`, longest unused first; equal times in the order of
+    /// the keys' hashes.
+    func evictionCandidates(
+        after last: EvictionCandidate?, largerThan bytes: Int64 = -1, limit: Int
+    ) throws(SQLiteError) -> [EvictionCandidate] {
         try database.with(
             """
             SELECT key, key_hash, last_access, length, allocated_bytes
             FROM resources JOIN representations USING (resource) LEFT JOIN sizes USING (generation)
             WHERE (last_access, key_hash) > (?1, ?2) AND variant = '' AND is_current = 1
-                AND key_hash NOT IN (SELECT key_hash FROM pins)
+                AND coalesce(allocated_bytes, 0) > ?4 AND key_hash NOT IN (SELECT key_hash FROM pins)
             ORDER BY last_access, key_hash LIMIT ?3
             """
         ) { (select) throws(SQLiteError) in
             select.bind(1, last?.lastAccess.nanoseconds ?? .min)
             select.bind(2, last.map { fields.hash(of: $0.key) } ?? [])
             select.bind(3, Int64(max(0, limit)))
+            select.bind(4, bytes)
             var found: [EvictionCandidate] = []
             while try select.step() {
                 guard let key = openKey(select, 0, hash: select.bytes(1)) else { continue }
@@ -27,6 +31,36 @@ extension StoreIndex {
                         lastAccess: Timestamp(nanoseconds: select.int64(2))))
             }
             return found
+        }
+    }
+
+    /// Up to `limit` resources without a pin and without a stored byte, longest unused first, as far as there are more than `kept`.
+    func emptyResources(beyond kept: Int, limit: Int) throws(SQLiteError) -> [ResourceKey] {
+        // Most calls end here: these two counts read no row.
+        let versions = try database.int64("SELECT count(*) FROM representations") ?? 0
+        guard try versions - (database.int64("SELECT count(*) FROM sizes WHERE allocated_bytes > 0") ?? 0) > Int64(kept) else { return [] }
+        let found = try database.int64(
+            """
+            SELECT count(*) FROM resources JOIN representations USING (resource)
+            WHERE is_current = 1 AND length IS NOT 0 AND NOT EXISTS (SELECT 1 FROM pieces WHERE generation = representations.generation)
+                AND key_hash NOT IN (SELECT key_hash FROM pins)
+            """)
+        let excess = (found ?? 0) - Int64(kept)
+        guard excess > 0 else { return [] }
+        return try database.with(
+            """
+            SELECT key, key_hash FROM resources JOIN representations USING (resource)
+            WHERE is_current = 1 AND length IS NOT 0 AND NOT EXISTS (SELECT 1 FROM pieces WHERE generation = representations.generation)
+                AND key_hash NOT IN (SELECT key_hash FROM pins)
+            ORDER BY last_access, key_hash LIMIT ?1
+            """
+        ) { (select) throws(SQLiteError) in
+            select.bind(1, min(excess, Int64(max(0, limit))))
+            var keys: [ResourceKey] = []
+            while try select.step() {
+                if let key = openKey(select, 0, hash: select.bytes(1)) { keys.append(key) }
+            }
+            return keys
         }
     }
 

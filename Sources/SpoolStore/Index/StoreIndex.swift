@@ -14,6 +14,9 @@ final class StoreIndex {
     /// Hears of a resource whose row is sealed and does not open.
     var onUnreadable: () -> Void = {}
 
+    /// Hears why the write-ahead log could not be shortened.
+    var onLogKept: (SQLiteError) -> Void = { _ in }
+
     /// The number of the last durable point that was finished.
     var durableEpoch: Int64 = 0
     /// The number of the durable point that will cover what is committed now: the next one to begin.
@@ -118,12 +121,20 @@ final class StoreIndex {
         do throws(SQLiteError) {
             let result = try database.transaction(body)
             hasChanges = true
-            if database.logFrames > Self.logFrameHardLimit { try database.checkpoint(truncating: false) }
+            shortenLog(beyond: Self.logFrameHardLimit)
             return result
         } catch {
             forget()
             throw error
         }
+    }
+
+    /// Moves the log into the database when it is longer than so many pages.
+    ///
+    /// The change that made it long is entered, whatever becomes of this: a failure is told, and the next change tries again.
+    func shortenLog(beyond limit: Int) {
+        guard database.logFrames > limit else { return }
+        do throws(SQLiteError) { try database.checkpoint(truncating: false) } catch { onLogKept(error) }
     }
 }
 

@@ -42,6 +42,29 @@ package struct StoreLayout: Sendable {
         return suffix.isEmpty ? name : "\(name).\(suffix)"
     }
 
+    // MARK: What is ours
+
+    /// Whether a directory below `data` has the name of a group: two digits of a hash.
+    static func isGroup(_ name: String) -> Bool { isHash(name, digits: 2) }
+
+    /// Whether a directory of a group has the name of a resource's directory: its hash, which begins with the name of the group.
+    static func isDirectory(_ name: String, inGroup group: String) -> Bool { isHash(name, digits: 64) && name.hasPrefix(group) }
+
+    private static func isHash(_ name: String, digits: Int) -> Bool {
+        name.utf8.count == digits
+            && name.utf8.allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+            }
+    }
+
+    /// The generation whose data file has this name; nil for a name that `dataFile` never makes.
+    static func generation(ofFile name: String) -> GenerationID? {
+        let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let number = Int64(parts[0]), number > 0, number < StoreIndex.numberLimit / 2, String(number) == parts[0] else { return nil }
+        guard let suffix = parts.dropFirst().first.map(String.init) else { return GenerationID(rawValue: number) }
+        return !suffix.isEmpty && safeExtension(suffix) == suffix ? GenerationID(rawValue: number) : nil
+    }
+
     /// The longest extension that a file's name gets, in characters.
     package static let extensionLimit = 16
 

@@ -72,6 +72,9 @@ extension MemoryDisk: FileSystem {
         }
     }
 
+    /// There are no symbolic links here.
+    package func statusOfName(_ path: String) throws(SystemError) -> FileStatus? { try status(path) }
+
     package func status(_ path: String) throws(SystemError) -> FileStatus? {
         try perform(.status, "stat", path) { state throws(DiskErrno) in
             do throws(DiskErrno) {

@@ -1,0 +1,92 @@
+import Foundation
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// A directory of somebody's documents that was given as a cache.
+@Suite struct ForeignFileTests {
+    private let directory: TemporaryDirectory
+    private let disk: DiskStore
+    private let film = StoreSample()
+    private static let hash = String(repeating: "ab", count: 32)
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        disk = DiskStore(directory)
+    }
+
+    /// Files and empty directories with names that are nearly ours.
+    private static let files = [
+        "data/2024/07/05.csv", "data/7", "data/ab/7", "data/ab/\(hash)/notes.txt", "data/ab/\(hash)/+7", "data/ab/\(hash)/007",
+        "data/ab/\(hash)/-7", "data/ab/\(hash)/0", "data/ab/\(hash)/7.", "data/ab/\(hash)/7.tar.gz", "data/ab/\(hash)/7.an-ex",
+        "data/AB/\(hash)/7.mp4", "data/cd/\(hash)/7.mp4", "data/ab/\(hash)0/7", "data/ab/\(hash)/9223372036854775807",
+    ]
+    private static let directories = ["data/2025/08", "data/ab/old", "data/ab/\(hash)/7.d"]
+
+    private func lay(_ names: [String]) throws {
+        for name in names {
+            let path = "\(disk.root)/\(name)"
+            let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+            try write([1, 2, 3], toFile: path)
+        }
+    }
+
+    private func layEverything() throws {
+        try lay(Self.files)
+        for name in Self.directories {
+            try FileManager.default.createDirectory(atPath: "\(disk.root)/\(name)", withIntermediateDirectories: true)
+        }
+        // Links that lead out of the store: of a group, of a resource's directory, of a data file.
+        try lay(["elsewhere/\(Self.hash)/7.mp4"])
+        for (link, target) in [
+            ("data/ee", "elsewhere"), ("data/ab/\(String(repeating: "ab", count: 31))ff", "elsewhere/\(Self.hash)"),
+            ("data/ab/\(Self.hash)/8.mp4", "elsewhere/\(Self.hash)/7.mp4"),
+        ] {
+            try FileManager.default.createSymbolicLink(atPath: "\(disk.root)/\(link)", withDestinationPath: "\(disk.root)/\(target)")
+        }
+    }
+
+    private func expectEverything(_ label: String) throws {
+        for name in Self.files + Self.directories + ["data/ee", "data/ab/\(Self.hash)/8.mp4", "elsewhere/\(Self.hash)/7.mp4"] {
+            #expect(try POSIXFileSystem().statusOfName("\(disk.root)/\(name)") != nil, "\(label): \(name) is gone")
+        }
+    }
+
+    @Test func `removing everything leaves what is not the store's`() throws {
+        try layEverything()
+        let store = try disk.open()
+        for _ in 0..<20 { try film.store([0..<10], of: store.makeGeneration(), in: store) }
+        try lay(["data/ab/\(Self.hash)/7.mp4"])
+        try store.removeAll()
+        try expectEverything("rm --all")
+        #expect(try POSIXFileSystem().status("\(disk.root)/data/ab/\(Self.hash)/7.mp4") == nil, "an orphan of the store's goes")
+        try store.close()
+    }
+
+    @Test func `the search for orphans leaves what is not the store's`() throws {
+        try disk.open().close()
+        var store: SQLiteStore? = try disk.open()
+        _ = try store?.count()
+        // Killed.
+        store = nil
+        try layEverything()
+        try lay(["data/ab/\(Self.hash)/7.mp4"])
+        let next = try disk.open()
+        #expect(next.owesSweep)
+        while try !next.sweepOrphans(limit: 8) {}
+        try expectEverything("the search")
+        #expect(try POSIXFileSystem().status("\(disk.root)/data/ab/\(Self.hash)/7.mp4") == nil)
+        try next.close()
+    }
+
+    @Test func `a directory with foreign files opens as a cache`() throws {
+        try layEverything()
+        let store = try disk.open()
+        try film.store([0..<10], of: store.makeGeneration(), in: store)
+        #expect(try store.lookup(film.key)?.spans == .of(0..<10))
+        try store.close()
+    }
+}

@@ -1,0 +1,146 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// What a store that is open for long must not run out of.
+@Suite struct StoreEnduranceTests {
+    private let film = StoreSample()
+    private let disk = MemoryDisk()
+
+    // MARK: Generation numbers
+
+    /// One more than an opening reserves.
+    private static let manyAnswers = 65_537
+
+    @Test func `a file can be made for each number, whatever the commits between bring`() throws {
+        let store = try SQLiteStore.simulated(on: disk)
+        let first = store.makeGeneration()
+        var last = first
+        for number in 0..<Self.manyAnswers {
+            last = store.makeGeneration()
+            // Another 304 for what is stored.
+            if number % 10_000 == 0 { try store.commit(film.commit(first)) }
+        }
+        try StoreSample("next").store([0..<10], of: last, in: store)
+        #expect(try store.lookup(StoreSample("next").key)?.spans == .of(0..<10))
+        try store.close()
+    }
+
+    @Test func `a store asks in time for more numbers, once`() throws {
+        let store = try SQLiteStore.simulated(on: disk)
+        var asked = 0
+        var last = store.makeGeneration()
+        for _ in 0..<Self.manyAnswers {
+            last = store.makeGeneration()
+            if store.owesGenerations() { asked += 1 }
+        }
+        #expect(asked == 1)
+        try store.reserveGenerations()
+        #expect(!store.owesGenerations())
+        try film.store([0..<10], of: last, in: store)
+        try store.close()
+        let again = try SQLiteStore.simulated(on: disk)
+        #expect(again.makeGeneration() > last)
+        try again.close()
+    }
+
+    // MARK: Trouble that passes
+
+    @Test func `a directory that is removed in the very moment is made again`() throws {
+        let store = try SQLiteStore.simulated(on: disk)
+        let generation = store.makeGeneration()
+        disk.setFaults(FaultPlan(faults: [.init(.open, .call(1), code: ENOENT, pathSuffix: ".mp4")]))
+        try film.store([0..<10], of: generation, in: store)
+        #expect(try store.lookup(film.key)?.spans == .of(0..<10))
+        disk.setFaults(.none)
+        try store.close()
+    }
+
+    @Test func `a change is entered although the log can't be shortened after it`() throws {
+        let log = RecoveryLog()
+        let store = try SQLiteStore.simulated(on: disk) { log.add($0) }
+        // The log takes changes; the database does not.
+        disk.setFaults(FaultPlan(faults: [.init(.write, .from(1), code: EIO, pathSuffix: "spool.sqlite")]))
+        var entered = 0
+        while log.notes.isEmpty, entered < 20_000 {
+            try store.commit(StoreSample("https://media.example/\(entered)").commit(store.makeGeneration()))
+            entered += 1
+        }
+        guard case .logKept? = log.notes.first else {
+            Issue.record("\(log.notes)")
+            return
+        }
+        #expect(try store.count() == entered)
+        #expect(try store.remove(StoreSample("https://media.example/0").key))
+        disk.setFaults(.none)
+        #expect(try store.count() == entered - 1)
+        try store.close()
+    }
+
+    @Test func `a file whose blocks are not counted yet occupies at least what is stored in it`() throws {
+        let directory = try TemporaryDirectory()
+        let files = DiskStore(directory)
+        let store = try files.open()
+        let generation = store.makeGeneration()
+        let file = try film.store([0..<200_000], of: generation, in: store)
+        // As on file systems that count blocks when they reach the disk: all of them are holes.
+        let path = try #require(try files.dataFiles().first)
+        let handle = try POSIXFileSystem().open(path, .readWrite)
+        try handle.truncate(to: 0)
+        try handle.truncate(to: 200_000)
+        #expect(try handle.status().allocatedBytes == 0)
+        try store.commit(film.commit(generation))
+        #expect(try store.totalSizeBytes() >= 200_000)
+        withExtendedLifetime(file) {}
+        try store.close()
+    }
+
+    // MARK: Rows without bytes
+
+    private func enter(_ keys: some Sequence<Int>, of store: SQLiteStore, _ change: (inout StoreSample) -> Void = { _ in }) throws {
+        for number in keys {
+            var sample = StoreSample("https://media.example/\(number)")
+            sample.time = Timestamp(seconds: 1_700_000_000 + Int64(number))
+            change(&sample)
+            try store.commit(sample.commit(store.makeGeneration()))
+        }
+    }
+
+    @Test func `candidates that make room are those that occupy some`() throws {
+        let store = try SQLiteStore.simulated(on: disk)
+        try enter(0..<600, of: store)
+        var late = film
+        late.time = Timestamp(seconds: 1_800_000_000)
+        let file = try late.store([0..<70_000], of: store.makeGeneration(), in: store)
+        let found = try store.evictionCandidates(after: nil, largerThan: 0, limit: 10)
+        #expect(found.map(\.key) == [film.key])
+        let size = try #require(found.first).allocatedBytes
+        #expect(try store.evictionCandidates(after: nil, largerThan: size, limit: 10) == [])
+        #expect(try store.evictionCandidates(after: nil, limit: 1000).count == 601)
+        withExtendedLifetime(file) {}
+        try store.close()
+    }
+
+    @Test func `of resources without a byte the longest unused are told, but no pin and no empty representation`() throws {
+        let store = try SQLiteStore.simulated(on: disk)
+        try enter(0..<10, of: store)
+        try enter(10..<12, of: store) { $0.representation.length = 0 }
+        let film = StoreSample("https://media.example/film", length: 10)
+        try film.store([0..<10], of: store.makeGeneration(), in: store)
+        let keys = (0..<10).map { StoreSample("https://media.example/\($0)").key }
+        _ = try store.setPinned(keys[0], true, time: film.time)
+        #expect(try store.emptyResources(beyond: 6, limit: 100) == Array(keys[1...3]))
+        #expect(try store.emptyResources(beyond: 6, limit: 2) == Array(keys[1...2]))
+        #expect(try store.emptyResources(beyond: 9, limit: 100) == [])
+        #expect(try store.emptyResources(beyond: 13, limit: 100) == [])
+        try store.close()
+    }
+}

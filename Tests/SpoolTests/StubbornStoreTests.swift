@@ -1,0 +1,78 @@
+import Spool
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// A store in memory that fails to say its size, once, after it was asked what may go.
+private final class StubbornStore: ResourceStore {
+    private let base = MemoryStore()
+    private let isArmed = Locked(false)
+    /// How often it failed.
+    let failures = Locked(0)
+
+    func arm() { isArmed.withLock { $0 = true } }
+
+    func totalSizeBytes() throws(StoreError) -> Int64 {
+        let mustFail = failures.withLock { failures in
+            guard failures == -1 else { return false }
+            failures = 1
+            return true
+        }
+        if mustFail { throw .index(code: 10, message: "disk I/O error") }
+        return try base.totalSizeBytes()
+    }
+
+    func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
+        // What follows is the eviction of a candidate, which begins with a look at the size.
+        if isArmed.withLock({ $0 }) { failures.withLock { if $0 == 0 { $0 = -1 } } }
+        return try base.evictionCandidates(after: last, limit: limit)
+    }
+
+    var isWritable: Bool { base.isWritable }
+    var allocationBytes: Int64 { base.allocationBytes }
+    func makeGeneration() -> GenerationID { base.makeGeneration() }
+    func dataFile(of generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError) -> any DataFile {
+        try base.dataFile(of: generation, key: key, fileExtension: fileExtension)
+    }
+    func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource? { try base.lookup(key) }
+    func commit(_ commit: StoreCommit) throws(StoreError) { try base.commit(commit) }
+    func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece] {
+        try base.pieces(of: generation, in: range)
+    }
+    func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError) { try base.discard(ranges, of: generation) }
+    func beginDurablePoint() throws(StoreError) -> DurablePoint? { try base.beginDurablePoint() }
+    func finish(_ point: DurablePoint) -> DurablePointOutcome { base.finish(point) }
+    func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) { try base.touch(accesses) }
+    func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
+        try base.setPinned(key, isPinned, time: time)
+    }
+    func remove(_ key: ResourceKey) throws(StoreError) -> Bool { try base.remove(key) }
+    func removeAll() throws(StoreError) { try base.removeAll() }
+    func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource] {
+        try base.resources(after: key, limit: limit)
+    }
+    func evict(_ blocks: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) -> Bool {
+        try base.evict(blocks, of: generation, in: file)
+    }
+    func count() throws(StoreError) -> Int { try base.count() }
+    func close() throws(StoreError) { try base.close() }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct `An eviction that fails` {
+    @Test func `keeps no reader waiting for the blocks that it wanted`() async throws {
+        let songs = (0..<2).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 3 << 20) }
+        let store = StubbornStore()
+        let world = try EngineWorld(songs, store: store) { $0.limits.quotaBytes = 5 << 20 }
+        try await world.play(songs[0])
+        let reader = try world.cache.reader(for: songs[0].url)
+        #expect(try await reader.read(at: 0, count: 1000) == world.expected(songs[0], 0..<1000))
+        // Room can come only from the song that is in use.
+        store.arm()
+        #expect(try await world.cache.reader(for: songs[1].url).bytes() == world.expected(songs[1], 0..<songs[1].length))
+        #expect(store.failures.withLock { $0 } == 1)
+        #expect(try await reader.bytes() == world.expected(songs[0], 0..<songs[0].length))
+        await world.cache.close()
+    }
+}
