@@ -112,6 +112,10 @@ extension MediaCache {
                 }
                 lane.post { [self] in
                     let damage = file.damage(in: pieces)
+                    // What can't be read now is not damaged.
+                    if let cause = damage.compactMap(\.cause).first(where: { !$0.losesBytes }) {
+                        return done(.failure(CacheError(cause, key: stored.key)))
+                    }
                     let checked = ByteRangeSet(pieces.map(\.range)).intersection(run)
                     let damaged = ByteRangeSet(damage.map(\.range)).intersection(run)
                     guard !damaged.isEmpty, !again else { return done(.success((checked, damaged))) }
@@ -130,9 +134,11 @@ extension MediaCache {
         guard inspection.isRepairing else { return done(.success(found)) }
         let (generation, damaged) = (inspection.stored.generation, found.damaged)
         found.isRepaired = true
-        liveSession(of: found.key)?.forget(damaged, of: generation)
+        // The old claim is on its way out before a session fetches the bytes anew: the other way round, the index would lose what was
+        // fetched and committed meanwhile.
         onIndexLane(found.key, { [found] (result: Result<Void, CacheError>) in done(result.map { found }) }) {
             [store] () throws(StoreError) in try store.discard(damaged, of: generation)
         }
+        liveSession(of: found.key)?.forget(damaged, of: generation)
     }
 }

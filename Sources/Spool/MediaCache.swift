@@ -139,8 +139,9 @@ public final class MediaCache: Sendable {
         guard let reference = try? URIReference(url), let origin = reference.origin else {
             throw CacheError(.unsupportedURL, "only absolute http and https URLs can be cached; '\(url)'", key: key)
         }
+        let number = sessions.withLock { $0.makeNumber() }
         let made = ResourceSession(
-            key: key, url: url, origin: origin, passReason: passReason, shared: shared)
+            key: key, url: url, number: number, origin: origin, passReason: passReason, shared: shared)
         return try sessions.withLock { table throws(CacheError) in
             if table.isClosed { throw CacheError(.closed, "the cache is closed", key: key) }
             return table.use(key) ?? table.insert(made)

@@ -89,6 +89,8 @@ final class HitBodySource: BodySource {
     private let hit: StoredHit
     /// Of `hit.stored`, how many bytes went out.
     private var sent = 0
+    /// The first bytes were handed out.
+    private var isUnderWay = false
     /// What goes on where the first bytes end.
     private var rest: SessionBodySource?
     private var wake: @Sendable () -> Void = {}
@@ -102,11 +104,10 @@ final class HitBodySource: BodySource {
     func next(max: Int) -> BodyChunk {
         if let rest { return rest.next(max: max) }
         let left = Int(hit.stored.count) - sent
-        guard left == 0 else {
-            // What was handed out at once goes at once; later the file may not be sent from as it lies there.
-            guard let descriptor = sent == 0 ? hit.descriptor : hit.file.descriptor else {
-                return .abort("a stored file has no descriptor any more")
-            }
+        // The session hands out the first bytes to be sent at once. Later the file may not be sent from any more: the store is suspended,
+        // or another process has changed the file meanwhile. Then the session's reader goes on.
+        if left > 0, let descriptor = isUnderWay ? hit.file.descriptor : hit.descriptor {
+            isUnderWay = true
             return .file(
                 descriptor: descriptor, offset: hit.stored.lowerBound + Int64(sent), count: min(left, max), keepAlive: hit.file)
         }
@@ -116,6 +117,8 @@ final class HitBodySource: BodySource {
         self.rest = rest
         return rest.next(max: max)
     }
+
+    func maySend(_ file: AnyObject) -> Bool { mayBeSent(file) }
 
     func consumed(_ count: Int) {
         if let rest { rest.consumed(count) } else { sent += count }

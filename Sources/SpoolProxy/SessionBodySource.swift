@@ -67,6 +67,8 @@ final class SessionBodySource: BodySource {
         }
     }
 
+    func maySend(_ file: AnyObject) -> Bool { mayBeSent(file) }
+
     func consumed(_ count: Int) {
         reading?.consumed(count)
         reader.advance(by: count, fromOrigin: isMemory)
@@ -77,3 +79,7 @@ final class SessionBodySource: BodySource {
         reader.leave()
     }
 }
+
+/// Whether a stored file may be sent from as it lies on the disk: not while the store is suspended, and not after another process may have
+/// changed it.
+func mayBeSent(_ file: AnyObject) -> Bool { (file as? any StoredBytes)?.descriptor != nil }

@@ -346,7 +346,9 @@ extension Connection {
         sending.warming = nil
         phase = .sending
         setDeadline(server.options.writeTimeout)
-        // The range is sent without asking again: where memory is scarce it may be gone by now, and would be for ever.
+        // The store may have been suspended meanwhile: then the source answers anew.
+        guard source.maySend(chunk.keepAlive) else { return pump() }
+        // Else the range is sent without asking again: where memory is scarce it may be gone by now, and would be for ever.
         goOn(after: sendResident(chunk, source))
     }
 

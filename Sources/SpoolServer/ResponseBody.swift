@@ -13,11 +13,15 @@ package protocol BodySource: AnyObject {
     func close()
     /// Sets what to call when `.wait` is over. Once, before `next`.
     func onReadable(_ wake: @escaping @Sendable () -> Void)
+    /// Whether the last chunk, which `file` keeps alive, may still be sent: asked after a wait for the disk. When it may not, the
+    /// connection asks `next` again.
+    func maySend(_ file: AnyObject) -> Bool
     /// Whether the first chunk is known to be memory: then its beginning leaves with the head.
     var beginsInMemory: Bool { get }
 }
 
 extension BodySource {
+    package func maySend(_ file: AnyObject) -> Bool { true }
     package var beginsInMemory: Bool { false }
 }
 

@@ -58,10 +58,15 @@ extension SQLiteStore {
         guard role.withLock({ $0.isSuspended }) else { return true }
         // Before the index is read, as whenever a file is opened.
         let hasFiles = files.takeBack()
-        let opened = try opening.open()
-        let isUntouched = opened.lock != nil && opened.index.openings == suspendedOpenings.withLock({ $0 }) + 1
+        let opened: StoreOpening.Result
+        do throws(StoreError) { opened = try opening.open() } catch {
+            files.letGo()
+            throw error
+        }
+        let isUntouched = hasFiles && opened.lock != nil && opened.index.openings == suspendedOpenings.withLock({ $0 }) + 1
+        files.resume(isUntouched: isUntouched)
         adopt(opened)
-        return hasFiles && isUntouched
+        return isUntouched
     }
 
     // MARK: Unlinking

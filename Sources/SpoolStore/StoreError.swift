@@ -25,6 +25,18 @@ public enum StoreError: Error, Hashable, Sendable {
     case index(code: Int32, message: String)
     /// The file system failed.
     case io(SystemError)
+
+    /// Whether a read that failed so says that the stored bytes are lost.
+    ///
+    /// Only damage and an error of the disk do. A file of a locked device (`EPERM`), one that may not be opened now, or a store that is
+    /// suspended has the same bytes later.
+    package var losesBytes: Bool {
+        switch self {
+        case .corrupt: true
+        case .io(let error): error.isOfTheDisk
+        default: false
+        }
+    }
 }
 
 extension StoreError: CustomStringConvertible {

@@ -9,6 +9,8 @@ import Glibc
 extension SystemError {
     /// Whether the disk, or this user's share of it, has no room.
     var meansFull: Bool { code == ENOSPC || code == EDQUOT }
+    /// Whether the disk could not bring or take the bytes.
+    var isOfTheDisk: Bool { code == EIO }
     /// Whether nothing is there.
     var meansMissing: Bool { code == ENOENT || code == ENOTDIR }
     /// Whether a directory could not be removed because something is in it.

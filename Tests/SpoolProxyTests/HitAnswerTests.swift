@@ -1,6 +1,8 @@
 import Spool
 import SpoolCore
 import SpoolProxy
+import SpoolStore
+import SpoolSystem
 import SpoolTesting
 import Testing
 
@@ -142,6 +144,62 @@ import Testing
         #expect(answer["Cache-Status"] == "spool; hit")
         #expect(answer["X-Said"] == "lately")
         #expect(answer["Cache-Control"] == "max-age=5")
+    }
+
+    @Test func `an answer under way when the store is suspended sends nothing that another process has evicted since`() throws {
+        let directory = try TemporaryDirectory()
+        let film = VirtualResource(url: "http://origin.test/long.mp4", seed: 3, length: 12 << 20)
+        let world = try ProxyWorld([film], store: .files, directory: directory)
+        defer { world.stop() }
+        #expect(try world.get(film.target).body == film.allBytes)
+        try world.wait(for: film.url) { $0.isComplete && $0.fetches == 0 }
+        // A client that takes its time: most of its answer is still to be sent.
+        let client = try world.connect(receiveBuffer: 64 << 10)
+        client.ask(film.target)
+        #expect(try client.head().status == 200)
+        #expect(try client.take(1000) == film.bytes(0..<1000))
+
+        let isSuspended = Awaited(false)
+        world.cache.suspend { _ in isSuspended.change { $0 = true } }
+        #expect(isSuspended.wait { $0 })
+        let other = try SQLiteStore(directory: directory.path, fileSystem: POSIXFileSystem(), random: SystemRandom())
+        let key = try world.cache.key(for: film.url)
+        let stored = try #require(try other.lookup(key))
+        let file = try other.dataFile(of: stored.generation, key: key, fileExtension: stored.fileExtension)
+        #expect(try other.evict(.of(8 << 20..<12 << 20), of: stored.generation, in: file))
+        try other.close()
+        let isResumed = Awaited(false)
+        world.cache.resume { _ in isResumed.change { $0 = true } }
+        #expect(isResumed.wait { $0 })
+
+        let rest = try client.rest()
+        let isRight = rest == Array(film.bytes(1000..<1000 + rest.count))
+        #expect(isRight, "cut at \(rest.count), or right")
+        let next = try world.get(film.target)
+        #expect(next.body == film.allBytes)
+        withExtendedLifetime(file) {}
+    }
+
+    @Test func `a hit after its session was made anew has the fields of the last revalidation`() throws {
+        var film = VirtualResource.film()
+        film.fields = ["Cache-Control": "max-age=60", "X-Said": "at first"]
+        let others = (0..<2).map { VirtualResource(url: "http://origin.test/other\($0).mp4", seed: 9, length: 1000) }
+        let world = try ProxyWorld([film] + others, store: .files, time: time, configuration: { $0.idleSessions = 1 })
+        defer { world.stop() }
+        #expect(try world.get(film.target).body == film.allBytes)
+        try world.wait(for: film.url) { $0.isComplete && $0.fetches == 0 }
+        let player = try world.connect()
+        for _ in 0..<3 { #expect(try player.get(film.target)["X-Said"] == "at first") }
+        var newer = film
+        newer.fields = ["Cache-Control": "max-age=60", "X-Said": "lately"]
+        world.origin.serve(newer)
+        #expect(try world.get(film.target, ["Cache-Control": "no-cache"])["X-Said"] == "lately")
+        // The sessions of others take the place of this one.
+        for other in others {
+            #expect(try world.get(other.target).body == other.allBytes)
+            try world.wait(for: other.url) { $0.isComplete && $0.fetches == 0 && $0.readers == 0 }
+        }
+        for _ in 0..<3 { #expect(try player.get(film.target)["X-Said"] == "lately") }
     }
 
     @Test func `a removed resource is no hit any more, and its next version is one`() throws {

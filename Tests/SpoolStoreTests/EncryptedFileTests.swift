@@ -62,6 +62,27 @@ import Testing
         }
     }
 
+    @Test(arguments: [100, 70_000])
+    func `a seal that was copied to another row opens nothing, also while its own block is in memory`(length: Int64) throws {
+        let other = StoreSample("other")
+        var store = try open()
+        let generations = [store.makeGeneration(), store.makeGeneration()]
+        try sample.store([0..<length], of: generations[0], in: store)
+        try other.store([0..<block], of: generations[1], in: store)
+        try store.close()
+        store = try open()
+        let file = try store.dataFile(of: generations[0], key: sample.key, fileExtension: sample.fileExtension)
+        try store.admitAll(of: generations[0], into: file)
+        #expect(try file.bytes(at: 10, count: 5) == sample.pattern(generations[0].rawValue, at: 10, count: 5))
+        // Whoever can write the index gives the other row this seal.
+        let seal = try #require(try store.pieces(of: generations[0], in: ByteRange(lower: 0, upper: 1)).first?.checks)
+        let forged = Piece(range: ByteRange(lower: 0, upper: block), checks: PieceChecks(.sealed, Array(seal[0])))
+        let victim = try store.dataFile(of: generations[1], key: other.key, fileExtension: other.fileExtension)
+        #expect(victim.admit([forged]) == [])
+        #expect(throws: StoreError.corrupt(other.key, forged.range)) { try victim.bytes(at: 10, count: 5) }
+        try store.close()
+    }
+
     @Test(arguments: CipherAlgorithm.allCases)
     func `no 16 bytes of the media lie on the disk`(algorithm: CipherAlgorithm) throws {
         let source = SeededRandom(seed: 5).bytes(200_000)

@@ -163,8 +163,9 @@ import Glibc
         store = nil
         let system = POSIXFileSystem()
         let named = try disk.dataFiles()
-        try system.createDirectory("\(disk.root)/data/aa/aaaa")
-        for name in ["aa/aaaa/7.mp4", "aa/aaaa/8", "aa/aaaa/not ours"] { _ = try system.open("\(disk.root)/data/\(name)", .create) }
+        let strange = String(repeating: "aa", count: 32)
+        try system.createDirectory("\(disk.root)/data/aa/\(strange)")
+        for name in ["7.mp4", "8", "not ours"] { _ = try system.open("\(disk.root)/data/aa/\(strange)/\(name)", .create) }
         // The number of another resource's file, in the wrong place.
         let stray = try #require(parentDirectory(of: named[0])) + "/99.mp4"
         _ = try system.open(stray, .create)
@@ -261,6 +262,75 @@ import Glibc
         #expect(store.isWritable)
         withExtendedLifetime(file) {}
         try store.close()
+    }
+
+    @Test func `a file that another process may have changed is never read again by who had it open`() throws {
+        let store = try disk.open()
+        let generation = store.makeGeneration()
+        let file = try film.store([0..<200_000], of: generation, in: store)
+        try store.suspend()
+        let other = try disk.open()
+        var same: (any DataFile)? = try other.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension)
+        #expect(try other.evict(.of(0..<131_072), of: generation, in: #require(same)))
+        same = nil
+        try other.close()
+        #expect(try !store.resume())
+        #expect(file.descriptor == nil, "its holder knows spans that are zeros now")
+        #expect(throws: StoreError.suspended) { try file.bytes(at: 0, count: 10) }
+        #expect(throws: StoreError.suspended) { try file.write([1], at: 0) }
+        // Whoever looks it up now finds what is there.
+        let found = try #require(try store.lookup(film.key))
+        let anew = try store.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension)
+        try store.admitAll(of: generation, into: anew)
+        #expect(found.spans == .of(131_072..<200_000))
+        #expect(try anew.bytes(at: 131_072, count: 100) == film.pattern(generation.rawValue, at: 131_072, count: 100))
+        try film.store([0..<65_536], of: generation, in: store)
+        #expect(try store.evict(.of(0..<65_536), of: generation, in: anew), "the old handle keeps nobody from it")
+        withExtendedLifetime(file) {}
+        try store.close()
+    }
+
+    @Test func `a store that can't be resumed reads nothing`() throws {
+        let store = try disk.open()
+        let generation = store.makeGeneration()
+        let file = try film.store([0..<1000], of: generation, in: store)
+        try store.suspend()
+        // A newer program has been here.
+        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 99])
+        #expect(throws: StoreError.formatTooNew(found: 99, supported: 5)) { try store.resume() }
+        #expect(file.descriptor == nil)
+        #expect(throws: StoreError.suspended) { try file.bytes(at: 0, count: 10) }
+        for path in try disk.dataFiles() {
+            #expect(try POSIXFileSystem().open(path, .readWrite).lock(.exclusive), "\(path) is locked")
+        }
+        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 5])
+        #expect(try store.resume())
+        #expect(try file.bytes(at: 0, count: 10) == film.pattern(generation.rawValue, at: 0, count: 10))
+        try store.close()
+    }
+
+    @Test func `numbers are not given out again after a suspension, whether the process writes or reads`() throws {
+        let writer = try disk.open()
+        let reader = try disk.open()
+        var given: Set<GenerationID> = []
+        for store in [writer, reader] {
+            for _ in 0..<3 { #expect(given.insert(store.makeGeneration()).inserted) }
+        }
+        try reader.suspend()
+        #expect(try !reader.resume())
+        #expect(given.insert(reader.makeGeneration()).inserted)
+        // It writes, and reads again.
+        try writer.close()
+        #expect(try reader.becomeWriter())
+        let stored = reader.makeGeneration()
+        #expect(given.insert(stored).inserted)
+        try film.store([0..<10], of: stored, in: reader)
+        try reader.suspend()
+        let other = try disk.open()
+        #expect(try !reader.resume())
+        #expect(given.insert(reader.makeGeneration()).inserted)
+        try reader.close()
+        try other.close()
     }
 
     @Test func `a suspended store can be closed`() throws {

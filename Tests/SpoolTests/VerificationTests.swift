@@ -5,6 +5,12 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
 /// What an earlier opening stored is compared with its checks before it is used.
 @Suite(.timeLimit(.minutes(20))) struct VerificationTests {
     private static let block = Piece.blockBytes
@@ -61,6 +67,38 @@ import Testing
         #expect(isFilm(again))
         #expect(damagedBytes(next) == [])
         await next.cache.close()
+    }
+
+    @Test(arguments: [EPERM, EACCES])
+    func `bytes that can't be read now are fetched, and stay in the store`(code: Int32) async throws {
+        _ = try await storeFilm()
+        let world = try openWorld()
+        disk.setFaults(FaultPlan(faults: [.init(.read, .from(1), code: code, pathSuffix: ".mp4")]))
+        let bytes = try await world.cache.reader(for: film.url).bytes()
+        #expect(isFilm(bytes))
+        disk.setFaults(FaultPlan())
+        await world.cache.close()
+        let next = try openWorld()
+        #expect(try await next.cache.status(of: next.key(film))?.stored.totalBytes == film.length)
+        let again = try await next.cache.reader(for: film.url, options: ReadOptions(mode: .onlyStored)).bytes()
+        #expect(isFilm(again), "they were right all the time")
+        await next.cache.close()
+    }
+
+    @Test(arguments: [EPERM, EIO])
+    func `a look at the bytes takes out what the disk has lost, and nothing of a locked device`(code: Int32) async throws {
+        _ = try await storeFilm()
+        let world = try openWorld()
+        let key = try world.key(film)
+        disk.setFaults(FaultPlan(faults: [.init(.read, .from(1), code: code, pathSuffix: ".mp4")]))
+        if code == EIO {
+            #expect(try await world.cache.verify(key, isRepairing: true)?.damaged.totalBytes == film.length)
+        } else {
+            await #expect(throws: CacheError.self) { try await world.cache.verify(key, isRepairing: true) }
+        }
+        disk.setFaults(FaultPlan())
+        #expect(try await world.cache.status(of: key)?.stored.totalBytes == (code == EIO ? 0 : film.length))
+        await world.cache.close()
     }
 
     @Test func `every byte is read once to be verified, however often it is used`() async throws {

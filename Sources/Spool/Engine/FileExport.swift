@@ -188,6 +188,9 @@ final class FileExport: Sendable {
         // What is sealed is checked by the read itself; a second look would open it twice.
         let isSealed = pieces.contains { $0.checks?.kind == .sealed }
         let damage = isSealed ? file.admit(pieces) : file.damage(in: pieces)
+        if let cause = damage.compactMap(\.cause).first(where: { !$0.losesBytes }) {
+            return done(.failure(CacheError(cause, key: key)))
+        }
         if !damage.isEmpty { return takeOut(ByteRangeSet(damage.map(\.range)), source, cause: damage.compactMap(\.cause).first) }
         do throws(CopyFailure) {
             if target.method == .copy { try copy(run, of: file, source, to: target.draft) }
@@ -272,10 +275,11 @@ final class FileExport: Sendable {
                 + " again, and repeat", key: key, cause: cause)
         guard cache.store.isWritable else { return done(.failure(error)) }
         let generation = source.stored.generation
-        cache.liveSession(of: key)?.forget(damaged, of: generation)
+        // The old claim is on its way out before a session fetches the bytes anew.
         cache.onIndexLane(key, { [self] (_: Result<Void, CacheError>) in done(.failure(error)) }) { [cache] () throws(StoreError) in
             try cache.store.discard(damaged, of: generation)
         }
+        cache.liveSession(of: key)?.forget(damaged, of: generation)
     }
 
     private func fail(_ code: CacheError.Code, _ reason: String) {

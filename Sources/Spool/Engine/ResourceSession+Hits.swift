@@ -21,8 +21,9 @@ package struct StoredHit: Sendable {
     package let version: HitVersion
 }
 
-/// A generation, and how often what is known of it has changed.
+/// A generation, and how often what is known of it has changed in one session: the next session of the resource counts anew.
 package struct HitVersion: Hashable, Sendable {
+    package var session: UInt64
     package var generation: GenerationID
     package var revision: UInt64
 }
@@ -98,7 +99,7 @@ extension ResourceSession {
             state.claims += 1
             return StoredHit(
                 session: self, id: hit.reader, range: hit.range, length: hit.length, file: file, descriptor: descriptor,
-                stored: hit.stored, version: HitVersion(generation: hit.generation, revision: hit.revision))
+                stored: hit.stored, version: HitVersion(session: number, generation: hit.generation, revision: hit.revision))
         }
         guard let hit else { return nil }
         shared.counters.add { $0.readers += 1 }
@@ -112,7 +113,10 @@ extension StoredHit {
     package var current: (representation: Representation, version: HitVersion)? {
         session.state.withLock { state in
             guard let version = state.machine.version, state.machine.toldVersion(of: id) == version.generation else { return nil }
-            return (version.representation, HitVersion(generation: version.generation, revision: version.revision))
+            return (
+                version.representation,
+                HitVersion(session: session.number, generation: version.generation, revision: version.revision)
+            )
         }
     }
 

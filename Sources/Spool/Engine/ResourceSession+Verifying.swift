@@ -32,6 +32,9 @@ extension ResourceSession {
             self.damage = damage
         }
 
+        /// Why bytes could not be read that may be right all the same.
+        var passingCause: StoreError? { damage.compactMap(\.cause).first { !$0.losesBytes } }
+
         var compared: ByteRangeSet { covered.union(ByteRangeSet([range])) }
         /// What does not match, and what the index no longer claims.
         var damaged: ByteRangeSet {
@@ -46,6 +49,15 @@ extension ResourceSession {
         guard let file else { return finish(Comparison(range: range), damaged: ByteRangeSet(), of: generation) }
         let found = Comparison(range: range, pieces: pieces, damage: file.admit(pieces))
         let damaged = found.damaged
+        if let cause = found.passingCause {
+            // They could not be compared, and are not lost for that: they stay in the index, and this session stores nothing more.
+            shared.record(.storeTrouble("read \(range) of \(key.forLog): \(cause)"))
+            run { state, effects in
+                apply(state.machine.storeFailed(generation, .storeTrouble("\(cause)"), now: now), &state, &effects)
+            }
+            shared.makeStale(key)
+            return finish(found, damaged: damaged, of: generation)
+        }
         let lost = state.withLock { $0.machine.damagedBytes(damaged, of: generation) }
         guard !lost.isEmpty else { return finish(found, damaged: ByteRangeSet(), of: generation) }
         report(found, lost)

@@ -14,6 +14,8 @@ final class ResourceSession: Sendable {
     let key: ResourceKey
     /// The URL that the resource was first asked by in this session; names its files.
     let url: String
+    /// Tells it from the other sessions of the cache, also from earlier ones of its key.
+    let number: UInt64
     /// The scheme and authority that are asked; requests to one are limited together.
     let host: String
     let shared: SharedParts
@@ -90,8 +92,9 @@ final class ResourceSession: Sendable {
         var promisedBytes: Int64
     }
 
-    init(key: ResourceKey, url: String, origin: URIReference.Origin, passReason: PassReason?, shared: SharedParts) {
+    init(key: ResourceKey, url: String, number: UInt64, origin: URIReference.Origin, passReason: PassReason?, shared: SharedParts) {
         self.key = key
+        self.number = number
         self.url = url
         host = origin.description
         self.shared = shared
@@ -382,6 +385,18 @@ final class ResourceSession: Sendable {
             guard let version = state.machine.version else { return }
             lose(allBut: ByteRangeSet(), of: version, because: "another process has used the store meanwhile", &state, &effects)
         }
+    }
+
+    /// Stored bytes can't be read now, say because the device is locked, and are not lost for that. They stay in the index; this session
+    /// fetches them for its readers and stores nothing more.
+    func passOn(_ range: ByteRange, unreadableTo reader: ReaderID, _ error: StoreError) {
+        shared.record(.storeTrouble("read \(range) of \(key.forLog): \(error)"))
+        run { state, effects in
+            guard let generation = state.machine.toldVersion(of: reader) else { return }
+            apply(state.machine.storeFailed(generation, .storeTrouble("\(error)"), now: now), &state, &effects)
+            apply(state.machine.lost(range, of: generation, now: now), &state, &effects)
+        }
+        shared.makeStale(key)
     }
 
     private func lose(

@@ -207,10 +207,12 @@ package final class SessionReader: Sendable {
         }
     }
 
-    /// Stored bytes turned out to be unreadable: they are a gap again, and `next` answers anew.
+    /// Stored bytes turned out to be unreadable: they are a gap again, and `next` answers anew. Only an error that says that the bytes are
+    /// lost takes them out of the index.
     package func reportLost(_ range: ByteRange, _ error: StoreError) {
         // The bytes are there: it is the transform that could not use them.
         guard transforming?.failure.withLock({ $0 }) == nil else { return }
+        guard error.losesBytes else { return session.passOn(range, unreadableTo: id, error) }
         // Of sealed bytes it is known which block is damaged; the others stay.
         var range = range
         if case .corrupt(_, let damaged) = error, damaged.overlaps(range) {

@@ -9,6 +9,8 @@ struct SessionTable {
     /// Keys of sessions that are let go as soon as nobody uses them, because the store has changed under them.
     private var stale: Set<ResourceKey> = []
     var isClosed = false
+    /// Tells a session from the others of the cache, also from earlier ones of its key.
+    private var lastNumber: UInt64 = 0
 
     init(idleLimit: Int) {
         self.idleLimit = idleLimit
@@ -20,6 +22,12 @@ struct SessionTable {
         session.claim()
         if let index = idle.lastIndex(where: { $0 === session }) { idle.remove(at: index) }
         return session
+    }
+
+    /// A number that no session of this cache has had.
+    mutating func makeNumber() -> UInt64 {
+        lastNumber += 1
+        return lastNumber
     }
 
     func peek(_ key: ResourceKey) -> ResourceSession? { sessions[key] }

@@ -32,6 +32,8 @@ final class OpenDataFiles: Sendable {
         var opened = ByteRangeSet()
         var isClosed = false
         var isSuspended = false
+        /// How often the store was resumed after another process may have changed the files.
+        var era = 0
     }
 
     private let state = Locked(State())
@@ -40,9 +42,11 @@ final class OpenDataFiles: Sendable {
 
     // MARK: Opening
 
-    /// The open file of a generation, or nil.
+    /// The open file of a generation, or nil. One of an earlier era is not told: its bytes may have changed.
     func file(of generation: GenerationID) -> StoreDataFile? {
-        state.withLock { $0.files[generation]?.file }
+        let (found, era) = state.withLock { ($0.files[generation]?.file, $0.era) }
+        // Compared, and let go of, outside the lock: the end of a file takes it.
+        return found?.era == era ? found : nil
     }
 
     /// A handle of a generation that is still open; nil when there is none that can do what is wanted.
@@ -198,17 +202,39 @@ final class OpenDataFiles: Sendable {
         for file in open { do throws(SystemError) { try file.letGo() } catch { fail(file.generation, error) } }
     }
 
-    /// Takes the locks on all open files again; false when one could not be had.
+    /// Takes the locks on all open files again; false when one could not be had. Nothing is read yet.
     func takeBack() -> Bool {
         var isComplete = true
         for file in state.withLock({ $0.files.values.compactMap(\.file) }) {
             do throws(SystemError) { if try !file.takeBack() { isComplete = false } } catch { isComplete = false }
         }
-        state.withLock { $0.isSuspended = false }
         return isComplete
     }
 
+    /// Ends the suspension. Files that were open before go on only when no other process can have changed them.
+    ///
+    /// 1. The store is suspended and lets go of its locks. 2. Another process writes, and punches what it evicts. 3. This process is
+    /// resumed. A session still has the spans of before, and a hit would send the holes as zeros. So those files are never read again.
+    func resume(isUntouched: Bool) {
+        let outdated = state.withLock { state in
+            state.isSuspended = false
+            guard !isUntouched else { return [StoreDataFile]() }
+            state.era += 1
+            state.handles = [:]
+            defer { state.files = [:] }
+            return state.files.values.compactMap(\.file)
+        }
+        // A lock that stays would only keep the file from being punched.
+        for file in outdated { do throws(SystemError) { try file.letGo() } catch { continue } }
+    }
+
+    /// The era of files that are opened now.
+    var era: Int { state.withLock { $0.era } }
+
     var isSuspended: Bool { state.withLock { $0.isSuspended } }
+
+    /// Whether files of an era may be read and written now.
+    func isUsable(_ era: Int) -> Bool { state.withLock { !$0.isSuspended && $0.era == era } }
 
     // MARK: Closing
 

@@ -133,15 +133,16 @@ extension StoreDataFile {
         _ range: ByteRange, _ seal: Seal, from position: Int64, into buffer: UnsafeMutableRawBufferPointer, _ sealing: FileSealing,
         _ way: DiskRead
     ) throws(StoreError) -> Int {
-        let block = sealing.shared.opened.take(seal)
+        let piece = OpenedPiece(generation: generation, range: range, seal: seal)
+        let block = sealing.shared.opened.take(piece)
         defer { sealing.shared.opened.putBack(block) }
-        let piece = UnsafeMutableRawBufferPointer(rebasing: block.memory[..<Int(range.count)])
-        if block.seal != seal {
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: block.memory[..<Int(range.count)])
+        if block.piece != piece {
             block.forget()
-            _ = try open(range, seal, in: piece, sealing, way)
-            block.holds(seal)
+            _ = try open(range, seal, in: bytes, sealing, way)
+            block.holds(piece)
         }
-        let wanted = piece[Int(position - range.lowerBound)...].prefix(buffer.count)
+        let wanted = bytes[Int(position - range.lowerBound)...].prefix(buffer.count)
         buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: wanted))
         return wanted.count
     }
@@ -176,14 +177,15 @@ extension StoreDataFile {
     }
 
     private func damage(in range: ByteRange, _ sealing: FileSealing) -> Damage? {
-        guard let (piece, seal) = sealing.piece(at: range.lowerBound) else { return Damage(range: range) }
-        let block = sealing.shared.opened.take(seal)
+        guard let (whole, seal) = sealing.piece(at: range.lowerBound) else { return Damage(range: range) }
+        let piece = OpenedPiece(generation: generation, range: whole, seal: seal)
+        let block = sealing.shared.opened.take(piece)
         defer { sealing.shared.opened.putBack(block) }
         // What is still in memory from an earlier look says nothing about the disk.
         block.forget()
         do throws(StoreError) {
-            _ = try open(piece, seal, in: UnsafeMutableRawBufferPointer(rebasing: block.memory[..<Int(piece.count)]), sealing, .waiting)
-            block.holds(seal)
+            _ = try open(whole, seal, in: UnsafeMutableRawBufferPointer(rebasing: block.memory[..<Int(whole.count)]), sealing, .waiting)
+            block.holds(piece)
             return nil
         } catch {
             if case .corrupt = error { return Damage(range: range) }

@@ -14,6 +14,8 @@ final class StoreDataFile: DataFile {
     /// What it is opened anew by.
     private let name: StoreIndex.Retired
     private let table: OpenDataFiles
+    /// Since which suspension of the store it is open; a file of an earlier one is neither read nor written.
+    let era: Int
     let isWritable: Bool
     /// What the file has at least, unless somebody else cut it.
     private let size: Locked<Int64>
@@ -30,18 +32,21 @@ final class StoreDataFile: DataFile {
         self.handle = handle
         self.sealing = sealing
         self.table = table
+        era = table.era
         self.isWritable = isWritable
     }
 
     deinit { table.closed(generation) }
 
     /// Nothing may be sent as it lies on the disk when it is sealed, nor while the store is suspended: another process may punch it then.
-    var descriptor: Int32? { sealing == nil && !table.isSuspended ? handle.descriptor : nil }
+    var descriptor: Int32? { sealing == nil && isUsable ? handle.descriptor : nil }
+
+    private var isUsable: Bool { table.isUsable(era) }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) -> [Piece] {
         guard isWritable else { throw .readOnly }
         guard !table.isClosed else { throw .closed }
-        guard !table.isSuspended else { throw .suspended }
+        guard isUsable else { throw .suspended }
         guard let range = ByteRange(offset, offset + Int64(bytes.count)) else { return [] }
         // Checked or sealed before they are written: what the disk makes of them is what the check is for.
         let checks: PieceChecks
@@ -74,14 +79,14 @@ final class StoreDataFile: DataFile {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
-        guard !table.isSuspended else { throw .suspended }
+        guard isUsable else { throw .suspended }
         if let sealing { return try readSealed(into: buffer, at: offset, sealing) }
         do throws(SystemError) { return try handle.read(into: buffer, at: offset) } catch { throw StoreError(error) }
     }
 
     /// Of sealed bytes. Plain ones have a descriptor, whose user knows himself what is in the page cache.
     func readResident(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
-        guard let sealing, !table.isSuspended else { return 0 }
+        guard let sealing, isUsable else { return 0 }
         return readResidentSealed(into: buffer, at: offset, sealing)
     }
 
@@ -98,6 +103,7 @@ final class StoreDataFile: DataFile {
     func punch(_ range: ByteRange) throws(StoreError) -> Bool {
         guard isWritable else { throw .readOnly }
         guard !table.isClosed else { throw .closed }
+        guard isUsable else { throw .suspended }
         guard let whole = range.wholeBlocks else { return false }
         do throws(SystemError) {
             // The file has a name outside the store as well: what is punched here would be missing there.

@@ -9,8 +9,8 @@ final class OpenedBlocks: Sendable {
     final class Block: @unchecked Sendable {
         // Safe to share: one user at a time takes it out of the list, and the list is behind a lock.
         let memory: UnsafeMutableRawBufferPointer
-        /// Whose bytes these are; nil for none. A seal is never used twice, so it tells one piece from all others.
-        private(set) var seal: Seal?
+        /// Whose bytes these are; nil for none.
+        private(set) var piece: OpenedPiece?
 
         init() {
             memory = .allocate(byteCount: Int(Piece.blockBytes), alignment: 64)
@@ -22,20 +22,20 @@ final class OpenedBlocks: Sendable {
         }
 
         /// Before its bytes are overwritten.
-        func forget() { seal = nil }
+        func forget() { piece = nil }
 
         /// Notes whose bytes are in it now.
-        func holds(_ seal: Seal) { self.seal = seal }
+        func holds(_ piece: OpenedPiece) { self.piece = piece }
     }
 
     /// The blocks that are kept: 1 MiB, whatever the number of files.
     private static let limit = 16
     private let blocks = Locked<[Block]>([])
 
-    /// A block for one user: the one with this seal's bytes, if there is one; else the one that was used longest ago.
-    func take(_ seal: Seal) -> Block {
+    /// A block for one user: the one with this piece's bytes, if there is one; else the one that was used longest ago.
+    func take(_ piece: OpenedPiece) -> Block {
         let block = blocks.withLock { blocks -> Block? in
-            if let index = blocks.lastIndex(where: { $0.seal == seal }) { return blocks.remove(at: index) }
+            if let index = blocks.lastIndex(where: { $0.piece == piece }) { return blocks.remove(at: index) }
             return blocks.count < Self.limit ? nil : blocks.removeFirst()
         }
         return block ?? Block()
@@ -49,6 +49,16 @@ final class OpenedBlocks: Sendable {
         // Let go of outside the lock: it overwrites its bytes.
         withExtendedLifetime(superfluous) {}
     }
+}
+
+/// What a piece was opened as: everything that its seal is bound to.
+///
+/// The seal alone does not do: whoever can write the index may copy it to another row. There it does not open, and must not be taken for
+/// opened either, because the bytes of the row that it came from are still in memory.
+struct OpenedPiece: Hashable, Sendable {
+    var generation: GenerationID
+    var range: ByteRange
+    var seal: Seal
 }
 
 /// Memory to seal into, which is used again.
