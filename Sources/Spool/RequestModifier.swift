@@ -8,6 +8,8 @@ public protocol RequestModifier: Sendable {
     ///
     /// Called before each origin request, and once more when the origin refused it: a chance to refresh credentials. What this throws fails
     /// the request, and with it who waits for it. Range and conditions are added afterwards and can't be changed.
+    ///
+    /// When nobody wants the answer any more, the cache cancels the task that this runs in and does not wait for its end.
     /// - Parameters:
     ///   - fields: what would be sent: those of the configuration and of the newest reader.
     ///   - refusal: 401 or 403 where the origin refused the request as it was made before; nil at first.
@@ -42,6 +44,9 @@ private final class ModifiedTransfer: Transfer {
         var attempt = 0
         /// The transfer of that try; nil while the app is asked.
         var current: (any Transfer)?
+        /// The app is asked, and has not answered.
+        var isAsking = true
+        var question: Task<Void, Never>?
         var owesResume = false
         var isCancelled = false
         var isOver = false
@@ -65,7 +70,7 @@ private final class ModifiedTransfer: Transfer {
 
     /// Asks the app, then makes the request.
     func prepare(refusal: Int?) {
-        Task { [self] in
+        let question = Task { [self] in
             do {
                 let own = request.fields.lines.filter { line in Self.ofTheEngine.contains { $0.equalsIgnoringCase(line.name) } }
                 var plain = request.fields
@@ -76,14 +81,29 @@ private final class ModifiedTransfer: Transfer {
                 changed.fields.lines += own
                 begin(changed)
             } catch {
-                finished(.failed(.unreachable("the app's request modifier failed: \(error)")), attempt: state.withLock { $0.attempt })
+                guard let attempt = answered() else { return }
+                finished(.failed(.unreachable("the app's request modifier failed: \(error)")), attempt: attempt)
             }
+        }
+        let isCancelled = state.withLock { state in
+            state.question = question
+            return state.isCancelled
+        }
+        if isCancelled { question.cancel() }
+    }
+
+    /// The app has answered: the number of the try; nil when the transfer was cancelled while it was asked, and is over.
+    private func answered() -> Int? {
+        state.withLock { state in
+            guard state.isAsking else { return nil }
+            state.isAsking = false
+            state.question = nil
+            return state.attempt
         }
     }
 
     private func begin(_ request: OriginRequest) {
-        let (isCancelled, attempt) = state.withLock { ($0.isCancelled, $0.attempt) }
-        if isCancelled { return finished(.cancelled, attempt: attempt) }
+        guard let attempt = answered() else { return }
         let transfer = transport.start(request, receiver: Attempt(number: attempt, owner: self))
         let (mustCancel, mustResume) = state.withLock { state in
             if !state.isOver, state.attempt == attempt { state.current = transfer }
@@ -104,11 +124,16 @@ private final class ModifiedTransfer: Transfer {
     }
 
     func cancel() {
-        let transfer = state.withLock { state in
+        let (transfer, question, attempt) = state.withLock { state in
             state.isCancelled = true
-            return state.current
+            defer { state.isAsking = false }
+            return (state.current, state.question, state.isAsking ? state.attempt : nil)
         }
         transfer?.cancel()
+        // An app that never answers would keep the fetch, and its resource's session, for ever.
+        guard let attempt else { return }
+        question?.cancel()
+        Task { finished(.cancelled, attempt: attempt) }
     }
 
     // MARK: From the tries
@@ -119,6 +144,7 @@ private final class ModifiedTransfer: Transfer {
         let refused = state.withLock { state -> (any Transfer)?? in
             guard attempt == state.attempt, isRefusal, attempt == 0, !state.isCancelled, !state.isOver else { return nil }
             state.attempt += 1
+            state.isAsking = true
             defer { state.current = nil }
             return .some(state.current)
         }

@@ -24,7 +24,12 @@ final class OutputFile {
         }
         let rename = Self.isStream(name) ? nil : (from: name + ".part", to: name)
         let path = rename?.from ?? name
-        let flags = rename == nil ? O_WRONLY | O_CLOEXEC : O_WRONLY | O_CLOEXEC | O_CREAT | O_TRUNC
+        var flags = O_WRONLY | O_CLOEXEC
+        if rename != nil {
+            // A run that was killed left its own. What takes its place after this is somebody else's, and never followed or written to.
+            try Self.removeStale(path)
+            flags |= O_CREAT | O_EXCL | O_NOFOLLOW
+        }
         let descriptor = try systemCall("open", on: path) { open(path, flags, 0o666) }
         stream = OutputStream(descriptor: descriptor, name: path)
         self.rename = rename
@@ -45,6 +50,12 @@ final class OutputFile {
         guard let rename else { return }
         try POSIXFileSystem().rename(rename.from, to: rename.to)
         isFinished = true
+    }
+
+    private static func removeStale(_ path: String) throws(SystemError) {
+        do throws(SystemError) { try POSIXFileSystem().unlink(path) } catch {
+            guard error.code == ENOENT else { throw error }
+        }
     }
 
     /// Whether there is something of that name that is written to as it is: a pipe, a device.

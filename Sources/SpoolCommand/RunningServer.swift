@@ -31,8 +31,7 @@ struct RunningServer {
         let system = POSIXFileSystem()
         // Written aside and renamed: who reads it finds all of it or nothing.
         let draft = Self.path(in: directory) + ".new"
-        let file = try system.open(draft, .create)
-        try file.truncate(to: 0)
+        let file = try system.createPrivate(draft)
         let text = Array(
             "{\"address\":\"\(address)\",\"token\":\"\(token)\",\"serves\":\"\(isGeneral ? "any" : "one")\",\"process\":\(ProcessIdentity.processID)}\n"
                 .utf8)
@@ -42,6 +41,14 @@ struct RunningServer {
         }
         if let failure { throw failure }
         try system.rename(draft, to: Self.path(in: directory))
+    }
+
+    /// Whether other users of the machine can make files in a directory, and so take the place of those that a server keeps there.
+    static func isOpenToOthers(_ directory: String) -> Bool {
+        var status = stat()
+        // One that can't be looked at is told of when it is opened.
+        guard stat(directory, &status) == 0 else { return false }
+        return UInt32(status.st_mode) & 0o022 != 0
     }
 
     /// Takes the word of this server back.

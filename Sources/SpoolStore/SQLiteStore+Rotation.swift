@@ -132,6 +132,7 @@ extension SQLiteStore {
 
     /// Begins to seal a resource anew. Index call.
     public func reseal(_ resource: StoredResource) throws(StoreError) -> ResealedCopy {
+        if owesGenerations() { try reserveGenerations() }
         let generation = makeGeneration()
         func file(_ generation: GenerationID) throws(StoreError) -> StoreDataFile? {
             guard !resource.spans.isEmpty else { return nil }
@@ -174,7 +175,23 @@ extension SQLiteStore {
                 role.lastOutdated = last ?? role.lastOutdated
                 role.keys = role.keys?.with(previous: nil)
             }
+            removeDamagedIndexes()
             return true
+        }
+    }
+}
+
+extension SQLiteStore {
+    /// Unlinks the indexes that were set aside. They are sealed by the key that is gone: whoever has that key could read from them what
+    /// was stored, and nobody else can.
+    private func removeDamagedIndexes() {
+        for number in 1...StoreOpening.damagedIndexLimit {
+            let path = layout.damagedIndex(number: number)
+            for name in [path] + StoreLayout.indexCompanionSuffixes.map({ path + $0 }) {
+                do throws(SystemError) { try fileSystem.unlink(name) } catch {
+                    if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: name, error)) }
+                }
+            }
         }
     }
 }

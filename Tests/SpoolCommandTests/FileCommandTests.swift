@@ -48,6 +48,35 @@ struct FileCommandTests {
         }
     }
 
+    @Test func `get writes to a file of its own, whatever a link or a killed run left under that name`() throws {
+        let scene = try Scene(withServer: false)
+        let (out, mine) = (scene.directory.path("out.mp3"), try scene.makeFile("mine.txt", Data("mine".utf8)))
+        try FileManager.default.createSymbolicLink(atPath: out + ".part", withDestinationPath: mine)
+        #expect(try scene.run("get", scene.url, "-o", out).code == 0)
+        #expect(try scene.file("out.mp3") == scene.bytes)
+        #expect(try scene.file("mine.txt") == Data("mine".utf8))
+        _ = try scene.makeFile("again.mp3.part", Data(count: 100))
+        #expect(try scene.run("get", scene.url, "-o", scene.directory.path("again.mp3")).code == 0)
+        #expect(try scene.file("again.mp3") == scene.bytes)
+    }
+
+    @Test func `a server's token goes to a file that only its owner reads, whatever lay there before`() throws {
+        let scene = try Scene(withServer: false)
+        let store = scene.directory.path("store")
+        try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: store)
+        let mine = try scene.makeFile("mine.txt", Data("mine".utf8))
+        try FileManager.default.createSymbolicLink(atPath: store + "/serve.json.new", withDestinationPath: mine)
+        let server = try SpoolProcess(["serve", "--listen", "127.0.0.1:0", "--cache", store], in: scene.directory)
+        _ = try #require(server.readLine())
+        #expect(try scene.file("mine.txt") == Data("mine".utf8))
+        let attributes = try FileManager.default.attributesOfItem(atPath: store + "/serve.json")
+        #expect(attributes[.posixPermissions] as? Int == 0o600 && attributes[.type] as? FileAttributeType == .typeRegular)
+        server.send(SIGTERM)
+        let ended = try server.end()
+        #expect(ended.errors.contains("others can write to \(store)"), "\(ended.errors)")
+    }
+
     @Test(arguments: [false, true])
     func `export makes a file of what is stored, also into a directory`(withServer: Bool) throws {
         let scene = try Scene(withServer: withServer)

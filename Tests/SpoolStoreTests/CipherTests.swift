@@ -4,6 +4,15 @@ import Testing
 @Suite struct CipherTests {
     // MARK: Published vectors
 
+    @Test func `a passphrase by its bytes is the one by its text, and only text is one`() throws {
+        let parameters = KeyParameters(salt: [1, 2, 3], iterations: 2)
+        let text = PassphraseKeyProvider("schlüssel").masterKey(parameters)
+        let bytes = try #require(PassphraseKeyProvider(utf8: Array("schlüssel".utf8))).masterKey(parameters)
+        #expect(text.withBytes { Array($0) } == bytes.withBytes { Array($0) })
+        #expect(PassphraseKeyProvider(utf8: [] as [UInt8]) == nil)
+        #expect(PassphraseKeyProvider(utf8: [0x61, 0xFF]) == nil)
+    }
+
     @Test func `ChaCha20-Poly1305 gives what RFC 8439 section 2.8.2 says`() throws {
         let text = "Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, sunscreen would be it."
         let sealed = try seal(
@@ -61,7 +70,9 @@ import Testing
         ("Password", "NaCl", 80_000, "4ddcd8f60b98be21830cee5ef22701f9641a4418d04c0414aeff08876b34ab56"),
     ])
     func `PBKDF2 gives what RFC 7914 section 11 says`(passphrase: String, salt: String, iterations: Int, expected: String) {
-        let key = KeyDerivation.derive(fromPassphrase: passphrase, salt: Array(salt.utf8), iterations: iterations)
+        let key = Array(passphrase.utf8).withUnsafeBytes {
+            KeyDerivation.derive(fromPassphrase: $0, salt: Array(salt.utf8), iterations: iterations)
+        }
         #expect(contents(key) == bytes(expected))
     }
 

@@ -196,6 +196,19 @@ import Glibc
         return keyByte
     }
 
+    @Test func `a rotation takes damaged indexes with it, which the old key still opens`() throws {
+        let disk = MemoryDisk()
+        let store = try Self.open(disk, keyByte: 1)
+        _ = try Self.fill(store)
+        let names = ["damaged-1", "damaged-1-wal", "damaged-8"].map { "/cache/spool.sqlite.\($0)" }
+        for name in names { _ = try disk.open(name, .create) }
+        #expect(try store.beginRotation(to: .testing(keyByte: 2)) == .begun)
+        #expect(try names.allSatisfy { try disk.status($0) != nil }, "not before its end")
+        try store.resealEverything()
+        #expect(try names.allSatisfy { try disk.status($0) == nil })
+        try store.close()
+    }
+
     @Test func `a kill at any change of the disk leaves a whole store that opens with exactly one key, and the rotation goes on`() throws {
         let (disk, stored, changes) = try Self.rotation()
         var keys: [UInt8] = []

@@ -28,7 +28,9 @@ import Testing
     }
 
     /// Runs `body` on a cache whose origin takes the new token only.
-    private func withCache(_ tokens: Tokens, _ status: Int, _ body: (MediaCache, ScriptedOrigin) async throws -> Void) async throws {
+    private func withCache(_ modifier: any RequestModifier, _ status: Int, _ body: (MediaCache, ScriptedOrigin) async throws -> Void)
+        async throws
+    {
         let lane = DiskLane(name: "origin")
         let origin = ScriptedOrigin([Self.song], mailbox: lane, time: SystemTime(), random: SystemRandom()) { request, _ in
             request.fields["Authorization"] == "Bearer new" ? .correct : .status(status, body: Array("who are you?".utf8))
@@ -37,12 +39,37 @@ import Testing
         var configuration = Configuration()
         configuration.directory = directory.path
         configuration.transport = origin
-        configuration.requestModifier = tokens
+        configuration.requestModifier = modifier
         let cache = try MediaCache(configuration: configuration)
         try await body(cache, origin)
         await cache.close()
         lane.shutdown()
         try FileManager.default.removeItem(at: directory)
+    }
+
+    /// Answers when the test says so.
+    private final class Silence: RequestModifier {
+        let asked = Locked<CheckedContinuation<Void, Never>?>(nil)
+
+        func fields(for url: String, fields: HTTPFields, refusal: Int?) async throws -> HTTPFields {
+            await withCheckedContinuation { continuation in asked.withLock { $0 = continuation } }
+            return fields
+        }
+    }
+
+    @Test func `one that does not answer keeps no fetch that nobody wants any more`() async throws {
+        let silence = Silence()
+        try await withCache(silence, 401) { cache, origin in
+            let reader = try cache.reader(for: Self.song.url)
+            let reading = Task { _ = try? await reader.read(at: 0, count: 10) }
+            let question = try await eventually("the app was asked") { silence.asked.withLock { $0 } }
+            reader.cancel()
+            await reading.value
+            let key = try cache.key(for: Self.song.url)
+            try await eventually("the fetch ended") { (try await cache.status(of: key)?.fetches ?? 0) == 0 }
+            question.resume()
+            #expect(origin.log.entries.isEmpty)
+        }
     }
 
     @Test(arguments: [401, 403])

@@ -81,30 +81,39 @@ struct EncryptionSettings {
         func provider() throws(Failure) -> any KeyProvider {
             switch self {
             case .keyFile(let path):
-                guard let key = Self.key(try SecretFile.read(path)) else {
+                guard let key = try SecretFile.read(path, Self.key) else {
                     throw Failure(
                         "\(path) is no key: it has to be 32 bytes, or 64 hexadecimal digits; 'head -c 32 /dev/urandom' makes one", .usage)
                 }
                 return .key(key)
             case .passphraseFile(let path):
                 // The first line, as editors end a file with one.
-                let line = try SecretFile.read(path).prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
-                guard !line.isEmpty, let passphrase = String(validating: line, as: UTF8.self) else {
+                let provider = try SecretFile.read(path) { bytes in
+                    PassphraseKeyProvider(utf8: SecretFile.firstLine(of: bytes))
+                }
+                guard let provider else {
                     throw Failure("the first line of \(path) is no passphrase: it is empty, or not UTF-8", .usage)
                 }
-                return .passphrase(passphrase)
+                return provider
             case .passphrase(let passphrase): return .passphrase(passphrase)
             }
         }
 
         /// The key of 32 bytes, or of 64 hexadecimal digits and perhaps the end of their line.
-        private static func key(_ bytes: [UInt8]) -> EncryptionKey? {
+        private static func key(_ bytes: UnsafeRawBufferPointer) -> EncryptionKey? {
             if bytes.count == EncryptionKey.byteCount { return EncryptionKey(bytes: bytes) }
             let digits = bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...]
-            guard digits.count == 2 * EncryptionKey.byteCount else { return nil }
-            let values = digits.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-            guard values.count == digits.count else { return nil }
-            return EncryptionKey(bytes: stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) })
+            guard digits.count == 2 * EncryptionKey.byteCount, digits.allSatisfy({ digit($0) != nil }) else { return nil }
+            // No array in between: the key's own memory is the only one that the bytes get to.
+            return EncryptionKey { key in
+                for (index, place) in zip(key.indices, stride(from: digits.startIndex, to: digits.endIndex, by: 2)) {
+                    key[index] = (digit(digits[place]) ?? 0) << 4 | (digit(digits[place + 1]) ?? 0)
+                }
+            }
+        }
+
+        private static func digit(_ byte: UInt8) -> UInt8? {
+            Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
         }
     }
 }

@@ -1,3 +1,4 @@
+import SpoolStore
 import SpoolSystem
 
 #if canImport(Darwin)
@@ -16,28 +17,37 @@ enum SecretFile {
 
     /// The first line of the file, without its end: editors end a file with one.
     static func readLine(_ path: String, holding what: String) throws(Failure) -> String {
-        let line = try read(path, holding: what).prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
-        guard !line.isEmpty, let text = String(validating: line, as: UTF8.self) else {
-            throw Failure("the first line of \(path) is empty, or not UTF-8", .usage)
-        }
-        return text
+        let line = try read(path, holding: what) { String(validating: firstLine(of: $0), as: UTF8.self) }
+        guard let line, !line.isEmpty else { throw Failure("the first line of \(path) is empty, or not UTF-8", .usage) }
+        return line
     }
 
-    /// All bytes of the file.
+    /// The bytes before the end of the first line.
+    static func firstLine(of bytes: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
+        bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+    }
+
+    /// Calls `body` with all bytes of the file, and overwrites them afterwards.
     ///
     /// - Parameter what: what it holds, for messages.
     /// - Throws: when it can't be read, others may read it, or it is longer than `limitBytes`. No message shows a byte of it.
-    static func read(_ path: String, holding what: String = "the key of the store") throws(Failure) -> [UInt8] {
+    static func read<R>(
+        _ path: String, holding what: String = "the key of the store", _ body: (UnsafeRawBufferPointer) -> R
+    ) throws(Failure) -> R {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw failure(errno, "open", path, what) }
         defer { close(file) }
         try check(file, path, what)
-        var bytes = [UInt8](repeating: 0, count: limitBytes + 1)
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: limitBytes + 1, alignment: 16)
+        defer {
+            EncryptionKey.wipe(bytes)
+            bytes.deallocate()
+        }
         var count = 0
         // A pipe gives what it has: each turn reads at least one byte, or ends.
         while count < bytes.count {
-            let got = bytes.withUnsafeMutableBytes { systemRead(file, $0.baseAddress.map { $0 + count }, $0.count - count) }
-            if got == 0 { return Array(bytes[..<count]) }
+            let got = systemRead(file, bytes.baseAddress.map { $0 + count }, bytes.count - count)
+            if got == 0 { return body(UnsafeRawBufferPointer(rebasing: bytes[..<count])) }
             if got > 0 { count += got } else if errno != EINTR { throw failure(errno, "read", path, what) }
         }
         throw Failure("\(path) is longer than \(limitBytes) bytes: it is not \(what)", .usage)

@@ -52,8 +52,12 @@ struct ServeCommand: Command {
     /// Tells commands on the same store whom to ask, when this process is the one that writes it.
     private func announce(_ service: ProxyService, _ token: String) throws {
         guard service.cache.store.isWritable else { return }
+        let directory = try cacheSettings.directory()
+        if RunningServer.isOpenToOthers(directory) {
+            service.log.log(.warning, "others can write to \(directory), where the store is: 'chmod go-w \(directory)'")
+        }
         try RunningServer(address: service.baseURL, token: token, isGeneral: proxySettings.options.fixedOrigin == nil).announce(
-            in: try cacheSettings.directory())
+            in: directory)
     }
 
     private func retract(_ service: ProxyService) throws(SystemError) {

@@ -23,12 +23,8 @@ package enum KeyDerivation {
     /// OpenSSL and Apple's CommonCrypto both have.
     ///
     /// - Parameter iterations: at least 1; the time it takes grows with it.
-    package static func derive(fromPassphrase passphrase: String, salt: [UInt8], iterations: Int) -> EncryptionKey {
+    package static func derive(fromPassphrase passphrase: UnsafeRawBufferPointer, salt: [UInt8], iterations: Int) -> EncryptionKey {
         precondition(iterations > 0 && iterations <= Int32.max, "\(iterations) iterations")
-        var utf8 = Array(passphrase.utf8)
-        defer { utf8.withUnsafeMutableBytes { EncryptionKey.wipe($0) } }
-        return EncryptionKey { output in
-            utf8.withUnsafeBytes { platformPBKDF2($0, salt: salt, iterations: iterations, into: output) }
-        }
+        return EncryptionKey { output in platformPBKDF2(passphrase, salt: salt, iterations: iterations, into: output) }
     }
 }

@@ -46,15 +46,56 @@ public struct RawKeyProvider: KeyProvider {
 ///
 /// Whoever has the files can try passphrases: the iterations make each try dear, a long passphrase makes them many.
 public struct PassphraseKeyProvider: KeyProvider {
-    private let passphrase: String
+    private let passphrase: SecretBytes
 
-    /// - Parameter passphrase: used as its UTF-8; two forms of "é" are two passphrases.
+    /// - Parameter passphrase: used as its UTF-8; two forms of "é" are two passphrases. Nobody can overwrite a `String`: an app that can
+    ///   have the bytes otherwise uses `init(utf8:)`.
     public init(_ passphrase: String) {
-        self.passphrase = passphrase
+        self.passphrase = SecretBytes(passphrase.utf8)
+    }
+
+    /// A passphrase by its UTF-8; nil when it is empty or no UTF-8. The caller overwrites its own copy.
+    public init?(utf8: some Collection<UInt8>) {
+        guard !utf8.isEmpty, utf8.isUTF8 else { return nil }
+        passphrase = SecretBytes(utf8)
     }
 
     public func masterKey(_ parameters: KeyParameters) -> EncryptionKey {
-        KeyDerivation.derive(fromPassphrase: passphrase, salt: parameters.salt, iterations: parameters.iterations)
+        passphrase.withBytes { KeyDerivation.derive(fromPassphrase: $0, salt: parameters.salt, iterations: parameters.iterations) }
+    }
+}
+
+/// Bytes that are overwritten when the last reference goes.
+private final class SecretBytes: Sendable {
+    // Safe to share: nobody writes to it between `init` and `deinit`.
+    private nonisolated(unsafe) let storage: UnsafeMutableRawBufferPointer
+
+    init(_ bytes: some Collection<UInt8>) {
+        storage = .allocate(byteCount: bytes.count, alignment: 16)
+        storage.copyBytes(from: bytes)
+    }
+
+    deinit {
+        EncryptionKey.wipe(storage)
+        storage.deallocate()
+    }
+
+    func withBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R { body(UnsafeRawBufferPointer(storage)) }
+}
+
+extension Collection<UInt8> {
+    /// Whether the bytes are text; without a copy of them.
+    fileprivate var isUTF8: Bool {
+        var codec = Unicode.UTF8()
+        var bytes = makeIterator()
+        // Each turn takes at least one byte.
+        while true {
+            switch codec.decode(&bytes) {
+            case .scalarValue: continue
+            case .emptyInput: return true
+            case .error: return false
+            }
+        }
     }
 }
 
