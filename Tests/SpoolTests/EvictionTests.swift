@@ -149,7 +149,8 @@ import Testing
         #expect(rests().count == 1)
         let reasons = world.passes
         #expect(
-            reasons.prefix(3).allSatisfy { $0.contains("full") } && reasons.last?.contains("left alone for a while") == true, "\(reasons)")
+            reasons.prefix(3).allSatisfy { $0.contains("no room") } && reasons.last?.contains("left alone for a while") == true,
+            "\(reasons)")
         await world.cache.close()
     }
 }
