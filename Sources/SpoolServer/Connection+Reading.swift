@@ -127,7 +127,11 @@ extension Connection {
 
     /// After the bytes at hand: what to listen for, and how long.
     private func settle() {
+        countInput()
         guard phase == .reading else { return }
+        guard input.isEmpty || server.heldInputBytes <= server.options.maximumHeldInputBytes else {
+            return refuse(RequestRefusal(503, "too many requests wait for their ends; try again in a few seconds"))
+        }
         listen(for: isHalfClosed ? .read : .readOrPeerClosed)
         let isInsideRequest = !input.isEmpty || skipping != nil
         if isInsideRequest, !isHeadTimed {
@@ -135,6 +139,13 @@ extension Connection {
             setDeadline(server.options.headTimeout)
         }
         if !input.isEmpty, !parser.isInsideHead, skipping == nil { continueLater() }
+    }
+
+    /// Tells the server how many bytes are held here.
+    func countInput() {
+        guard input.count != countedInput else { return }
+        server.heldInputBytes += input.count - countedInput
+        countedInput = input.count
     }
 
     /// Whole requests are left, but other connections have their turn first.

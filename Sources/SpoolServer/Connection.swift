@@ -44,6 +44,8 @@ final class Connection: @unchecked Sendable {
     var parser: RequestParser
     /// Bytes that came and were not consumed.
     var input: [UInt8] = []
+    /// How many of them the server counts.
+    var countedInput = 0
     /// Body bytes of `skipping` that are still to come.
     var bytesToSkip = 0
     /// The request whose body is being skipped.
@@ -178,6 +180,7 @@ final class Connection: @unchecked Sendable {
         registration = nil
         socket.close()
         input = []
+        countInput()
         repeated = nil
         for waker in wakers { waker.detach() }
         wakers = []
@@ -189,6 +192,7 @@ final class Connection: @unchecked Sendable {
     func beginDraining() {
         phase = .draining
         input = []
+        countInput()
         sending.drainedBytes = 0
         socket.shutdownSending()
         setDeadline(server.options.lingerTimeout)

@@ -38,6 +38,8 @@ package final class HTTPServer: @unchecked Sendable {
     var headBuffer = HeadBuffer()
     var writer = ResponseWriter()
 
+    /// Bytes of requests that all connections hold.
+    var heldInputBytes = 0
     var requestCount: Int64 = 0
     var refusalCount: Int64 = 0
     var sentBodyBytes: Int64 = 0
@@ -188,7 +190,7 @@ package final class HTTPServer: @unchecked Sendable {
         loop.preconditionInLoop()
         return ServerCounters(
             openConnections: connections.count, idleConnections: connections.count(where: \.isIdle), acceptedConnections: acceptCount,
-            requests: requestCount, refusals: refusalCount, sentBodyBytes: sentBodyBytes)
+            requests: requestCount, refusals: refusalCount, sentBodyBytes: sentBodyBytes, heldInputBytes: heldInputBytes)
     }
 }
 
@@ -201,4 +203,6 @@ package struct ServerCounters: Hashable, Sendable {
     package var refusals: Int64
     /// Bytes of bodies that came from sources.
     package var sentBodyBytes: Int64
+    /// Bytes of unfinished requests that are held now.
+    package var heldInputBytes: Int
 }

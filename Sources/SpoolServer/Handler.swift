@@ -71,6 +71,9 @@ package final class Exchange: @unchecked Sendable {
     /// The client's address.
     package var peerAddress: SocketAddress? { connection?.socket.peerAddress }
 
+    /// Whether the client's connections are counted: it is on another machine (`ServerOptions.clientName`).
+    package var isFromNetwork: Bool { connection?.client != nil }
+
     /// Whether small writes leave at once.
     package var isNoDelay: Bool { connection?.socket.isNoDelay ?? false }
 

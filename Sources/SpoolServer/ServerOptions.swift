@@ -30,6 +30,9 @@ package struct ServerOptions: Sendable {
     package var sweepInterval: Nanoseconds = .seconds(1)
     /// Request bytes held for one connection; must hold the largest head.
     package var inputBytes = 64 * 1024
+    /// Request bytes held for all connections together; beyond that a request that comes in pieces is told 503. 64 MiB: what as many
+    /// connections as there are by default may hold.
+    package var maximumHeldInputBytes = 64 << 20
     /// Body bytes asked from a source, and sent, before other connections have their turn; half as many where they come from memory. A socket
     /// of Linux takes 4 MiB at most (`tcp_wmem`), and what is done once in a turn runs in caches that the turn before has emptied.
     package var bytesPerTurn = Self.turnBytes

@@ -43,6 +43,22 @@ struct HTTPServerTests {
         server.stop()
     }
 
+    @Test func `unfinished requests of all connections together have a bound`() throws {
+        let server = try TestServer({ $0.maximumHeldInputBytes = 1000 }, answer: echo)
+        let slow = try server.connect(), late = try server.connect()
+        slow.send("GET /slow HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 700))
+        server.wait { server.server.counters.heldInputBytes > 700 }
+        late.send("GET /late HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 700))
+        #expect(try late.answer().status == 503)
+        #expect(try late.isAtEnd())
+        // One that comes whole is not held, and one that ends makes room.
+        #expect(try server.connect().get("/whole").text == "GET /whole")
+        slow.send("\r\n\r\n")
+        #expect(try slow.answer().text == "GET /slow")
+        server.wait { server.server.counters.heldInputBytes == 0 }
+        server.stop()
+    }
+
     @Test func `pipelined requests are answered in order`() throws {
         let server = try TestServer(answer: echo)
         let client = try server.connect()
