@@ -15,7 +15,12 @@ package enum Loopback {
 
     private static func isLoopback(_ host: Substring) -> Bool {
         if let address = SocketAddress(literal: String(host), port: 0) { return address.isLoopback }
-        let name = host.hasSuffix(".") ? host.dropLast() : host
+        return isName(host)
+    }
+
+    /// Whether a host is `localhost` or a name below it, in any spelling.
+    static func isName(_ host: some StringProtocol) -> Bool {
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : String(host)
         return name.equalsIgnoringCase("localhost") || name.asciiLowercased.hasSuffix(".localhost")
     }
 }

@@ -15,8 +15,13 @@ public enum PrivateNames: Hashable, Sendable {
 
 extension PrivateNames {
     /// Whether a connection for `host`, as it stands in the URL, may go to `address`.
-    package func allow(_ host: String, at address: SocketAddress) -> Bool {
-        guard case .refused(let exceptions) = self, !address.isPublic else { return true }
+    ///
+    /// - Parameter isOwnNetwork: whether an address is in a network of this machine. Homes have global IPv6 addresses, which a firewall
+    ///   keeps from strangers and not from this machine.
+    package func allow(
+        _ host: String, at address: SocketAddress, isOwnNetwork: (SocketAddress) -> Bool = InterfaceAddress.isOwnNetwork
+    ) -> Bool {
+        guard case .refused(let exceptions) = self, !address.isPublic || isOwnNetwork(address) else { return true }
         return Self.isInside(host) || HostSet(exceptions).contains(host.asciiLowercased)
     }
 

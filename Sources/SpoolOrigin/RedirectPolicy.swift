@@ -18,24 +18,25 @@ package struct RedirectPolicy: Sendable {
     /// The most redirects that are followed for one request. Media origins use one or two; browsers stop at 20.
     package static let defaultMaxHops = 10
 
-    /// The fields that are meant for one origin only and are not carried to another.
-    package static let defaultCredentialFields = ["Authorization", "Proxy-Authorization", "Cookie", "Cookie2"]
+    /// Whether a field may go to any origin. Every other field was meant for the origin that was asked: credentials have many names.
+    private static func isHarmless(_ name: String) -> Bool {
+        let name = name.asciiLowercased
+        return name.hasPrefix("if-") || name.hasPrefix("accept")
+            || ["cache-control", "pragma", "range", "user-agent", "via"].contains(name)
+    }
 
     private let maxHops: Int
-    private let credentialFields: [String]
     private let privateNames: PrivateNames
     private var request: OriginRequest
     /// Every URL that was asked, without fragment.
     private var asked: [String]
+    /// The web site whose page asks, once a redirect to another origin has hidden it.
+    private var hiddenSite: String?
 
-    /// - Parameter credentialFields: the names of fields that carry credentials besides `defaultCredentialFields`.
-    package init(
-        _ request: OriginRequest, maxHops: Int = Self.defaultMaxHops, credentialFields: [String] = [], privateNames: PrivateNames = .allowed
-    ) {
+    package init(_ request: OriginRequest, maxHops: Int = Self.defaultMaxHops, privateNames: PrivateNames = .allowed) {
         self.privateNames = privateNames
         self.request = request
         self.maxHops = maxHops
-        self.credentialFields = Self.defaultCredentialFields + credentialFields
         asked = [Self.withoutFragment(request.url)]
     }
 
@@ -44,6 +45,8 @@ package struct RedirectPolicy: Sendable {
         guard [301, 302, 303, 307, 308].contains(head.status), let location = head.fields["Location"] else {
             var head = head
             if asked.count > 1 { head.url = request.url }
+            // A browser that followed the redirect itself would find here what it had said of itself.
+            if let hiddenSite, head.fields[Self.allowedSite] == "null" { head.fields[Self.allowedSite] = hiddenSite }
             return .pass(head)
         }
         do {
@@ -63,11 +66,16 @@ package struct RedirectPolicy: Sendable {
         guard privateNames.allowRedirect(from: from.host, to: to.host) else {
             throw .redirect("a public origin points to \(to.host), which is in a private network")
         }
+        for reach in request.reach {
+            if let refusal = reach.refusalOfRedirect(from: from, to: to) { throw .redirect(refusal) }
+        }
         let url = Self.withoutFragment(target.text)
         guard !asked.contains(url) else { throw .redirect("the origin points in a circle") }
         guard asked.count <= maxHops else { throw .redirect("more than \(maxHops) redirects") }
         asked.append(url)
-        return OriginRequest(url: url, fields: from == to ? request.fields : fieldsForOtherOrigin(), access: request.access)
+        var next = OriginRequest(url: url, fields: from == to ? request.fields : fieldsForOtherOrigin(), access: request.access)
+        next.reach = request.reach
+        return next
     }
 
     private static func resolve(
@@ -81,12 +89,21 @@ package struct RedirectPolicy: Sendable {
         }
     }
 
-    /// The fields without those that are for the old origin's eyes (RFC 9110 §15.4). What was dropped stays dropped,
-    /// should a later hop lead back: the stranger in between chose that hop.
-    private func fieldsForOtherOrigin() -> HTTPFields {
-        let dropped = credentialFields + ["Host"]
-        return HTTPFields(request.fields.lines.filter { line in !dropped.contains { line.name.equalsIgnoringCase($0) } })
+    /// The fields that another origin may see (RFC 9110 §15.4). A dropped field stays dropped when a later hop leads back: the other
+    /// origin chose that hop.
+    ///
+    /// `Origin` becomes `null`, as in a browser that follows such a redirect (Fetch, "HTTP-redirect fetch"): a field is left for the other
+    /// origin to answer, and it does not learn the site.
+    private mutating func fieldsForOtherOrigin() -> HTTPFields {
+        var fields = HTTPFields(request.fields.lines.filter { Self.isHarmless($0.name) })
+        if let site = request.fields["Origin"] {
+            hiddenSite = hiddenSite ?? site
+            fields["Origin"] = "null"
+        }
+        return fields
     }
+
+    private static let allowedSite = "Access-Control-Allow-Origin"
 
     private static func withoutFragment(_ url: String) -> String {
         url.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(url[..<$0]) } ?? url

@@ -8,28 +8,24 @@ internal import SpoolSystem
 package final class RedirectingTransport: Transport {
     private let base: any Transport
     private let maxHops: Int
-    private let credentialFields: [String]
     private let privateNames: PrivateNames
 
     /// - Parameters:
     ///   - maxHops: the most redirects for one request.
-    ///   - credentialFields: the names of fields that are not carried to another origin, besides `Authorization` and `Cookie`.
     ///   - privateNames: whether a public origin may lead into a private network.
     package init(
-        _ base: any Transport, maxHops: Int = RedirectPolicy.defaultMaxHops, credentialFields: [String] = [],
-        privateNames: PrivateNames = .allowed
+        _ base: any Transport, maxHops: Int = RedirectPolicy.defaultMaxHops, privateNames: PrivateNames = .allowed
     ) {
         self.privateNames = privateNames
         self.base = base
         self.maxHops = maxHops
-        self.credentialFields = credentialFields
     }
 
     package var windowBytes: Int64? { base.windowBytes }
 
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         guard request.followsRedirects, request.method == "GET" else { return base.start(request, receiver: receiver) }
-        let policy = RedirectPolicy(request, maxHops: maxHops, credentialFields: credentialFields, privateNames: privateNames)
+        let policy = RedirectPolicy(request, maxHops: maxHops, privateNames: privateNames)
         let transfer = RedirectingTransfer(policy: policy, receiver: receiver, transport: base)
         transfer.begin(request, hop: 0)
         return transfer

@@ -33,6 +33,8 @@ public struct OriginRequest: Hashable, Sendable {
     public var body: RequestBody?
     /// Whether a redirect is followed by what stands around a transport; else its response is the answer.
     public var followsRedirects = true
+    /// How far the request may get; every bound holds.
+    package var reach: [OriginReach] = []
 
     public init(url: String, fields: HTTPFields, access: NetworkAccess = NetworkAccess()) {
         self.url = url

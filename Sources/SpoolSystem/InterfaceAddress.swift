@@ -64,6 +64,18 @@ package struct InterfaceAddress: Hashable, Sendable {
             .address
     }
 
+    /// Whether an address is this machine's own, or in the same IPv6 network as one of them (the first 64 bits, RFC 4291 §2.5.4).
+    package static func isOwnNetwork(_ address: SocketAddress) -> Bool {
+        do throws(SystemError) { return isOwnNetwork(address, among: try all()) } catch {
+            // Without descriptors nothing is connected either.
+            return true
+        }
+    }
+
+    package static func isOwnNetwork(_ address: SocketAddress, among own: [InterfaceAddress]) -> Bool {
+        own.contains { $0.isUp && $0.address.family == address.family && $0.address.networkBytes == address.networkBytes }
+    }
+
     private static func length(ofFamily family: Int32) -> Int? {
         switch family {
         case AF_INET: MemoryLayout<sockaddr_in>.size

@@ -41,6 +41,11 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         return hosts.compactMap { SocketAddress(literal: $0, port: port) }
     }
 
+    /// The loopback address of the same family, without brackets.
+    package static func loopback(like host: String) -> String {
+        SocketAddress(literal: host, port: 0)?.family == .ipv6 ? "::1" : "127.0.0.1"
+    }
+
     /// Whether the address reaches this machine only.
     package var isLoopback: Bool {
         switch family {
@@ -53,6 +58,25 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether it stands for every address of this machine (`0.0.0.0`, `::`).
     package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
+
+    /// Whether it reaches services that are not meant for other networks: loopback, link-local (RFC 3927, RFC 4291 §2.5.6) and unspecified
+    /// addresses, also inside an IPv6 address.
+    package var isForThisMachine: Bool {
+        if let bytes = family == .ipv4 ? bytes : mappedIPv4 {
+            return bytes[0] == 127 || bytes[0] == 0 || (bytes[0] == 169 && bytes[1] == 254)
+        }
+        return isLoopback || isUnspecified || (bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80)
+    }
+
+    /// Whether it is an IPv6 address that stands for an IPv4 one (RFC 4291 §2.5.5.2).
+    package var isMappedIPv4: Bool {
+        family == .ipv6 && bytes[0..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+    }
+
+    /// The IPv4 address that a mapped one stands for; any other address itself.
+    package var unmapped: SocketAddress {
+        isMappedIPv4 ? SocketAddress(family: .ipv4, bytes: Array(bytes[12...]), port: port) : self
+    }
 
     /// What names a client: the IPv4 address, or the network part of an IPv6 address (RFC 4291 §2.5.4), of which one client has many.
     package var networkBytes: [UInt8] { mappedIPv4 ?? (family == .ipv4 ? bytes : Array(bytes[..<8])) }

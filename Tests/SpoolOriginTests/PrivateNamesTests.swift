@@ -42,6 +42,24 @@ import Testing
         #expect(PrivateNames.refused().allow("media.example", at: address))
     }
 
+    /// A home's router has a global address, which its firewall keeps from strangers and not from the proxy.
+    @Test func `an address of one's own IPv6 network is private, and one's own IPv4 address`() throws {
+        let own = try ["2001:db8:1:2::5", "203.0.113.5", "fe80::5"].map {
+            InterfaceAddress(name: "eth0", address: try #require(SocketAddress(literal: $0, port: 0)))
+        }
+        for (text, isPrivate) in [
+            ("2001:db8:1:2::1", true), ("2001:db8:1:2:ffff::1", true), ("2001:db8:1:3::1", false), ("203.0.113.5", true),
+            ("203.0.113.6", false),
+        ] {
+            let address = try #require(SocketAddress(literal: text, port: 80))
+            func isOwn(_ address: SocketAddress) -> Bool { InterfaceAddress.isOwnNetwork(address, among: own) }
+            #expect(PrivateNames.refused().allow("media.example", at: address, isOwnNetwork: isOwn) == !isPrivate, "\(text)")
+            #expect(PrivateNames.refused(except: ["media.example"]).allow("media.example", at: address, isOwnNetwork: isOwn))
+            #expect(PrivateNames.refused().allow("nas.local", at: address, isOwnNetwork: isOwn))
+            #expect(PrivateNames.allowed.allow("media.example", at: address, isOwnNetwork: isOwn))
+        }
+    }
+
     @Test(arguments: [
         ("http://media.example/", "http://192.168.1.1/admin", false), ("http://media.example/", "http://127.0.0.1:8080/", false),
         ("http://media.example/", "http://[::1]/", false), ("http://media.example/", "http://localhost/", false),
@@ -87,6 +105,53 @@ import Testing
         #expect(end("127.1", .allowed) == .complete)
         #expect(end("127.0.0.1", .refused()) == .complete)
         #expect(end("localhost", .refused()) == .complete)
+    }
+
+    @Test func `libcurl connects no name to this machine for clients of the network, unless the origin is named`() throws {
+        let origin = try RawOrigin([VirtualResource(url: "/v", seed: 4, length: 1000)])
+        defer { origin.stop() }
+        func end(_ host: String, _ reach: OriginReach) -> TransferEnd? {
+            var options = CurlTransportOptions.patient
+            options.usesEnvironmentProxies = false
+            let transport = CurlTransport(options: options)
+            defer { transport.close() }
+            let probe = TransferProbe()
+            var request = OriginRequest(url: "http://\(host):\(origin.port)/v", fields: [:])
+            request.reach = [reach]
+            probe.start(request, on: transport)
+            return probe.waitForEnd()
+        }
+        guard case .failed(.unreachable(let reason)) = end("127.1", OriginReach(servesNetwork: true)) else {
+            Issue.record("a service of this machine was asked")
+            return
+        }
+        #expect(reason.contains("127.1") && reason.contains("--allow-origin"))
+        #expect(origin.connectionCount == 0)
+        let named = try #require(try URIReference("http://127.1:\(origin.port)").origin)
+        #expect(end("127.1", OriginReach(named: [named], servesNetwork: true)) == .complete)
+        #expect(end("127.1", OriginReach()) == .complete)
+        // Asked by a client of this machine; others are refused before.
+        #expect(end("127.0.0.1", OriginReach(servesNetwork: true)) == .complete)
+    }
+
+    @Test(arguments: [
+        ("http://media.example/", ["http_proxy": "p"], true), ("http://media.example/", ["https_proxy": "p"], false),
+        ("https://media.example/", ["HTTPS_PROXY": "p"], true), ("http://media.example/", ["HTTP_PROXY": "p"], false),
+        ("http://media.example/", ["ALL_PROXY": "p"], true), ("http://media.example/", ["http_proxy": ""], false),
+        ("http://media.example/", ["http_proxy": "p", "no_proxy": "other.example, media.example"], false),
+        ("http://a.media.example/", ["http_proxy": "p", "no_proxy": ".media.example"], false),
+        ("http://MEDIA.example./", ["http_proxy": "p", "NO_PROXY": "media.example."], false),
+        ("http://xmedia.example/", ["http_proxy": "p", "no_proxy": "media.example"], true),
+        ("http://media.example/", ["http_proxy": "p", "no_proxy": "*"], false),
+        ("http://10.1.2.3/", ["http_proxy": "p", "no_proxy": "10.0.0.0/8"], false),
+        ("http://11.1.2.3/", ["http_proxy": "p", "no_proxy": "10.0.0.0/8,10.1.2.3"], true),
+        ("http://10.1.2.3/", ["http_proxy": "p", "no_proxy": "10.1.2.3"], false),
+        ("http://[2001:db8::1]/", ["http_proxy": "p", "no_proxy": "2001:db8::/33"], false),
+        ("http://[2001:db8:8000::1]/", ["http_proxy": "p", "no_proxy": "2001:db8::/33"], true),
+    ])
+    func `a proxy of the environment is used but for the hosts that no_proxy names`(url: String, variables: [String: String], isUsed: Bool)
+    {
+        #expect(EnvironmentProxy { variables[$0] }.isUsed(for: url) == isUsed)
     }
     #endif
 }

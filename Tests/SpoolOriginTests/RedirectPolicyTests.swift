@@ -83,20 +83,68 @@ struct RedirectPolicyTests {
     }
 
     static let secrets: HTTPFields = [
-        "authorization": "a", "Cookie": "b", "Proxy-Authorization": "c", "X-Key": "d", "Host": "a.example", "Range": "bytes=0-",
+        "authorization": "a", "Cookie": "b", "Proxy-Authorization": "c", "X-Api-Key": "d", "Host": "a.example", "Range": "bytes=0-",
+        "Referer": "http://a.example/page",
     ]
 
     @Test(arguments: ["http://b.example/x", "http://a.example:81/x", "https://a.example/x", "http://a.example./x"])
     func `credentials are not carried to another origin`(location: String) {
-        var policy = RedirectPolicy(OriginRequest(url: "http://a.example/", fields: Self.secrets), credentialFields: ["x-key"])
+        var policy = RedirectPolicy(OriginRequest(url: "http://a.example/", fields: Self.secrets))
         #expect(policy.headReceived(moved(location)) == .follow(OriginRequest(url: location, fields: ["Range": "bytes=0-"])))
     }
 
     @Test(arguments: ["/y", "http://a.example:80/y", "http://A.EXAMPLE/y"])
     func `credentials stay with their origin`(location: String) {
-        var policy = RedirectPolicy(OriginRequest(url: "http://a.example/", fields: Self.secrets), credentialFields: ["x-key"])
+        var policy = RedirectPolicy(OriginRequest(url: "http://a.example/", fields: Self.secrets))
         guard case .follow(let request) = policy.headReceived(moved(location)) else { return #expect(Bool(false)) }
         #expect(request.fields == Self.secrets)
+    }
+
+    @Test func `harmless fields go anywhere`() {
+        let fields: HTTPFields = [
+            "Range": "bytes=0-", "If-Range": "\"a\"", "If-None-Match": "\"b\"", "Accept": "*/*", "Accept-Encoding": "identity",
+            "User-Agent": "x", "Via": "1.1 y",
+        ]
+        #expect(
+            follow("http://a.example/", "http://b.example/", fields) == .follow(OriginRequest(url: "http://b.example/", fields: fields)))
+    }
+
+    /// As in a browser that follows the redirect itself.
+    @Test func `another origin does not learn the site whose page asks, and its leave counts for that page`() {
+        var policy = RedirectPolicy(OriginRequest(url: "http://a.example/", fields: ["Origin": "https://player.example"]))
+        for other in ["http://b.example/", "http://c.example/"] {
+            #expect(policy.headReceived(moved(other)) == .follow(OriginRequest(url: other, fields: ["Origin": "null"])))
+        }
+        let head = ResponseHead(status: 200, fields: ["Access-Control-Allow-Origin": "null"])
+        guard case .pass(let passed) = policy.headReceived(head) else { return #expect(Bool(false)) }
+        #expect(passed.fields["Access-Control-Allow-Origin"] == "https://player.example")
+    }
+
+    @Test(arguments: [
+        (OriginReach(allowed: [Self.origin("http://a.example")]), "http://b.example/", false),
+        (OriginReach(allowed: [Self.origin("http://a.example")]), "http://a.example/y", true),
+        (OriginReach(allowed: [Self.origin("http://a.example"), Self.origin("http://b.example")]), "http://b.example/", true),
+        (OriginReach(servesNetwork: true), "http://127.0.0.1:9200/", false), (OriginReach(servesNetwork: true), "http://localhost/", false),
+        (OriginReach(servesNetwork: true), "http://169.254.169.254/latest", false),
+        (OriginReach(servesNetwork: true), "http://[::1]/", false), (OriginReach(servesNetwork: true), "http://0.0.0.0/", false),
+        (OriginReach(servesNetwork: true), "http://192.168.1.9/", true), (OriginReach(servesNetwork: true), "http://b.example/", true),
+        (OriginReach(named: [Self.origin("http://127.0.0.1:8096")], servesNetwork: true), "http://127.0.0.1:8096/", true),
+        (OriginReach(named: [Self.origin("http://127.0.0.1:8096")], servesNetwork: true), "http://127.0.0.1:8097/", false),
+    ])
+    func `a door's clients get by a redirect where they get by themselves, and no further`(reach: OriginReach, to: String, follows: Bool) {
+        var request = OriginRequest(url: "http://a.example/x", fields: [:])
+        request.reach = [OriginReach(), reach]
+        var policy = RedirectPolicy(request)
+        let decision = policy.headReceived(moved(to))
+        #expect(isRefused(decision) == !follows)
+        if case .refuse(let error) = decision { #expect("\(error)".contains("--allow-origin")) }
+        // What was followed stays bound.
+        if follows { #expect(isRefused(policy.headReceived(moved("http://127.0.0.1:1/")))) }
+    }
+
+    static func origin(_ text: String) -> URIReference.Origin {
+        guard let origin = (try? URIReference(text))?.origin else { preconditionFailure("no origin: \(text)") }
+        return origin
     }
 
     @Test func `credentials that were dropped do not come back with their origin`() {

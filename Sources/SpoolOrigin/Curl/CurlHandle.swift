@@ -52,9 +52,12 @@ final class CurlHandle {
             try set(CURLOPT_URL, transfer.request.url)
             try set(CURLOPT_USERAGENT, options.userAgent)
             try setFields(transfer.request.fields)
-            let usesProxy = options.usesEnvironmentProxies && !Loopback.isHost(of: transfer.request.url)
-            if !usesProxy { try set(CURLOPT_PROXY, "") }
-            if options.privateNames != .allowed, !usesProxy || !EnvironmentProxy.isSet(for: transfer.request.url) {
+            let url = transfer.request.url
+            // What is decided here holds for libcurl, too: whether addresses are looked at must not depend on how each reads an exception.
+            if options.usesEnvironmentProxies && !Loopback.isHost(of: url) && EnvironmentProxy.isUsed(for: url) {
+                try set(CURLOPT_NOPROXY, "")
+            } else {
+                try set(CURLOPT_PROXY, "")
                 transfer.privateNames = options.privateNames
             }
         } catch {

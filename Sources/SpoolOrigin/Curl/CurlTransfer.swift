@@ -39,8 +39,8 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     private var untoldBytes = 0
     /// Body bytes that came since the transfer rested.
     private var bytesOfTurn = 0
-    /// Which addresses are refused to which names.
-    var privateNames = PrivateNames.allowed
+    /// Which private addresses are refused to which names; nil for a transfer through a proxy, which looks names up by itself.
+    var privateNames: PrivateNames?
     /// An address that was refused, in words; counts only when no other one could be connected to.
     private(set) var refusedAddress: String?
     private var head = HeadCollector()
@@ -85,12 +85,22 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
 
     /// Whether a connection to the address may be opened, which was looked up for the URL's host.
     func mayConnect(to address: SocketAddress) -> Bool {
-        if privateNames == .allowed { return true }
-        let host: String
-        do { host = try URIReference(lenient: request.url).host.map(String.init) ?? "" } catch { return false }
-        if privateNames.allow(host, at: address) { return true }
+        guard let privateNames, privateNames != .allowed || !request.reach.isEmpty else { return true }
+        let origin: URIReference.Origin
+        do {
+            guard let found = try URIReference(lenient: request.url).origin else { return false }
+            origin = found
+        } catch { return false }
+        guard request.reach.allSatisfy({ $0.allow(origin, at: address) }) else {
+            refusedAddress =
+                "\(origin.host) leads to \(address.host), which is for this machine only, and clients on other machines use this door;"
+                + " allow it with --allow-origin \(origin)"
+            return false
+        }
+        if privateNames.allow(origin.host, at: address) || request.reach.contains(where: { $0.named.contains(origin) }) { return true }
         refusedAddress =
-            "\(host) leads to the private address \(address.host), which no public name may; allow it with --allow-private \(host)"
+            "\(origin.host) leads to the private address \(address.host), which no public name may;"
+            + " allow it with --allow-private \(origin.host), or the origin with --allow-origin \(origin)"
         return false
     }
 

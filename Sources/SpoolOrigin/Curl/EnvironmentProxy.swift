@@ -1,14 +1,62 @@
 #if os(Linux)
 internal import Glibc
 internal import SpoolCore
+internal import SpoolSystem
 
-/// What the environment says of proxies, as libcurl reads it.
-enum EnvironmentProxy {
-    /// Whether a proxy is named for the scheme of `url`. Exceptions (`no_proxy`) are not looked at.
-    static func isSet(for url: String) -> Bool {
+/// The proxies that the environment names, as curl reads it.
+package struct EnvironmentProxy {
+    /// The value of a variable; nil when it is not set.
+    private let variable: (String) -> String?
+
+    package init(_ variable: @escaping (String) -> String? = { name in getenv(name).map { String(cString: $0) } }) {
+        self.variable = variable
+    }
+
+    /// Whether requests to `url` go through a proxy.
+    static func isUsed(for url: String) -> Bool { EnvironmentProxy().isUsed(for: url) }
+
+    package func isUsed(for url: String) -> Bool {
         // "HTTP_PROXY" is left out on purpose, there as here: a CGI program gets it from the request's `Proxy` field.
         let names = url.prefix(8).equalsIgnoringCase("https://") ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
-        return (names + ["all_proxy", "ALL_PROXY"]).contains { getenv($0).map { $0.pointee != 0 } ?? false }
+        guard (names + ["all_proxy", "ALL_PROXY"]).contains(where: { value(of: $0) != nil }) else { return false }
+        return !isExempt(url)
+    }
+
+    private func value(of name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// Whether `no_proxy` names the host of `url`: by itself, by a domain that it lies below, or as an address in a block.
+    private func isExempt(_ url: String) -> Bool {
+        guard let list = value(of: "no_proxy") ?? value(of: "NO_PROXY") else { return false }
+        let host: String
+        do {
+            guard let found = try URIReference(lenient: url).origin?.host else { return false }
+            host = found
+        } catch {
+            // The transport refuses what can't be split.
+            return false
+        }
+        if list == "*" { return true }
+        let entries = list.split { $0 == "," || $0 == " " || $0 == "\t" }
+        if let address = SocketAddress(literal: host, port: 0) { return entries.contains { Self.contains(address, block: $0) } }
+        let name = host.hasSuffix(".") ? host.dropLast() : Substring(host)
+        return entries.contains { entry in
+            var domain = entry.hasPrefix(".") ? entry.dropFirst() : entry
+            if domain.hasSuffix(".") { domain = domain.dropLast() }
+            guard !domain.isEmpty else { return false }
+            return name.equalsIgnoringCase(domain) || name.asciiLowercased.hasSuffix("." + domain.asciiLowercased)
+        }
+    }
+
+    /// Whether an address is in a block such as `10.0.0.0/8`, or is the address that stands there alone.
+    private static func contains(_ address: SocketAddress, block: Substring) -> Bool {
+        let parts = block.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let network = SocketAddress(literal: String(parts[0]), port: 0), network.family == address.family else { return false }
+        guard parts.count == 2 else { return network.bytes == address.bytes }
+        guard let bits = Int(parts[1]), (0...address.bytes.count * 8).contains(bits) else { return false }
+        return address.bytes.indices.allSatisfy { index in
+            let mask = UInt8(truncatingIfNeeded: 0xFF00 >> min(max(bits - index * 8, 0), 8))
+            return address.bytes[index] & mask == network.bytes[index] & mask
+        }
     }
 }
 #endif
