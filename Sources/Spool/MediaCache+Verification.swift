@@ -48,7 +48,7 @@ extension MediaCache {
             self.stored = stored
             self.file = file
             self.isRepairing = isRepairing
-            found = Verification(key: stored.key, url: stored.url)
+            found = Verification(key: stored.key, url: stored.url.withoutUserinfo)
         }
 
         /// Bytes that are read at a time: what one row of the index has checks for.

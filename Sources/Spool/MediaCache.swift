@@ -37,8 +37,10 @@ public final class MediaCache: Sendable {
     /// Whether the store is getting another key.
     let rotationState = Locked(RotationState())
     private let sinks: [any EventSink]
-    /// What requests to origins say in `Via`.
-    private let via = Locked<String?>(nil)
+    /// The names that this process gives, once one was needed, and whether a gateway uses them.
+    private let names = Locked<(pseudonyms: Pseudonyms?, areInVia: Bool)>((nil, false))
+    /// How far the clients of doors get.
+    package let bounds = OriginBounds()
     /// Those who wait for the end of `close`; nil once it is over.
     private let waitingForClose = Locked<[@Sendable () -> Void]?>([])
 
@@ -133,8 +135,18 @@ public final class MediaCache: Sendable {
         }
     }
 
+    /// The key under which a reader of `url` finds and stores bytes.
+    ///
+    /// In a cache of several users a URL with user information has a key of its own: its content was given to that user, and nobody else
+    /// may join its fetches or be served what it left (RFC 9111 §3.5).
+    package func readingKey(for url: String, chosen: ResourceKey? = nil) throws(CacheError) -> ResourceKey {
+        let key = if let chosen { chosen } else { try self.key(for: url) }
+        guard configuration.isShared, let userinfo = url.userinfo else { return key }
+        return ResourceKey(normalized: "\(key.string) of user \(pseudonyms.user(userinfo))")
+    }
+
     private func session(for url: String, key: ResourceKey?) throws(CacheError) -> ResourceSession {
-        let key = if let key { key } else { try self.key(for: url) }
+        let key = if let key { key } else { try readingKey(for: url) }
         if let session = try existingSession(key) { return session }
         guard let reference = try? URIReference(url), let origin = reference.origin else {
             throw CacheError(.unsupportedURL, "only absolute http and https URLs can be cached; '\(url)'", key: key)
@@ -171,8 +183,19 @@ public final class MediaCache: Sendable {
     }
 
     /// Requests to origins say from now on that they came through here (RFC 9110 §7.6.3), so that a loop is noticed. Called by a gateway
-    /// before its first request.
-    package func nameInVia(_ value: String) { via.withLock { $0 = value } }
+    /// before its first request; all gateways of a cache have the same names.
+    package func nameInVia() -> Pseudonyms {
+        names.withLock { $0.areInVia = true }
+        return pseudonyms
+    }
+
+    private var pseudonyms: Pseudonyms {
+        names.withLock { names in
+            let pseudonyms = names.pseudonyms ?? Pseudonyms(random: environment.random)
+            names.pseudonyms = pseudonyms
+            return pseudonyms
+        }
+    }
 
     private var shared: ResourceSession.SharedParts {
         var limits = SessionLimits()
@@ -183,14 +206,14 @@ public final class MediaCache: Sendable {
         // So does a write: one of almost the whole quota would push out all that is kept, beginnings included.
         let segmentBytes = max(Piece.blockBytes, min(1 << 20, quota / 8) / Piece.blockBytes * Piece.blockBytes)
         limits.requestBytes = environment.transport.windowBytes
-        var configuration = configuration
-        if let via = via.withLock({ $0 }) { configuration.requestFields.append("Via", via) }
         return ResourceSession.SharedParts(
             environment: environment, store: store, pool: pool, backlog: backlog, limiter: limiter, committer: committer, evictor: evictor,
             limits: limits, segmentBytes: Int(segmentBytes), counters: counters, configuration: configuration, record: record,
             gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [sessions] session in sessions.withLock { $0.noteIdle(session) } },
             storeFailed: { [weak self] in self?.storeFailed() },
-            makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } })
+            makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } },
+            via: names.withLock { $0.areInVia ? $0.pseudonyms : nil },
+            bounds: bounds)
     }
 
     package var record: @Sendable (CacheEvent) -> Void {

@@ -30,7 +30,8 @@ public struct ResourceStatus: Hashable, Sendable {
     package init?(stored: StoredResource?, live: Live?) {
         guard let key = stored?.key ?? live?.key, let representation = live?.representation ?? stored?.representation else { return nil }
         self.key = key
-        url = stored?.url ?? live?.url ?? key.string
+        // Stores of earlier versions have user information in their URLs.
+        url = stored?.url.withoutUserinfo ?? live?.url ?? key.string
         self.representation = representation
         self.stored = live?.stored ?? stored?.spans ?? ByteRangeSet()
         lastAccess = stored?.lastAccess
@@ -93,12 +94,12 @@ extension ResourceSession {
         state.withLock { state in
             state.request.url = url
             if !options.requestFields.lines.isEmpty {
-                state.request.fields = shared.configuration.requestFields
+                state.request.fields = requestFields
                 for field in options.requestFields.lines { state.request.fields[field.name] = nil }
                 state.request.fields.lines += options.requestFields.lines
             }
             if let access = options.access { state.request.access = access }
-            state.machine.willAsk(with: state.request.fields)
+            state.machine.willAsk(with: state.request.fields, isAuthorized: url.userinfo != nil)
         }
     }
 }

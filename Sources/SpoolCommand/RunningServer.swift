@@ -20,6 +20,9 @@ struct RunningServer {
     /// The number of its process, where `serve.json` has it.
     var process: Int64?
 
+    /// Where the status page is, where that is not at `_spool/` below the address.
+    var page: String?
+
     private static func path(in directory: String) -> String { directory + "/serve.json" }
     /// The longest file that is read.
     private static let limitBytes = 4096
@@ -31,9 +34,10 @@ struct RunningServer {
         let system = POSIXFileSystem()
         // Written aside and renamed: who reads it finds all of it or nothing.
         let draft = Self.path(in: directory) + ".new"
+        let page = page.map { ",\"page\":\"\($0)\"" } ?? ""
         let file = try system.createPrivate(draft)
         let text = Array(
-            "{\"address\":\"\(address)\",\"token\":\"\(token)\",\"serves\":\"\(isGeneral ? "any" : "one")\",\"process\":\(ProcessIdentity.processID)}\n"
+            "{\"address\":\"\(address)\",\"token\":\"\(token)\",\"serves\":\"\(isGeneral ? "any" : "one")\",\"process\":\(ProcessIdentity.processID)\(page)}\n"
                 .utf8)
         var failure: SystemError?
         text.withUnsafeBytes { bytes in

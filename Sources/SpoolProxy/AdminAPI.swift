@@ -107,7 +107,7 @@ struct AdminAPI: Sendable {
     private static func response(_ answer: Answer) -> Response {
         switch answer {
         case .json(let bytes):
-            Response(200, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"], body: .bytes(bytes))
+            Response(200, fields: JSON.fields, body: .bytes(bytes))
         case .failed(let status, let message): .error(status, message)
         }
     }

@@ -6,6 +6,8 @@ import SpoolOrigin
 struct FixedSite: Sendable {
     /// `scheme://authority`
     let origin: String
+    /// What every path at this proxy begins with: a slash, with a token `/TOKEN/`.
+    let prefix: String
     /// This proxy in `Via`.
     let via: String
 
@@ -40,7 +42,7 @@ struct FixedSite: Sendable {
             fields.lines.filter { !dropped.contains($0.name.asciiLowercased) }.map { field in
                 guard let own, field.name.equalsIgnoringCase("Origin") || field.name.equalsIgnoringCase("Referer") else { return field }
                 guard field.value == own || field.value.hasPrefix(own + "/") else { return field }
-                return .init(name: field.name, value: origin + field.value.dropFirst(own.count))
+                return .init(name: field.name, value: origin + withoutPrefix(field.value.dropFirst(own.count)))
             })
         // One list, whose last member is the last who passed the message on (RFC 9110 §7.6.3).
         result.append("Via", (fields.values(of: "Via") + [via]).joined(separator: ", "))
@@ -65,8 +67,16 @@ struct FixedSite: Sendable {
     /// The path under which a URL of the origin is found at this proxy; nil for another site's and for a relative one, which stays.
     private func pathHere(_ url: String) -> String? {
         guard let reference = try? URIReference(lenient: url), reference.origin?.description == origin else { return nil }
-        return (reference.path.isEmpty ? "/" : String(reference.path)) + (reference.query.map { "?\($0)" } ?? "")
+        // Two slashes at the beginning would name another host.
+        let path = prefix == "/" && reference.path.hasPrefix("//") ? "./" + reference.path.dropFirst() : reference.path.dropFirst()
+        return prefix + path + (reference.query.map { "?\($0)" } ?? "")
             + (reference.fragment.map { "#\($0)" } ?? "")
+    }
+
+    /// A path at this proxy as it is at the origin: the token is this proxy's own.
+    private func withoutPrefix(_ path: Substring) -> Substring {
+        if path.hasPrefix(prefix) { return path.dropFirst(prefix.count - 1) }
+        return !path.isEmpty && path + "/" == prefix ? "/" : path
     }
 
     // MARK: Invalidation

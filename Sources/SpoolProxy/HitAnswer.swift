@@ -11,6 +11,7 @@ final class HitAnswer: RangeResponder {
     private let key: ResourceKey
     private let url: String
     private let policy: CachePolicy
+    private let fieldRules: ResourceFields
     private let wallNow: @Sendable () -> Timestamp
     private var link = SessionLink()
     private var head: Head?
@@ -22,17 +23,21 @@ final class HitAnswer: RangeResponder {
         var age: ResponseAge
     }
 
-    init(cache: MediaCache, key: ResourceKey, url: String, policy: CachePolicy, wallNow: @escaping @Sendable () -> Timestamp) {
+    init(
+        cache: MediaCache, key: ResourceKey, url: String, policy: CachePolicy, fields: ResourceFields,
+        wallNow: @escaping @Sendable () -> Timestamp
+    ) {
         self.cache = cache
         self.key = key
         self.url = url
         self.policy = policy
+        fieldRules = fields
         self.wallNow = wallNow
     }
 
     /// Answers, or answers false when the request or what is stored needs a closer look; then nothing has happened.
     func respond(to request: RequestHead, on exchange: Exchange) -> Bool {
-        guard request.method == "GET", !Self.deviates.contains(where: request.has) else { return false }
+        guard request.method == "GET", !Self.deviates.contains(where: request.has), !fieldRules.wantsDocument(request) else { return false }
         let spec: RangeHeader.Spec?
         if let value = request["Range"] {
             // What is no range is ignored, and several are for the long way.
@@ -68,11 +73,9 @@ final class HitAnswer: RangeResponder {
     private func head(of hit: StoredHit) -> Head? {
         if let head, head.version == hit.version { return head }
         guard let (representation, version) = hit.current else { return nil }
-        var fields = representation.fields
+        var fields = fieldRules.content(of: representation, .hit)
         fields["Content-Range"] = nil
         fields["Age"] = nil
-        fields["Accept-Ranges"] = "bytes"
-        fields.append("Cache-Status", CacheStatus(source: .hit).fieldValue)
         do throws(FieldLines.InvalidField) {
             let head = Head(version: version, lines: try FieldLines(fields), age: representation.age)
             self.head = head

@@ -1,3 +1,5 @@
+import SpoolCore
+
 /// A JSON text that is built from values (RFC 8259); enough for what the proxy tells about itself.
 enum JSON {
     case string(String)
@@ -8,6 +10,11 @@ enum JSON {
     case array([JSON])
     /// Members in the order in which they are written.
     case object([(String, JSON)])
+
+    /// The fields of an answer whose body is JSON. No browser takes it for anything else.
+    static let fields: HTTPFields = [
+        "Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+    ]
 
     var bytes: [UInt8] {
         var text = ""

@@ -1,5 +1,6 @@
 public import Spool
 public import SpoolCore
+import SpoolOrigin
 import SpoolServer
 import SpoolSystem
 
@@ -20,6 +21,9 @@ public final class ProxyServer: LoopbackEndpoint {
     private let rules: ProxyTargetRules
     private let sites: SitePolicy
     private let loops: LoopGuard
+    /// The first segment below `/_spool/` where the proxy stands in for a site: the site's scripts share the proxy's browser origin, and
+    /// must not read what the proxy says of itself.
+    private let pageSecret: String?
     private let state = Locked(State())
 
     private struct State {
@@ -28,6 +32,8 @@ public final class ProxyServer: LoopbackEndpoint {
         var server: HTTPServer?
         var thread: LoopThread?
         var port: UInt16?
+        /// The number of this door's bound on what its clients reach.
+        var bound: Int?
     }
 
     /// - Throws: `.configuration` when the options make no sense, or an address that others can reach is given without a token.
@@ -36,8 +42,9 @@ public final class ProxyServer: LoopbackEndpoint {
         self.options = options
         rules = try ProxyTargetRules(options)
         sites = try SitePolicy(allowsAll: options.allowsForeignSites, allowed: options.allowedSites)
-        loops = LoopGuard(options: options, random: cache.environment.random)
-        cache.nameInVia(loops.via)
+        loops = LoopGuard(options: options, names: cache.nameInVia())
+        let random = cache.environment.random
+        pageSecret = options.fixedOrigin == nil ? nil : String(random.next(), radix: 36) + String(random.next(), radix: 36)
     }
 
     /// Listens and serves; returns once connections are accepted. May follow a `stop`.
@@ -53,7 +60,8 @@ public final class ProxyServer: LoopbackEndpoint {
             let thread = if let shared = cache.environment.loop { shared } else { try LoopThread(name: "spool-proxy") }
             let server = server(on: thread.loop)
             let addresses = try server.listen(host: options.host, port: options.port)
-            state.withLock { $0 = State(isStarted: true, server: server, thread: thread, port: addresses.first?.port) }
+            let bound = cache.bounds.set(rules.reach)
+            state.withLock { $0 = State(isStarted: true, server: server, thread: thread, port: addresses.first?.port, bound: bound) }
         } catch {
             state.withLock { $0 = State() }
             // The system's words for an address in use say what to do already.
@@ -66,14 +74,16 @@ public final class ProxyServer: LoopbackEndpoint {
         let environment = cache.environment
         var serverOptions = ServerOptions(wallNow: { environment.time.wallNow })
         serverOptions.maximumConnections = options.connections
-        let site = rules.fixedOrigin.map { FixedSite(origin: $0, via: loops.via) }
+        let prefix = options.token.map { "/\($0)/" } ?? "/"
+        let site = rules.fixedOrigin.map { FixedSite(origin: $0, prefix: prefix, via: loops.names.via(for: $0)) }
         if site != nil { serverOptions.requestLimits.takenBodyBytes = options.passedBodyBytes }
         serverOptions.coldReads = ColdReads(lane: environment.dataLanes[0])
-        serverOptions.onResponse = options.onResponse.map(Self.recorder)
-        let prefix = options.token.map { "/\($0)/" } ?? "/"
+        serverOptions.onResponse = options.onResponse.map { Self.recorder($0, rules) }
         let handler = ProxyHandler(
             cache: cache, rules: rules,
-            pages: OwnPages(cache: cache, demoTracks: options.demoTracks) { [rules] url in rules.proxied(url, prefix: prefix) },
+            pages: OwnPages(cache: cache, demoTracks: options.demoTracks, secret: pageSecret) { [rules] url in
+                rules.proxied(url, prefix: prefix)
+            },
             prefix: prefix, admin: options.commandToken.map { AdminAPI(cache: cache, token: $0) }, sites: sites, loops: loops,
             site: site, wallNow: { environment.time.wallNow })
         return HTTPServer(loop: loop, options: serverOptions, handler: handler)
@@ -81,18 +91,25 @@ public final class ProxyServer: LoopbackEndpoint {
 
     /// Closes the listener and every connection; returns once that is done. Idempotent. The cache stays open.
     public func stop() {
-        let (server, thread) = state.withLock { state in
+        let (server, thread, bound) = state.withLock { state in
             defer { state = State() }
-            return (state.server, state.thread)
+            return (state.server, state.thread, state.bound)
         }
         guard let server, let thread else { return }
         thread.wait { done in server.stop(done) }
+        if let bound { cache.bounds.lift(bound) }
     }
 
     /// `http://127.0.0.1:8080/`, with the token when there is one; nil while the proxy does not listen. By loopback also where it listens on
     /// every address.
     public var baseURL: String? {
-        baseURL(host: listensEverywhere ? "127.0.0.1" : options.host)
+        baseURL(host: listensEverywhere ? SocketAddress.loopback(like: options.host) : options.host)
+    }
+
+    /// Where the status page is; nil while the proxy does not listen. With a fixed origin its address is a secret, which the site's own
+    /// scripts do not know.
+    public var pageURL: String? {
+        baseURL.map { $0 + ProxyTargetRules.ownPrefix + (pageSecret.map { "\($0)/" } ?? "") }
     }
 
     public func url(for original: String) -> String? {
@@ -122,12 +139,13 @@ public final class ProxyServer: LoopbackEndpoint {
         return "http://\(host):\(port)" + (options.token.map { "/\($0)/" } ?? "/")
     }
 
-    private var listensEverywhere: Bool { options.host == "0.0.0.0" }
+    private var listensEverywhere: Bool { SocketAddress(literal: options.host, port: 0)?.isUnspecified ?? false }
 
     private func localNetworkHost(for original: String) -> String? {
-        guard listensEverywhere else {
-            let address = SocketAddress(literal: options.host, port: 0)
-            return address.map { $0.isLoopback || $0.isUnspecified ? nil : options.host } ?? nil
+        guard let address = SocketAddress(literal: options.host, port: 0) else { return nil }
+        // `::` takes no IPv4 connections, and only IPv4 addresses are looked for.
+        guard address.isUnspecified, address.family == .ipv4 else {
+            return address.isLoopback || address.isUnspecified ? nil : options.host
         }
         do throws(SystemError) {
             return InterfaceAddress.localNetwork(among: try InterfaceAddress.all())?.host
@@ -139,7 +157,9 @@ public final class ProxyServer: LoopbackEndpoint {
         }
     }
 
-    private static func recorder(_ onResponse: @escaping @Sendable (ProxyRecord) -> Void) -> @Sendable (AccessRecord) -> Void {
+    private static func recorder(
+        _ onResponse: @escaping @Sendable (ProxyRecord) -> Void, _ rules: ProxyTargetRules
+    ) -> @Sendable (AccessRecord) -> Void {
         { record in
             let problem: String? =
                 switch record.end {
@@ -149,7 +169,7 @@ public final class ProxyServer: LoopbackEndpoint {
                 }
             onResponse(
                 ProxyRecord(
-                    method: record.method, target: String(record.target.prefix { $0 != "?" }), status: record.status ?? 499,
+                    method: record.method, target: rules.logged(record.target), status: record.status ?? 499,
                     bytesSent: record.bodyBytes, milliseconds: Double(record.duration) / 1e6, problem: problem))
         }
     }
@@ -165,6 +185,7 @@ private final class ProxyHandler: Handler {
     private let sites: SitePolicy
     private let loops: LoopGuard
     private let site: FixedSite?
+    private let fieldRules: ResourceFields
     private let wallNow: @Sendable () -> Timestamp
     private let memo = TargetMemo()
 
@@ -180,6 +201,7 @@ private final class ProxyHandler: Handler {
         self.sites = sites
         self.loops = loops
         self.site = site
+        fieldRules = ResourceFields(isSite: site != nil)
         self.wallNow = wallNow
     }
 
@@ -193,9 +215,9 @@ private final class ProxyHandler: Handler {
     }
 
     /// What the path means; a `Host` that was allowed is so again.
-    private func read(path: String, authority: String?) -> ProxyTarget {
-        if authority == memo.allowedAuthority { return rules.read(path: path, host: nil) }
-        let target = rules.read(path: path, host: authority)
+    private func read(path: String, authority: String?, isFromNetwork: Bool) -> ProxyTarget {
+        if authority == memo.allowedAuthority { return rules.read(path: path, host: nil, isFromNetwork: isFromNetwork) }
+        let target = rules.read(path: path, host: authority, isFromNetwork: isFromNetwork)
         if case .resource = target { memo.allowedAuthority = authority }
         return target
     }
@@ -209,13 +231,17 @@ private final class ProxyHandler: Handler {
             return exchange.respond(.error(405, "this cache answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
         }
         let path = request.path, authority = request.authority
-        let meaning = memo.meaning(of: path, authority: authority) {
-            let target = read(path: path, authority: authority)
+        let isFromNetwork = exchange.isFromNetwork
+        let meaning = memo.meaning(of: path, authority: authority, isFromNetwork: isFromNetwork) {
+            let target = read(path: path, authority: authority, isFromNetwork: isFromNetwork)
             guard case .resource(let url, let chosen) = target else { return .init(target: target) }
             if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
             // A URL without a key is refused with its reason when the reader is made.
-            guard let key = chosen.map(ResourceKey.init(normalized:)) ?? (try? cache.key(for: url)) else { return .init(target: target) }
-            let hits = HitAnswer(cache: cache, key: key, url: url, policy: cache.policy(for: url, policy), wallNow: wallNow)
+            guard let key = try? cache.readingKey(for: url, chosen: chosen.map(ResourceKey.init(normalized:))) else {
+                return .init(target: target)
+            }
+            let hits = HitAnswer(
+                cache: cache, key: key, url: url, policy: cache.policy(for: url, policy), fields: fieldRules, wallNow: wallNow)
             return .init(target: target, key: key, hits: hits)
         }
         if case .refused(let refusal) = meaning.target { return exchange.respond(.error(refusal.status, refusal.explanation)) }
@@ -227,10 +253,13 @@ private final class ProxyHandler: Handler {
         case .resource(let url, _) where passesOn:
             if let site { PassOn(exchange, url: url, site: site, cache: cache).begin() }
         case .resource(let url, _):
+            if let refusal = fieldRules.refusal(of: request) {
+                return exchange.respond(.error(403, refusal, fields: fieldRules.error([:])))
+            }
             if let hits = meaning.hits, hits.respond(to: request, on: exchange) { return }
             ResourceAnswer(
                 exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy, page: page(of: request),
-                isSite: rules.fixedOrigin != nil, now: wallNow
+                fields: fieldRules, now: wallNow
             ).begin()
         case .own where request.method != "GET" && request.method != "HEAD":
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
@@ -265,7 +294,9 @@ extension ProxyTargetRules {
             throw CacheError(.configuration, "the token may have letters, digits, '-', '.', '_' and '~' only, and is not empty")
         }
         token = options.token
-        fixedOrigin = try options.fixedOrigin.map { text throws(CacheError) in try Self.origin(text).description }
+        listensOnLoopback = isLoopback
+        let fixed = try options.fixedOrigin.map { text throws(CacheError) in try Self.origin(text) }
+        fixedOrigin = fixed?.description
         allowedHosts = Set(options.allowedHosts.map(\.asciiLowercased))
         if let list = options.allowedOrigins {
             var origins = Set<URIReference.Origin>()
@@ -274,6 +305,7 @@ extension ProxyTargetRules {
         } else {
             allowedOrigins = nil
         }
+        reach = OriginReach(allowed: allowedOrigins, named: fixed.map { [$0] } ?? [], servesNetwork: !isLoopback)
     }
 
     static func origin(_ text: String) throws(CacheError) -> URIReference.Origin {

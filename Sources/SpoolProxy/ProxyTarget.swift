@@ -1,4 +1,6 @@
 package import SpoolCore
+import SpoolOrigin
+import SpoolSystem
 
 /// What a request's target means at this proxy: a resource of some origin, or a page of our own.
 ///
@@ -26,17 +28,30 @@ package struct ProxyTargetRules: Sendable {
     let token: String?
     /// `scheme://authority` of the one site that is served, when there is one.
     let fixedOrigin: String?
-    /// Names that `Host` may have besides IP literals and `localhost`, in lower case.
+    /// Whether only programs of this machine reach the proxy.
+    let listensOnLoopback: Bool
+    /// What `Host` may be besides an address of the proxy and `localhost`, in lower case; `*` for anything.
     let allowedHosts: Set<String>
     /// Origins that may be asked; nil for all.
     let allowedOrigins: Set<URIReference.Origin>?
+    /// The same for redirects and connections.
+    let reach: OriginReach
 
     static let ownPrefix = "_spool/"
     /// The longest key that a client may choose, in bytes: room for any name, and far less than a request line may have.
     package static let maxKeyBytes = 1024
 
     /// Reads path and query of a request and the authority that it is for (RFC 9112 §3.2, §3.3).
-    package func read(path: String, host: String?) -> ProxyTarget {
+    ///
+    /// - Parameter isFromNetwork: whether the client is on another machine: services of this machine are not meant for it.
+    package func read(path: String, host: String?, isFromNetwork: Bool = false) -> ProxyTarget {
+        let target = read(path: path, host: host)
+        guard isFromNetwork, case .resource(let url, _) = target, let origin = (try? URIReference(url))?.origin else { return target }
+        guard OriginReach.isThisMachine(origin.host), !reach.named.contains(origin) else { return target }
+        return refused(403, "\(origin) is for this machine only; allow it for others with --allow-origin \(origin)")
+    }
+
+    private func read(path: String, host: String?) -> ProxyTarget {
         guard isAllowed(host: host) else {
             return refused(421, "the Host '\(host ?? "")' is not this proxy; use its address, or allow the name with --allow-host")
         }
@@ -104,11 +119,18 @@ package struct ProxyTargetRules: Sendable {
 
     // MARK: Guards
 
-    /// Only a name that cannot be rebound to this address by foreign DNS: an IP literal, `localhost`, or one that was allowed.
+    /// Only a host that no foreign page can lead here: a name that foreign DNS can't rebind, or an address that browsers tell from others.
+    ///
+    /// Browsers reach a loopback listener by `0.0.0.0` and by mapped addresses, too, and then do not say which site asks: those are never
+    /// allowed. On loopback other addresses are somebody else's; in a network a port may be forwarded from an address that is not ours.
     private func isAllowed(host: String?) -> Bool {
         guard let host else { return true }
         guard let reference = try? URIReference("http://\(host)/"), let name = reference.host?.asciiLowercased else { return false }
-        return name == "localhost" || name.hasPrefix("[") || name.isIPv4Literal || allowedHosts.contains(name)
+        guard let address = SocketAddress(literal: name, port: 0) else {
+            return name == "localhost" || allowedHosts.contains(name) || allowedHosts.contains("*")
+        }
+        if address.isUnspecified || address.isMappedIPv4 { return false }
+        return address.isLoopback || !listensOnLoopback || allowedHosts.contains(name) || allowedHosts.contains("*")
     }
 
     private func withoutToken(_ path: Substring) -> Substring? {
@@ -142,6 +164,26 @@ extension ProxyTargetRules {
         if let fixedOrigin { return origin.description == fixedOrigin ? prefix + path.dropFirst() : nil }
         guard reference.userinfo == nil else { return "\(prefix)?url=\(url.percentEncoded)" }
         return "\(prefix)\(origin.scheme)/\(origin.authority)\(path)"
+    }
+}
+
+extension ProxyTargetRules {
+    /// A request's target as a log may have it: what is asked for, without token, user information, query and fragment.
+    package func logged(_ target: String) -> String {
+        let isAbsolute = !target.hasPrefix("/")
+        let path: String
+        do { path = try isAbsolute ? String(URIReference(lenient: target).path) : target } catch { return "(unreadable)" }
+        switch read(path: path, host: nil) {
+        case .resource(let url, _):
+            do { return try URIReference(url).redactedForLog } catch { return "(unreadable)" }
+        case .own(let own):
+            // Where the page has a secret it is the first segment.
+            let name = own.prefix { $0 != "?" && $0 != "#" }
+            let shown = fixedOrigin == nil || name.hasPrefix("api/") ? String(name) : "…"
+            return "/\(Self.ownPrefix)\(shown)"
+        case .page: return "/"
+        case .refused: return "(refused)"
+        }
     }
 }
 
@@ -182,11 +224,6 @@ extension StringProtocol {
             }
         }
         return result
-    }
-
-    fileprivate var isIPv4Literal: Bool {
-        let parts = split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
     }
 }
 

@@ -14,8 +14,7 @@ final class ResourceAnswer {
     private let url: String
     private let key: ResourceKey?
     private let now: @Sendable () -> Timestamp
-    /// Whether the proxy stands in for the resource's site: then what the origin sets for this client is passed on to it.
-    private let isSite: Bool
+    private let fieldRules: ResourceFields
     private let relay = WakeRelay()
     private let range: RangeHeader?
     private let isHead: Bool
@@ -41,7 +40,7 @@ final class ResourceAnswer {
     ///   - policy: when stored bytes are used without asking the origin; nil for the cache's policy.
     ///   - page: the web site whose page asks, as the origin is to be told; nil for none.
     init(
-        exchange: Exchange, cache: MediaCache, url: String, key: ResourceKey?, policy: CachePolicy?, page: String?, isSite: Bool,
+        exchange: Exchange, cache: MediaCache, url: String, key: ResourceKey?, policy: CachePolicy?, page: String?, fields: ResourceFields,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.exchange = exchange
@@ -49,7 +48,7 @@ final class ResourceAnswer {
         self.url = url
         self.key = key
         self.now = now
-        self.isSite = isSite
+        fieldRules = fields
         let request = exchange.request
         isHead = request.method == "HEAD"
         // Range is defined for GET only (RFC 9110 §14.2).
@@ -117,6 +116,9 @@ final class ResourceAnswer {
     }
 
     private func decide(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
+        if let refusal = fieldRules.refusal(of: exchange.request, representation) {
+            return answer(.error(403, refusal, fields: fieldRules.error([:])))
+        }
         let honoursRange: Bool
         switch Precondition.evaluate(fields: exchange.request.fields, representation: representation) {
         case .notModified:
@@ -190,7 +192,7 @@ final class ResourceAnswer {
         var fields = HTTPFields()
         if let length { fields["Content-Range"] = ContentRange.unsatisfied(length: .bytes(length)).fieldValue }
         let has = length.map { "the resource has \($0) bytes" } ?? "the origin says so"
-        answer(.error(416, "no byte of the range '\(exchange.request["Range"] ?? "")' exists: \(has)", fields: fields))
+        answer(.error(416, "no byte of the range '\(exchange.request["Range"] ?? "")' exists: \(has)", fields: fieldRules.error(fields)))
     }
 
     /// Sends the reader to the first range, once for each version, and looks whether its first byte can be had.
@@ -232,9 +234,6 @@ final class ResourceAnswer {
     // MARK: Fields
 
     private func fields(_ representation: Representation, _ coverage: SessionReader.Coverage) -> HTTPFields {
-        var fields = representation.fields
-        fields["Accept-Ranges"] = "bytes"
-        fields["Age"] = String(representation.currentAge(now: now()))
         let source: CacheStatus.Source =
             switch coverage {
             case .complete where reader?.wasValidated ?? false: .forwarded(options.request.noCache == nil ? .stale : .request)
@@ -242,9 +241,10 @@ final class ResourceAnswer {
             case .partial: .forwarded(.partial)
             case .none: .forwarded(.uriMiss)
             }
-        if isSite { for cookie in reader?.takeCookies() ?? [] { fields.append("Set-Cookie", cookie) } }
-        // Caches before us come first in the list (RFC 9211 §2).
-        fields.append("Cache-Status", CacheStatus(source: source).fieldValue)
+        // What the origin sets for this client is passed on where the proxy stands in for its site.
+        let cookies = fieldRules.isSite ? reader?.takeCookies() ?? [] : []
+        var fields = fieldRules.content(of: representation, source, cookies: cookies)
+        fields["Age"] = String(representation.currentAge(now: now()))
         return fields
     }
 
@@ -259,7 +259,7 @@ final class ResourceAnswer {
         cacheStatus.detail = error.code.rawValue
         fields["Cache-Status"] = cacheStatus.fieldValue
         fields["Proxy-Status"] = (error.cause as? OriginError).flatMap(ProxyStatus.fieldValue)
-        answer(.error(status, error.message, fields: fields))
+        answer(.error(status, error.message, fields: fieldRules.error(fields)))
     }
 
     /// The origin has nothing where the first range begins. Others may have bytes; and whether the range counts at all is for

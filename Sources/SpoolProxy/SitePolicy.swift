@@ -6,7 +6,7 @@ import SpoolSystem
 /// Which web sites may make a browser ask this proxy.
 ///
 /// A page of any site can point a browser at an address of this machine. What a browser says of the page that asks can't be forged by the
-/// page: `Origin` (RFC 6454), and `Sec-Fetch-Site` where there is none. Players say neither, and are served.
+/// page: `Origin` (RFC 6454), `Sec-Fetch-Site` where there is none, and `Referer` where there is neither. Players say nothing, and are served.
 struct SitePolicy: Sendable {
     private let allowsAll: Bool
     /// As `Origin` has them, in lower case.
@@ -33,11 +33,24 @@ struct SitePolicy: Sendable {
     func refusal(of request: RequestHead) -> String? {
         guard !allowsAll else { return nil }
         guard request.has("Origin") else {
-            let isForeign = request["Sec-Fetch-Site"]?.equalsIgnoringCase("cross-site") ?? false
+            guard let site = request["Sec-Fetch-Site"] else { return refusalByReferer(of: request) }
+            let isForeign = site.equalsIgnoringCase("cross-site")
             return isForeign ? "a browser asks on behalf of a foreign site; allow the site with --allow-site" : nil
         }
         guard let origin = request.fields.single("Origin").value, isAllowed(origin, request.authority) else {
             return "a browser asks on behalf of '\(request["Origin"] ?? "")'; allow that with --allow-site"
+        }
+        return nil
+    }
+
+    /// Browsers without Fetch Metadata, and all of them on a plain network address, say where they come from in `Referer` at most.
+    private func refusalByReferer(of request: RequestHead) -> String? {
+        guard request.has("Referer"), let referer = request["Referer"] else { return nil }
+        let origin: URIReference.Origin?
+        do { origin = try URIReference(lenient: referer).origin } catch { origin = nil }
+        guard let origin, isAllowed(origin.description, request.authority) else {
+            let site = origin?.description ?? "a page that can't be told"
+            return "the Referer names a foreign site, \(site); allow it with --allow-site"
         }
         return nil
     }

@@ -11,6 +11,7 @@ final class TargetMemo: @unchecked Sendable {
     private struct Question: Hashable {
         var path: String
         var authority: String?
+        var isFromNetwork: Bool
     }
 
     /// What a target means, and for a resource the key that goes with it and what hits of it need.
@@ -24,8 +25,8 @@ final class TargetMemo: @unchecked Sendable {
     /// The `Host` that was allowed last: it is so again.
     var allowedAuthority: String?
 
-    func meaning(of path: String, authority: String?, _ read: () -> Meaning) -> Meaning {
-        let question = Question(path: path, authority: authority)
+    func meaning(of path: String, authority: String?, isFromNetwork: Bool, _ read: () -> Meaning) -> Meaning {
+        let question = Question(path: path, authority: authority, isFromNetwork: isFromNetwork)
         if let known = meanings[question] { return known }
         let meaning = read()
         if meanings.count >= Self.capacity { meanings.removeAll(keepingCapacity: true) }

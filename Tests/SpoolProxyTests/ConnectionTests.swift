@@ -108,7 +108,7 @@ import Testing
         let found = records.withLock { $0 }
         #expect(found.map(\.status) == [206, 200, 404, 400])
         #expect(found.map(\.method) == ["GET", "HEAD", "GET", ""])
-        #expect(found.prefix(2).map(\.target) == Array(repeating: "/http/media.example/film.mp4", count: 2))
+        #expect(found.prefix(2).map(\.target) == Array(repeating: "http://media.example/film.mp4", count: 2))
         #expect(found[0].bytesSent == 10 && found[0].problem == nil)
         #expect(found[1].bytesSent == 0)
         #expect(found[3].problem != nil)

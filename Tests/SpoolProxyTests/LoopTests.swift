@@ -36,6 +36,21 @@ import Testing
         #expect(try world.get(film.target, lines).status == 508)
     }
 
+    @Test func `each origin hears another name, and every one is recognised`() throws {
+        let one = VirtualResource(url: "http://one.example/a.mp4", seed: 1, length: 100)
+        let two = VirtualResource(url: "http://two.example/a.mp4", seed: 2, length: 100)
+        let world = try ProxyWorld([one, two])
+        defer { world.stop() }
+        for film in [one, two] { #expect(try world.get(film.target).status == 200) }
+        let names = world.origin.log.entries.compactMap { $0.request.fields["Via"] }
+        #expect(Set(names).count == 2, "\(names)")
+        for name in names {
+            for film in [one, two] { #expect(try world.get(film.target, ["Via": name]).status == 508) }
+            let forged = String(name.dropLast()) + (name.hasSuffix("0") ? "1" : "0")
+            #expect(try world.get(one.target, ["Via": forged]).status == 200)
+        }
+    }
+
     @Test func `two proxies that are each other's origin answer, and ask no third time`() throws {
         let film = VirtualResource.film()
         let outer = try ProxyWorld([film]), inner = try ProxyWorld([film])

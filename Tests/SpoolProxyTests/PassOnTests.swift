@@ -105,6 +105,32 @@ import Testing
         }
     }
 
+    @Test(arguments: ["/secret/page?q", "/secret/", "/secret"])
+    func `the token stays here, and the origin's places are behind it`(page: String) throws {
+        let world = try world(
+            script: { request, _ in
+                .status(303, fields: ["Location": VirtualResource.site + (request.url.hasSuffix("/") ? "" : "/home?x#y")])
+            },
+            options: { $0.token = "secret" })
+        defer { world.stop() }
+        let host = "127.0.0.1:\(world.port)"
+        let client = try world.connect()
+        client.ask("/secret/form", method: "POST", ["Host": host, "Content-Length": "0", "Referer": "http://\(host)\(page)"])
+        #expect(try client.answer()["Location"] == "/secret/home?x#y")
+        client.ask("/secret/", method: "POST", ["Host": host, "Content-Length": "0"])
+        #expect(try client.answer()["Location"] == "/secret/")
+        let referer = try #require(world.origin.log.entries.first?.request.fields["Referer"])
+        #expect(referer == VirtualResource.site + (page == "/secret/page?q" ? "/page?q" : "/"))
+    }
+
+    @Test func `a place that begins with two slashes is no other host`() throws {
+        let world = try world(script: { _, _ in .status(302, fields: ["Location": VirtualResource.site + "//evil.example/x"]) })
+        defer { world.stop() }
+        let client = try world.connect()
+        client.ask("/form", method: "POST", ["Content-Length": "0"])
+        #expect(try client.answer()["Location"] == "/.//evil.example/x")
+    }
+
     @Test func `the origin's cookies reach the client, and its places are here`() throws {
         let world = try world(script: { request, _ in
             switch request.url.dropFirst(VirtualResource.site.count) {

@@ -40,10 +40,63 @@ import Testing
         #expect(status(try rules().read(path: "/http/example.com/a", host: host)) == 421)
     }
 
-    @Test(arguments: ["127.0.0.1", "localhost:99", "LOCALHOST", "[::1]:8080", "192.168.1.7:8080", "media.home:80"])
-    func `an address, localhost and an allowed name are the proxy`(host: String) throws {
-        let rules = try rules { $0.allowedHosts = ["Media.Home"] }
+    @Test(arguments: ["127.0.0.1", "127.9.9.9", "localhost:99", "LOCALHOST", "[::1]:8080", "192.168.1.8", "media.home:80"])
+    func `a loopback address, localhost and what was allowed are the proxy`(host: String) throws {
+        let rules = try rules { $0.allowedHosts = ["Media.Home", "192.168.1.8"] }
         #expect(rules.read(path: "/http/example.com/a", host: host) == .resource("http://example.com/a"))
+    }
+
+    /// Browsers reach a loopback listener by these, and do not say then which site asks.
+    @Test(arguments: ["0.0.0.0:8080", "[::]:8080", "[::ffff:127.0.0.1]:8080", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:0]"])
+    func `an unspecified or mapped address is no Host, wherever the proxy listens`(host: String) throws {
+        #expect(status(try rules().read(path: "/http/example.com/a", host: host)) == 421)
+        #expect(status(try rules { $0.allowedHosts = ["*"] }.read(path: "/http/example.com/a", host: host)) == 421)
+        let network = try rules { ($0.host, $0.token) = ("0.0.0.0", "abc") }
+        #expect(status(network.read(path: "/abc/http/example.com/a", host: host)) == 421)
+    }
+
+    @Test func `another address is the proxy's in a network only, where ports are forwarded`() throws {
+        for host in ["192.168.1.7:8080", "172.17.0.2", "[2001:db8::7]:8080", "[fe80::1]"] {
+            #expect(status(try rules().read(path: "/http/example.com/a", host: host)) == 421, "\(host)")
+            for listener in ["0.0.0.0", "::", "192.168.1.5"] {
+                let network = try rules { ($0.host, $0.token) = (listener, "abc") }
+                #expect(network.read(path: "/abc/http/example.com/a", host: host) == .resource("http://example.com/a"), "\(host)")
+            }
+        }
+        let container = try rules { $0.allowedHosts = ["*"] }
+        #expect(container.read(path: "/http/example.com/a", host: "nas.example:80") == .resource("http://example.com/a"))
+        #expect(container.read(path: "/http/example.com/a", host: "192.168.1.7") == .resource("http://example.com/a"))
+    }
+
+    @Test(arguments: [
+        "127.0.0.1:9200", "127.1.1.1", "localhost:9200", "a.LocalHost", "[::1]:9200", "169.254.169.254", "0.0.0.0", "[::]", "[fe80::1]",
+        "[::ffff:127.0.0.1]",
+    ])
+    func `clients of the network get to no service of the proxy's machine, unless it is named`(host: String) throws {
+        let path = "/abc/http/\(host)/x"
+        let network = try rules { ($0.host, $0.token) = ("0.0.0.0", "abc") }
+        #expect(status(network.read(path: path, host: nil, isFromNetwork: true)) == 403)
+        #expect(network.read(path: path, host: nil) == .resource("http://\(host)/x"))
+        #expect(network.read(path: "/abc/http/192.168.1.9/x", host: nil, isFromNetwork: true) == .resource("http://192.168.1.9/x"))
+        let named = try rules { ($0.host, $0.token, $0.allowedOrigins) = ("0.0.0.0", "abc", ["http://\(host)"]) }
+        #expect(named.read(path: path, host: nil, isFromNetwork: true) == .resource("http://\(host)/x"))
+        let fixed = try rules { ($0.host, $0.token, $0.fixedOrigin) = ("0.0.0.0", "abc", "http://\(host)") }
+        #expect(fixed.read(path: "/abc/x", host: nil, isFromNetwork: true) == .resource("http://\(host.lowercased())/x"))
+    }
+
+    @Test(arguments: [
+        ("/s3cret/https/alice:pass@cdn.example/a.mp3?sig=1", "https://cdn.example/a.mp3"),
+        ("/s3cret/?url=https%3A%2F%2Falice%3Apass%40cdn.example%2Fa.mp3%3Fsig%3D1", "https://cdn.example/a.mp3"),
+        ("http://127.0.0.1:8080/s3cret/http/cdn.example/a", "http://cdn.example/a"),
+        ("/s3cret/_spool/api/resources?x", "/_spool/api/resources"),
+        ("/s3cret/", "/"), ("/s3cre/https/alice:pass@cdn.example/", "(refused)"), ("/s3cret/ftp/alice:pass@x/", "(refused)"),
+    ])
+    func `a log has neither token nor user information nor query`(target: String, logged: String) throws {
+        #expect(try rules { $0.token = "s3cret" }.logged(target) == logged)
+    }
+
+    @Test func `a log has not the address of a site's page`() throws {
+        #expect(try rules { $0.fixedOrigin = "https://example.com" }.logged("/_spool/s3cret/") == "/_spool/…")
     }
 
     @Test(arguments: ["/ftp/example.com/a", "/http/", "/x", "/file//etc/passwd", "/http/exa mple.com/\u{1}", "/?url=%zz", "/?url=relative"])

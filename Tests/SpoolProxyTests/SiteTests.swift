@@ -32,6 +32,13 @@ import Testing
         Case(true, ["Origin": "https://Player.example:443"]),
         Case(false, ["Origin": "http://player.example"]), Case(false, ["Origin": "https://player.example:444"]),
         Case(false, ["Origin": "https://player.example.evil.example"]),
+        // Browsers that say neither say where they come from in `Referer`.
+        Case(true, ["Referer": "http://127.0.0.1:8080/_spool/"]), Case(true, ["Referer": "http://localhost:3000/page?q"]),
+        Case(true, ["Referer": "https://player.example/watch"]), Case(false, ["Referer": "https://evil.example/"]),
+        Case(false, ["Referer": "http://127.0.0.1.evil.example/"]), Case(false, ["Referer": "nonsense"]),
+        Case(true, ["Referer": "https://evil.example/", "Sec-Fetch-Site": "same-origin"]),
+        Case(true, ["Referer": "https://evil.example/", "Origin": "http://localhost"]),
+        Case(true, ["Host": "media.home:8080", "Referer": "http://media.home:8080/x"]),
         // The proxy by the name that it was reached by.
         Case(true, ["Host": "media.home:8080", "Origin": "http://media.home:8080"]),
         Case(false, ["Host": "media.home:8080", "Origin": "http://media.home:8081"]),

@@ -212,7 +212,7 @@ final class FileImport: Sendable {
             return (written.pieces, written.promisedBytes)
         }
         let commit = StoreCommit(
-            key: key, url: request.url, generation: work.generation, representation: work.representation,
+            key: key, url: request.url.withoutUserinfo, generation: work.generation, representation: work.representation,
             fileExtension: work.fileExtension, pieces: pieces, time: cache.environment.time.wallNow)
         let failure = cache.committer.enter(commit)
         cache.evictor.settle(promised)

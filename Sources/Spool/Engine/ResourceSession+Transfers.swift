@@ -47,6 +47,7 @@ extension ResourceSession {
         }
         guard var request else { return }
         if let site = intake.ask.site { request.fields["Origin"] = site }
+        request.reach = shared.bounds.current
         addConditions(of: intake.ask, to: &request.fields)
         shared.record(.fetchStarted(key, lower: intake.ask.lower, upper: intake.ask.upper))
         shared.counters.add { $0.originRequests += 1 }

@@ -12,10 +12,12 @@ import SpoolSystem
 /// `+Verifying` the checks before a first use, `+Hits` what is served at once, `SessionReader` the consumer's side.
 final class ResourceSession: Sendable {
     let key: ResourceKey
-    /// The URL that the resource was first asked by in this session; names its files.
+    /// The URL that the resource was first asked by in this session, without user information; names its files and is stored.
     let url: String
     /// Tells it from the other sessions of the cache, also from earlier ones of its key.
     let number: UInt64
+    /// The fields of every request of this session, whatever its readers add.
+    let requestFields: HTTPFields
     /// The scheme and authority that are asked; requests to one are limited together.
     let host: String
     let shared: SharedParts
@@ -44,6 +46,9 @@ final class ResourceSession: Sendable {
         let storeFailed: @Sendable () -> Void
         /// This session stores nothing more: who comes when it is idle shall find another.
         let makeStale: @Sendable (ResourceKey) -> Void
+        /// The names in `Via`, where the cache is a gateway's.
+        let via: Pseudonyms?
+        let bounds: OriginBounds
     }
 
     struct State {
@@ -95,13 +100,16 @@ final class ResourceSession: Sendable {
     init(key: ResourceKey, url: String, number: UInt64, origin: URIReference.Origin, passReason: PassReason?, shared: SharedParts) {
         self.key = key
         self.number = number
-        self.url = url
+        self.url = url.withoutUserinfo
         host = origin.description
         self.shared = shared
         accessTime = AccessTime(key)
         let defaults = shared.configuration
+        var requestFields = defaults.requestFields
+        if let via = shared.via { requestFields.append("Via", via.via(for: origin.description)) }
+        self.requestFields = requestFields
         var rules = StoringRules(
-            policy: defaults.cachePolicy, isShared: defaults.isShared, isAuthorized: defaults.requestFields["Authorization"] != nil,
+            policy: defaults.cachePolicy, isShared: defaults.isShared, isAuthorized: requestFields["Authorization"] != nil,
             pathExtension: pathExtension(url: url))
         rules.maxResourceBytes = defaults.maxResourceBytes
         rules.identity = defaults.identities[origin.host] ?? defaults.identities["*"] ?? .validator
@@ -109,7 +117,7 @@ final class ResourceSession: Sendable {
         limits.jitterSeed = shared.environment.random.next() | 1
         var state = State(
             machine: SessionStateMachine(limits: limits, rules: rules), pace: shared.committer.commitPace,
-            request: OriginRequest(url: url, fields: defaults.requestFields))
+            request: OriginRequest(url: url, fields: requestFields))
         state.passReason = passReason
         self.state = Locked(state)
     }

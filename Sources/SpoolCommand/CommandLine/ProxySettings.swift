@@ -19,10 +19,12 @@ struct ProxySettings {
     static let origin = Flag(
         "origin", takes: "URL", help: "Answer as if the proxy were this site, for example https://example.com.")
     static let allowHost = Flag(
-        "allow-host", takes: "NAME", help: "A name besides localhost that clients may call the proxy by; may be repeated.")
+        "allow-host", takes: "NAME", environment: "SPOOL_ALLOW_HOST",
+        help: "A name or address besides its own that clients may call the proxy by; may be repeated. '*' is any, for containers.")
     static let allowOrigin = Flag(
-        "allow-origin", takes: "URL", help: "An origin that may be asked, for example https://example.com; may be repeated. All by default."
-    )
+        "allow-origin", takes: "URL",
+        help: "An origin that may be asked, by redirects too, for example https://example.com; may be repeated. All by default."
+            + " An origin that is named may be anywhere: on this machine for clients of other machines, or behind a private address.")
 
     static let allowSite = Flag(
         "allow-site", takes: "URL",
@@ -33,8 +35,15 @@ struct ProxySettings {
         help: "A public name that may lead to a private address, '*.example.com' for all below that, '*' for all; may be repeated."
             + " Addresses themselves and local names are always asked.")
 
-    static let all = [listen, token, origin, allowHost, allowOrigin, allowSite, allowForeignSites, allowPrivate]
+    static let users = Flag(
+        "users", takes: "one|many",
+        help: "Whether several people share what is stored: then responses for one user are not kept. 'many' by default on an address that"
+            + " other machines reach, else 'one'.")
 
+    static let all = [listen, token, origin, allowHost, allowOrigin, allowSite, allowForeignSites, allowPrivate, users]
+
+    /// Whether several people share what is stored.
+    let hasManyUsers: Bool
     /// Which names may lead into private networks: others choose the URLs here.
     let privateNames: PrivateNames
 
@@ -51,6 +60,8 @@ struct ProxySettings {
         options.allowsForeignSites = arguments.has(Self.allowForeignSites)
         let names = arguments.all(Self.allowPrivate)
         privateNames = names.contains("*") ? .allowed : .refused(except: names)
+        let users: Bool? = try arguments.value(Self.users, expected: "'one' or 'many'") { ["one": false, "many": true][$0] }
+        hasManyUsers = users ?? !place.isLoopback
         if !place.isLoopback && options.token == nil {
             throw arguments.complaint(Self.listen, "names an address that other machines reach, which needs --token @FILE")
         }

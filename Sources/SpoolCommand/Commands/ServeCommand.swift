@@ -22,6 +22,7 @@ struct ServeCommand: Command {
         let proxySettings = try ProxySettings(arguments)
         var cacheSettings = try CacheSettings(arguments)
         cacheSettings.configuration.privateNames = proxySettings.privateNames
+        cacheSettings.configuration.isShared = proxySettings.hasManyUsers
         // Not for `play`: the player that it starts could inherit where a lane may run.
         cacheSettings.configuration.keepsLanesOffLoop = true
         self.proxySettings = proxySettings
@@ -36,6 +37,10 @@ struct ServeCommand: Command {
         do {
             try announce(service, token)
             try OutputStream.output.write("listening on \(isShownToPerson ? service.baseURL : service.publicAddress)\n")
+            // Below a fixed origin the page has an address that the site's scripts can't guess.
+            if options.fixedOrigin != nil, isShownToPerson, let page = service.proxy.pageURL {
+                try OutputStream.output.write("what is stored is shown at \(page)\n")
+            }
             await service.interruption.wait()
         } catch {
             await service.stop()
@@ -56,8 +61,10 @@ struct ServeCommand: Command {
         if RunningServer.isOpenToOthers(directory) {
             service.log.log(.warning, "others can write to \(directory), where the store is: 'chmod go-w \(directory)'")
         }
-        try RunningServer(address: service.baseURL, token: token, isGeneral: proxySettings.options.fixedOrigin == nil).announce(
-            in: directory)
+        let isGeneral = proxySettings.options.fixedOrigin == nil
+        var server = RunningServer(address: service.baseURL, token: token, isGeneral: isGeneral)
+        if !isGeneral { server.page = service.proxy.pageURL }
+        try server.announce(in: directory)
     }
 
     private func retract(_ service: ProxyService) throws(SystemError) {
@@ -133,23 +140,13 @@ extension ProxyOptions {
     fileprivate func logging(to log: StandardErrorLog) -> ProxyOptions {
         guard log.level <= .debug else { return self }
         var options = self
-        let (token, next) = (options.token, options.onResponse)
+        let next = options.onResponse
         options.onResponse = { record in
             next?(record)
             let problem = record.problem.map { "  \($0)" } ?? ""
             let facts = "\(record.status)  \(ByteCount.text(record.bytesSent))  \(Int64(record.milliseconds)) ms"
-            log.log(.debug, "\(record.method) \(Self.shown(record.target, token: token))  \(facts)\(problem)")
+            log.log(.debug, "\(record.method) \(record.target)  \(facts)\(problem)")
         }
         return options
-    }
-
-    /// A request's target for the log: without the token of this server, and without a user and password of an origin.
-    private static func shown(_ target: String, token: String?) -> String {
-        var text = target[...]
-        if let token, text.hasPrefix("/\(token)") { text = text.dropFirst(token.count + 1) }
-        var parts = text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
-        // `/scheme/user:password@host/…`
-        if parts.count > 2, let at = parts[2].lastIndex(of: "@") { parts[2] = String(parts[2][parts[2].index(after: at)...]) }
-        return parts.joined(separator: "/")
     }
 }

@@ -73,10 +73,12 @@ extension SessionStateMachine {
     }
 
     /// The origin is asked with these fields from now on.
-    package mutating func willAsk(with fields: HTTPFields) {
+    ///
+    /// - Parameter isAuthorized: whether the request has credentials besides its fields, as user information in its URL.
+    package mutating func willAsk(with fields: HTTPFields, isAuthorized: Bool = false) {
         if fields != requestFields { standingUse = nil }
         requestFields = fields
-        rules.isAuthorized = fields["Authorization"] != nil
+        rules.isAuthorized = isAuthorized || fields["Authorization"] != nil
     }
 
     private enum Selection { case matches, differs, unknown }

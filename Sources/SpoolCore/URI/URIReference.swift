@@ -102,3 +102,21 @@ extension URIReference {
         return (scheme.map { "\($0)://" } ?? "//") + host + (port.map { ":\($0)" } ?? "") + path
     }
 }
+
+extension String {
+    /// The user information of a URL (`name:password`); nil without, and where the text is no URL.
+    package var userinfo: Substring? {
+        guard utf8.contains(.at) else { return nil }
+        do { return try URIReference(lenient: self).userinfo } catch { return nil }
+    }
+
+    /// The URL without user information, which says who asks and not what is asked for.
+    package var withoutUserinfo: String {
+        guard userinfo != nil, let slashes = utf8.firstIndex(of: .slash) else { return self }
+        // Nothing before the user information is changed by `URIReference(lenient:)`, and nothing behind it is looked at.
+        let start = utf8.index(slashes, offsetBy: 2)
+        let end = utf8[start...].firstIndex { $0 == .slash || $0 == .question || $0 == .hash } ?? utf8.endIndex
+        guard let at = utf8[start..<end].lastIndex(of: .at) else { return self }
+        return String(self[..<start]) + self[utf8.index(after: at)...]
+    }
+}

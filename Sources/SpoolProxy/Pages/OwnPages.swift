@@ -12,12 +12,23 @@ struct OwnPages: Sendable {
 
     let cache: MediaCache
     let demoTracks: [DemoTrack]
+    /// The first segment of every path here, where a site's scripts could ask, too; nil for none.
+    let secret: String?
     /// The path by which a resource plays through this proxy; nil for one that it does not serve.
     let playPath: @Sendable (_ url: String) -> String?
 
     /// Answers a request for `path` (what follows `/_spool/`), on the loop.
     func respond(to path: String, on exchange: Exchange) {
-        let name = path.prefix { $0 != "?" }
+        var name = path.prefix { $0 != "?" }
+        if let secret {
+            let end = name.firstIndex(of: "/") ?? name.endIndex
+            guard constantTimeEqual(name[..<end], secret), end < name.endIndex else {
+                return exchange.respond(
+                    .error(
+                        403, "this page has an address of its own, which 'spool serve' prints on a terminal and serve.json has"))
+            }
+            name = name[name.index(after: end)...]
+        }
         switch name {
         case "":
             exchange.respond(Response(200, fields: Self.pageFields, body: .bytes(Array(StatusPage.html.description.utf8))))
@@ -34,6 +45,7 @@ struct OwnPages: Sendable {
         "Content-Type": "text/html; charset=utf-8",
         "Cache-Control": "no-cache",
         "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
         "Content-Security-Policy": "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-ancestors 'none'",
     ]
 
@@ -62,7 +74,7 @@ struct OwnPages: Sendable {
                 ("resources", .array(resources.map(json))), ("statistics", json(cache.statistics)),
                 ("demo", .array(demoTracks.map { .object([("title", .string($0.title)), ("play", play($0.url))]) })),
             ])
-            return Response(200, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"], body: .bytes(body.bytes))
+            return Response(200, fields: JSON.fields, body: .bytes(body.bytes))
         case .failure(let error):
             return .error(error.statusForClient, error.message)
         }
@@ -80,6 +92,7 @@ struct OwnPages: Sendable {
             ("complete", .bool(resource.isComplete)),
             ("readers", .integer(Int64(resource.readers))),
             ("fetches", .integer(Int64(resource.fetches))),
+            ("because", resource.notStoredBecause.map(JSON.string) ?? .null),
             ("play", play(resource.url)),
         ])
     }

@@ -205,6 +205,7 @@ enum StatusPage {
           parts.push(resource.length === null ? "length unknown" : size(resource.storedBytes) + " of " + size(resource.length));
           parts.push(plural(resource.stored.length, "range"));
           if (resource.readers > 0) parts.push(plural(resource.readers, "reader"));
+          if (resource.because) parts.push("not stored: " + resource.because);
           return parts.join(" · ");
         }
 

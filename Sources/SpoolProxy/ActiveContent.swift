@@ -1,0 +1,66 @@
+import SpoolCore
+
+/// What a browser does with content of a media type when a person or a page opens its URL.
+enum BrowserContent: Hashable, Sendable {
+    /// Shown or played by the browser itself: raster images, sound, video, plain playlists, subtitles, fonts.
+    case inactive
+    /// Run or rendered with scripts, styles or parts of its own: HTML, every XML (SVG and MPD among them), PDF, containers of messages.
+    case active
+    /// Everything else, and content without a type. Most of it is downloaded; some browsers look at the bytes and may find HTML.
+    case unknown
+
+    /// The content that an answer with these fields is. Browsers take the last of several types, players the first, so the most dangerous
+    /// one counts.
+    init(_ fields: HTTPFields) {
+        // A comma separates types that intermediaries joined (Fetch, "extract a MIME type").
+        let types = fields.values(of: "Content-Type").flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+        let kinds = types.map { Self.kind(of: MediaType(String($0))) }
+        if kinds.contains(.active) {
+            self = .active
+        } else {
+            self = !kinds.isEmpty && kinds.allSatisfy { $0 == .inactive } ? .inactive : .unknown
+        }
+    }
+
+    private static func kind(of type: MediaType?) -> BrowserContent {
+        guard let type else { return .unknown }
+        if isActive(type) { return .active }
+        if ["image", "audio", "video", "font"].contains(type.type) || inactiveTypes.contains(type.essence) { return .inactive }
+        return .unknown
+    }
+
+    private static func isActive(_ type: MediaType) -> Bool {
+        type.subtype.hasSuffix("+xml") || type.subtype == "xml" || type.essence == "image/svg"
+            || ["multipart", "message"].contains(type.type)
+            || activeTypes.contains(type.essence)
+    }
+
+    private static let activeTypes: Set<String> = [
+        "text/html", "text/xsl", "application/xslt", "application/pdf", "text/pdf", "application/x-shockwave-flash",
+    ]
+
+    private static let inactiveTypes: Set<String> = [
+        "application/vnd.apple.mpegurl", "application/x-mpegurl", "application/ogg", "application/mp4", "text/vtt",
+    ]
+}
+
+/// What a browser asks a resource for, by `Sec-Fetch-Dest` (Fetch Metadata). Programs other than browsers do not send the field.
+enum BrowserDestination: Hashable, Sendable {
+    /// A document of its own or inside a page; what it does depends on its type.
+    case document
+    /// Code, or something that makes a browser run or register code, whatever its type.
+    case code
+    /// Media, bytes for a script, a download.
+    case other
+
+    init(_ value: String?) {
+        switch value {
+        case nil: self = .other
+        case "document"?, "iframe"?, "frame"?, "embed"?, "object"?, "fencedframe"?: self = .document
+        case "script"?, "style"?, "worker"?, "sharedworker"?, "serviceworker"?, "audioworklet"?, "paintworklet"?, "xslt"?, "manifest"?,
+            "webidentity"?, "speculationrules"?:
+            self = .code
+        case .some: self = .other
+        }
+    }
+}
