@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 
+import cases_browser
 import cases_bytes
 import cases_encryption
 import cases_http
@@ -23,7 +24,7 @@ def main():
 
     cases = [
         case
-        for module in (cases_http, cases_bytes, cases_players, cases_trouble, cases_encryption)
+        for module in (cases_http, cases_bytes, cases_players, cases_browser, cases_trouble, cases_encryption)
         for case in module.CASES
         if options.only.lower() in case.name.lower()
     ]

@@ -81,7 +81,8 @@ for _name in NAMES:
 def direct_report(t):
     """What the browser makes of all files without the proxy; once a run."""
     if "chromium" not in t.runner.shared:
-        t.runner.shared["chromium"] = chromium_play(t, t.origin.url("player.html"), t.media.playable())
+        t.runner.shared["chromium"] = chromium_play(
+            t, t.origin.url("blank.html"), [(file, t.origin.url(file.name)) for file in t.media.playable()])
     return t.runner.shared["chromium"]
 
 
@@ -90,8 +91,9 @@ def cold_report(t):
     if "chromium-cold" not in t.runner.shared:
         mark = t.origin.mark()
         proxy = t.proxy()
-        report = chromium_play(t, proxy.url("player.html"), t.media.playable())
-        # The page and what a browser asks by itself (an icon) are a few kilobytes.
+        # The proxy's own page: it runs no page of an origin.
+        report = chromium_play(t, proxy.page_url(), [(file, proxy.url(file.name)) for file in t.media.playable()])
+        # What a browser asks by itself (an icon) is a few kilobytes.
         allowed = sum(file.size for file in t.media.playable()) + (64 << 10)
         expect(proxy.fetched_bytes() <= allowed, f"{proxy.fetched_bytes()} bytes were fetched of {allowed}")
         t.runner.shared["chromium-cold"] = (report, t.origin.requests(mark))

@@ -34,12 +34,11 @@ def _(t):
     wanted = direct_report(t)
     files = [file for file in t.media.playable() if "error" not in wanted[file.name]]
     proxy = t.proxy()
-    chromium_play(t, proxy.url("player.html"), files)
+    chromium_play(t, proxy.page_url(), [(file, proxy.url(file.name)) for file in files])
     expect_equal(proxy.stop(), 0, "exit code")
     t.origin.stop()
     proxy.restart()
-    (t.directory / "profile").rename(t.directory / "profile-of-the-first")
-    report = chromium_play(t, proxy.url("player.html"), files)
+    report = chromium_play(t, proxy.page_url(), [(file, proxy.url(file.name)) for file in files])
     for file in files:
         compare_report(report[file.name], wanted[file.name], file, expect, expect_equal)
     t.note(f"{len(files)} files")

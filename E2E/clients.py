@@ -2,19 +2,16 @@
 
 import hashlib
 import http.client
-import http.server
 import json
 import os
-import queue
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
-import threading
 from pathlib import Path
-from urllib.parse import quote
 
+from browser import Chromium
 from media import SECONDS
 
 
@@ -79,54 +76,16 @@ def decoded(context, client, file, *options):
 # A browser
 
 
-class Reports:
-    """A tiny server that a page posts its results to."""
-
-    def __init__(self):
-        self.results = queue.Queue()
-        results = self.results
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):  # pylint: disable=invalid-name
-                results.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        self.thread.start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-
 def chromium_play(context, page_url, files, seconds=150):
-    """Lets a headless Chromium with a fresh profile play `files`; its report by file name."""
-    reports = Reports()
-    profile = context.directory / "profile"
-    order = json.dumps({"report": reports.url, "files": [{"name": file.name, "kind": file.kind} for file in files]})
-    process = subprocess.Popen(
-        [
-            context.program("chromium"), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--mute-audio",
-            "--autoplay-policy=no-user-gesture-required", "--disable-features=LocalNetworkAccessChecks,Translate,MediaRouter",
-            f"--user-data-dir={profile}", f"{page_url}#{quote(order)}",
-        ],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(context.directory / "chromium.log", "wb"), start_new_session=True)
-    try:
-        return {result["name"]: result for result in reports.results.get(timeout=seconds)}
-    except queue.Empty:
-        raise RuntimeError(f"no report from the browser within {seconds} s") from None
-    finally:
-        reports.close()
-        # The browser is a group of processes, ours alone.
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    """Lets a headless Chromium with a fresh profile play `files`, pairs of a file and its URL, in a page of the same server; its report by
+    file name."""
+    order = json.dumps([{"name": file.name, "kind": file.kind, "url": url} for file, url in files])
+    script = Path(__file__).with_name("player.js").read_text(encoding="utf-8")
+    with Chromium(context) as browser:
+        if failure := browser.open(page_url):
+            raise RuntimeError(f"Chromium can't open {page_url}: {failure}")
+        results = browser.evaluate(f"{script}\nreturn await playAll({order});", seconds)
+    return {result["name"]: result for result in results}
 
 
 def compare_report(found, wanted, file, expect, expect_equal):

@@ -74,7 +74,7 @@ class CaseList:
 
 
 # Other names under which a program is installed.
-ALIASES = {"chromium": ["chromium", "google-chrome"]}
+ALIASES = {"chromium": ["chromium", "google-chrome"], "firefox": ["firefox-esr", "firefox"]}
 
 
 def find_program(name):

@@ -35,6 +35,14 @@ RECIPES = [
     ("plain.flac", f"-f lavfi -i {SOUND} -c:a flac -sample_fmt s16 -metadata title=spool"),
 ]
 
+# What a browser opens in a tab besides. The playlist's segments lie beside it.
+TAB_RECIPES = [
+    ("sound.m4a", "-i {faststart.mp4} -vn -c copy"),
+    ("picture.jpg", "-i {faststart.mp4} -frames:v 1 -update 1"),
+    ("list.m3u8", "-i {faststart.mp4} -c copy -f hls -hls_time 4 -hls_list_size 0"),
+]
+SUBTITLES = "WEBVTT\n\n00:00.000 --> 00:05.000\nA line.\n"
+
 
 @dataclass
 class File:
@@ -71,14 +79,13 @@ class Media:
 
     def __init__(self, directory, ffmpeg):
         self.directory = Path(directory)
-        page = Path(__file__).with_name("player.html")
         # A change of the recipes or of the encoder makes everything anew.
         version = subprocess.run([ffmpeg, "-version"], capture_output=True, check=True).stdout.splitlines()[0]
         stamp = hashlib.sha256(Path(__file__).read_bytes() + version).hexdigest()
         stamp_file = self.directory / ".recipe"
         if not stamp_file.exists() or stamp_file.read_text(encoding="utf-8") != stamp:
             self._make(ffmpeg, stamp)
-        shutil.copyfile(page, self.directory / page.name)
+        (self.directory / "blank.html").write_text("<!doctype html><title>blank</title>\n", encoding="utf-8")
 
         self.files = {
             name: File(name, self.directory / name, "audio" if name.endswith(("mp3", "flac")) else "video") for name, _ in RECIPES
@@ -98,7 +105,7 @@ class Media:
         self.directory.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix="e2e-media-", dir=self.directory.parent))
         try:
-            for name, arguments in RECIPES:
+            for name, arguments in RECIPES + TAB_RECIPES:
                 words = [word.replace("{", str(aside) + "/").replace("}", "") for word in arguments.split(" ")]
                 subprocess.run(
                     [ffmpeg, "-v", "error", "-nostdin", "-y", *words, "-fflags", "+bitexact", "-flags", "+bitexact", str(aside / name)],
@@ -109,6 +116,7 @@ class Media:
                 for offset in SPARSE_MARKS:
                     file.seek(offset)
                     file.write(MARK)
+            (aside / "lines.vtt").write_text(SUBTITLES, encoding="utf-8")
             (aside / "empty.bin").write_bytes(b"")
             (aside / "one.bin").write_bytes(b"1")
             (aside / ODD_NAME).write_bytes(random.Random(1).randbytes(1000))

@@ -39,7 +39,7 @@ http {{
     scgi_temp_path {directory}/scgi;
     types {{
         text/html html; video/mp4 mp4; video/x-matroska mkv; video/webm webm; audio/mpeg mp3; audio/flac flac;
-        application/octet-stream bin;
+        application/octet-stream bin; audio/mp4 m4a; image/jpeg jpg; text/vtt vtt; application/vnd.apple.mpegurl m3u8; video/mp2t ts;
     }}
     sendfile on;
     keepalive_timeout 75s;
@@ -55,6 +55,9 @@ http {{
         location / {{ }}
         location /paced/ {{ alias {root}/; limit_rate {pace}; }}
         location /brisk/ {{ alias {root}/; limit_rate {brisk}; }}
+        location /typed/octet-stream/ {{ alias {root}/; types {{ }} default_type application/octet-stream; }}
+        location /typed/plain/ {{ alias {root}/; types {{ }} default_type text/plain; }}
+        location /typed/none/ {{ alias {root}/; types {{ }} default_type ""; }}
         location = /_status {{ stub_status; access_log off; }}
     }}
 }}

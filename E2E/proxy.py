@@ -99,8 +99,14 @@ class Spool:
 
     def fetched_bytes(self):
         """Body bytes that origins handed over since the process started: the exact figure, without socket buffers."""
-        with urllib.request.urlopen(f"http://{self.authority}/{self.token + '/' if self.token else ''}_spool/api/resources", timeout=10) as answer:
+        with urllib.request.urlopen(f"{self.page_url()}api/resources", timeout=10) as answer:
             return json.load(answer)["statistics"]["fetchedBytes"]
+
+    def page_url(self):
+        """The status page's address. With `--origin` it is a secret that the server's user can read."""
+        if self.is_fixed:
+            return json.loads((self.cache / "serve.json").read_text(encoding="utf-8"))["page"]
+        return f"http://{self.authority}/{self.token + '/' if self.token else ''}_spool/"
 
     def resident_bytes(self):
         """The most memory that the process ever had resident."""

@@ -1,14 +1,6 @@
-<!doctype html>
-<meta charset="utf-8">
-<title>plays what its fragment names and reports</title>
-<!--
-The fragment is JSON: { "report": URL, "files": [{ "name", "kind" }] }. It is no query, so that the page has one URL in any cache.
-Each file is played for a second, sought to three quarters and to a quarter, then played to its end; a frame is hashed after each seek.
--->
-<canvas id="canvas" width="240" height="135"></canvas>
-<script>
+// Run in a page of the server that has the files. Each file is played for a second, sought to three quarters and to a quarter, then played
+// to its end; a frame is hashed after each seek.
 const stepMilliseconds = 15000;
-const order = JSON.parse(decodeURIComponent(location.hash.slice(1)));
 
 // The event `name` of `element`, or a failure when the element reports an error or nothing happens.
 function once(element, name) {
@@ -48,20 +40,21 @@ async function seek(element, seconds) {
     await seeked;
     if (!(element instanceof HTMLVideoElement)) return { seconds: element.currentTime };
     await presented;
-    const canvas = document.getElementById("canvas");
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [240, 135];
     const context = canvas.getContext("2d", { willReadFrequently: true });
     context.drawImage(element, 0, 0, canvas.width, canvas.height);
     const pixels = context.getImageData(0, 0, canvas.width, canvas.height).data;
     return { seconds: element.currentTime, frame: await hex(pixels) };
 }
 
-async function play({ name, kind }) {
+async function play({ name, kind, url }) {
     const element = document.createElement(kind);
     element.preload = "auto";
     document.body.append(element);
     try {
         const loaded = once(element, "loadedmetadata");
-        element.src = name;
+        element.src = url;
         await loaded;
         const started = until(element, 1);
         await element.play();
@@ -72,7 +65,7 @@ async function play({ name, kind }) {
         const ended = once(element, "ended");
         await element.play();
         await ended;
-        const body = await (await fetch(name, { cache: "no-store" })).arrayBuffer();
+        const body = await (await fetch(url, { cache: "no-store" })).arrayBuffer();
         return { name, duration: element.duration, seeks, ended: element.ended, bytes: body.byteLength, sha256: await hex(body) };
     } catch (error) {
         return { name, error: `${error.message} at ${element.currentTime} s of ${element.duration}` };
@@ -83,10 +76,8 @@ async function play({ name, kind }) {
     }
 }
 
-(async () => {
+async function playAll(files) {
     const results = [];
-    for (const file of order.files) results.push(await play(file));
-    // A simple request: the report goes to another port.
-    await fetch(order.report, { method: "POST", mode: "no-cors", body: JSON.stringify(results) });
-})();
-</script>
+    for (const file of files) results.push(await play(file));
+    return results;
+}
