@@ -21,6 +21,8 @@ public struct ReadOptions: Sendable {
     public var contentTransform: (any ContentTransform)?
     /// The directives of an HTTP client's request (RFC 9111 §5.2.1).
     package var request = CacheControl("")
+    /// The client can ask again by itself: a read whose answers end without a new byte fails soon.
+    package var endsSoon = false
     /// The web site on whose behalf a browser asks: the value of its `Origin`, which the origin is told.
     package var site: String?
 

@@ -77,7 +77,8 @@ extension ResourceSession {
         shared.record(.readerJoined(key, start: start, end: end))
         return SessionReader(
             session: self, start: start, end: end, policy: options.fetchPolicy ?? shared.configuration.fetchPolicy,
-            rules: rules(of: options), site: options.site, wantsBytes: wantsBytes, priority: options.priority,
+            rules: rules(of: options), site: options.site, wantsBytes: wantsBytes, endsSoon: options.endsSoon,
+            priority: options.priority,
             transform: options.contentTransform ?? shared.configuration.contentTransform, wake: wake)
     }
 

@@ -55,6 +55,7 @@ final class ResourceAnswer {
         range = isHead ? nil : request["Range"].flatMap(RangeHeader.init)
         var options = ReadOptions(cachePolicy: policy)
         options.site = page
+        options.endsSoon = true
         if request.has("Cache-Control") {
             options.request = CacheControl(request.fields)
         } else if let pragma = request["Pragma"], CacheControl(pragma).noCache != nil {
@@ -131,8 +132,8 @@ final class ResourceAnswer {
             fields["Content-Length"] = representation.length.map(String.init)
             return answer(Response(200, fields: fields))
         }
-        guard let length = representation.length else {
-            if honoursRange, range?.isBeyondBound == true { return answerUnsatisfiable(length: nil) }
+        guard let length = representation.length, !reader.readsPage else {
+            if !reader.readsPage, honoursRange, range?.isBeyondBound == true { return answerUnsatisfiable(length: nil) }
             return answerWhole(reader, generation, representation)
         }
         switch honoursRange ? range?.resolve(length: length) ?? .whole : .whole {
@@ -142,6 +143,9 @@ final class ResourceAnswer {
             answerUnsatisfiable(length: length)
         case .ranges(let ranges) where ranges.count == 1:
             answerPart(reader, generation, representation, ranges[0], length)
+        case .ranges(let ranges) where !reader.isCombinable && reader.coverage(of: ranges) != .complete:
+            // Each part would be another response, which nothing ties to the others. The whole is one (RFC 9110 §14.2).
+            answerWhole(reader, generation, representation)
         case .ranges(let ranges):
             answerParts(reader, generation, representation, ranges, length)
         }

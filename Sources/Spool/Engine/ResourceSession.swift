@@ -226,6 +226,11 @@ final class ResourceSession: Sendable {
                 forget(generation, &state, &effects)
             case .unfinished(let generation):
                 forget(generation, &state, &effects)
+            case .forgotten(let generation):
+                state.file = nil
+                state.fileGeneration = nil
+                retire(generation, &state, &effects)
+                state.owesCommit = false
             case .passing(let reason):
                 effects.append(.event(.degradedToPassthrough(key, reason: "\(reason)")))
             case .ended(let id, let error):

@@ -42,14 +42,15 @@ package final class SessionReader: Sendable {
 
     init(
         session: ResourceSession, start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules, site: String? = nil, wantsBytes: Bool,
-        priority: ReadPriority = .playing, transform: (any ContentTransform)? = nil, wake: @escaping @Sendable () -> Void
+        endsSoon: Bool = false, priority: ReadPriority = .playing, transform: (any ContentTransform)? = nil,
+        wake: @escaping @Sendable () -> Void
     ) {
         self.session = session
         transforming = transform.map(Transforming.init)
         key = session.key
         id = session.run { state, effects in
             let (id, actions) = state.machine.readerJoined(
-                start: start, end: end, policy: policy, rules: rules, site: site, wantsBytes: wantsBytes)
+                start: start, end: end, policy: policy, rules: rules, site: site, wantsBytes: wantsBytes, endsSoon: endsSoon)
             state.wakes[id] = wake
             state.claims -= 1
             session.prioritize(id, priority, &state, &effects)
@@ -117,6 +118,16 @@ package final class SessionReader: Sendable {
         session.state.withLock { $0.machine.awaitedValidation(id) }
     }
 
+    /// Whether what it reads is a page that came instead of media, which is passed on as a whole.
+    package var readsPage: Bool {
+        session.state.withLock { $0.machine.readsPage(id) }
+    }
+
+    /// Whether its bytes may come from several responses. Without a strong validator all come from one.
+    package var isCombinable: Bool {
+        session.state.withLock { $0.machine.isCombinable }
+    }
+
     /// The values of `Set-Cookie` in the answer that the origin gave for this very reader; once, then none.
     package func takeCookies() -> [String] {
         session.state.withLock { $0.machine.takeCookies(for: id) }
@@ -134,7 +145,9 @@ package final class SessionReader: Sendable {
     /// How much of `ranges` (of the whole resource when there are none) is stored now.
     package func coverage(of ranges: [ByteRange]) -> Coverage {
         session.state.withLock { state in
-            guard let version = state.machine.version, state.machine.foundVersion(id) else { return .none }
+            guard let version = state.machine.version, state.machine.foundVersion(id), !state.machine.readsOwnResponse(id) else {
+                return .none
+            }
             if ranges.isEmpty ? version.isComplete : ranges.allSatisfy(version.stored.contains) { return .complete }
             return version.stored.isEmpty ? .none : .partial
         }

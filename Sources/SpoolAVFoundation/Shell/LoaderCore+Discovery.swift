@@ -122,10 +122,13 @@ extension LoaderCore {
         leaveDiscovery(explicitly: false)
     }
 
-    /// Pages that stand in for media, of a hotel's network say, must not stay behind as the media.
+    /// Pages that stand in for media, of a hotel's network say, must not stay behind as the media. A page that came beside stored media
+    /// is an error of the moment: the media stay.
     private func isNotMedia(_ type: String) {
-        cache.remove(source.key) { [log] result in
-            if case .failure(let error) = result { log.failed(error) }
+        if discovery?.reader.readsPage != true {
+            cache.remove(source.key) { [log] result in
+                if case .failure(let error) = result { log.failed(error) }
+            }
         }
         let words = "the origin sent a page of type \(type) instead of media; is there a sign-in in between?"
         discoveryFailed(CacheError(.notMedia, words, key: source.key))

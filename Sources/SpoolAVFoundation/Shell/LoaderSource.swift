@@ -57,11 +57,15 @@ struct ToldVersion {
     /// Whether bytes of that version may follow bytes of this one.
     ///
     /// Another generation is the same version when both have one strong validator and one length: a resource that was evicted or removed
-    /// and fetched again.
+    /// and fetched again. Without a strong validator each request has a response of its own, as it has when the player loads without
+    /// a cache: then an equal length and type are the same version to the player. The bytes of one response are never completed by
+    /// stored ones of another.
     func isSame(_ other: GenerationID, _ representation: Representation) -> Bool {
         if generation == other { return true }
-        return self.representation.validator.isStrong && self.representation.validator == representation.validator
-            && self.representation.length == representation.length
+        let told = self.representation
+        guard told.length == representation.length else { return false }
+        if told.validator.isStrong || representation.validator.isStrong { return told.validator == representation.validator }
+        return told.looksLike(representation)
     }
 }
 #endif

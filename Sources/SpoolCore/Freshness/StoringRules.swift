@@ -35,7 +35,15 @@ package struct StoringRules: Hashable, Sendable {
 
     /// A page where media were asked for: what a captive portal or a login form answers, with 200, for everything.
     private func unexpectedPage(_ fields: HTTPFields) -> String? {
-        guard isMediaExtension(pathExtension), let type = fields["Content-Type"].flatMap(MediaType.init) else { return nil }
+        expectsMedia ? page(fields) : nil
+    }
+
+    /// Whether the URL names media.
+    var expectsMedia: Bool { isMediaExtension(pathExtension) }
+
+    /// The media type of a web page; nil when the response is none.
+    func page(_ fields: HTTPFields) -> String? {
+        guard let type = fields["Content-Type"].flatMap(MediaType.init) else { return nil }
         return type.essence == "text/html" || type.essence == "application/xhtml+xml" ? type.essence : nil
     }
 }

@@ -27,6 +27,14 @@ package enum ResponseOutcome: Hashable, Sendable {
         }
     }
 
+    /// Whether body bytes of the resource follow.
+    var bringsBytes: Bool {
+        switch self {
+        case .partial, .full: true
+        case .notModified, .notSatisfiable, .failed: false
+        }
+    }
+
     /// Reads the status and the fields that matter for it. `start` is the offset that was asked for.
     package init(_ head: ResponseHead, start: Int64) {
         switch head.status {
@@ -44,6 +52,7 @@ package enum ResponseOutcome: Hashable, Sendable {
     }
 
     private static func full(_ head: ResponseHead) -> ResponseOutcome {
+        guard !isPart(head) else { return .failed(.malformed("a 200 with the Content-Range of a part")) }
         let values = head.fields.values(of: "Content-Length")
         // With a transfer coding the length is the framing's business (RFC 9112 §6.3).
         guard !values.isEmpty, head.fields["Transfer-Encoding"] == nil else { return .full(length: .unknown) }
@@ -51,6 +60,18 @@ package enum ResponseOutcome: Hashable, Sendable {
             return .full(length: try ContentLength.parse(values))
         } catch {
             return .failed(.malformed("Content-Length: \(error)"))
+        }
+    }
+
+    /// Whether a 200 says by its `Content-Range` that its body is not the whole, and its length agrees: it contradicts itself.
+    ///
+    /// The field means nothing in a 200 (RFC 9110 §14.4), so it is ignored where `Content-Length` is not that of the part.
+    private static func isPart(_ head: ResponseHead) -> Bool {
+        let body = head.fields["Content-Length"]
+        return head.fields.values(of: "Content-Range").contains { value in
+            guard case .part(let served, let length)? = try? ContentRange(value) else { return false }
+            guard served.lowerBound > 0 || length.bytes.map({ served.upperBound < $0 }) ?? false else { return false }
+            return body == nil || body == String(served.count)
         }
     }
 
@@ -65,6 +86,10 @@ package enum ResponseOutcome: Hashable, Sendable {
     }
 
     private static func partial(_ head: ResponseHead) -> ResponseOutcome {
+        if let type = head.fields["Content-Type"].flatMap(MediaType.init), type.essence == "multipart/byteranges" {
+            // One range was asked for (RFC 9110 §15.3.7.2).
+            return .failed(.malformed("a 206 of several parts for one range"))
+        }
         let values = Set(head.fields.values(of: "Content-Range"))
         guard values.count == 1, let value = values.first else {
             return .failed(.malformed("a 206 with \(values.isEmpty ? "no" : "several different") Content-Range"))
@@ -81,6 +106,13 @@ package enum ResponseOutcome: Hashable, Sendable {
 }
 
 extension Representation {
+    /// Whether another response looks like this one to a consumer that was told only what the resource is: equal length, type and coding,
+    /// and no validator that says otherwise. Never a reason to combine their bytes in one answer.
+    package func looksLike(_ other: Representation) -> Bool {
+        guard length == other.length, contentType == other.contentType, contentCoding == other.contentCoding else { return false }
+        return validator == other.validator || validator == .none || other.validator == .none
+    }
+
     /// Whether a response is of this version.
     ///
     /// `isConditional` when it is a 206 to a request with `If-Range`: then the origin said so, and may leave validators out (RFC 9110 §15.3.7).

@@ -14,6 +14,10 @@ package struct SessionLimits: Hashable, Sendable {
     package var relayBytes: Int64 = 256 << 10
     /// Failures in a row, without a byte between, after which waiting readers fail.
     package var failures = 5
+    /// Answers in a row that end early without a new byte, after which a reader ends whose client can ask again by itself.
+    package var emptyAnswers = 2
+    /// How long a reader waits at a relay that another reader holds back, before it asks for its bytes by itself.
+    package var relayPatience: Nanoseconds = .seconds(1)
     /// The first pause before a fetch is tried again; doubled for each failure in a row.
     package var retryDelay: Nanoseconds = .milliseconds(200)
     /// The longest pause between two tries.

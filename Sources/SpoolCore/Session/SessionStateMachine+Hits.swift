@@ -45,6 +45,11 @@ extension SessionStateMachine {
         reader.trusted = generation
         reader.prepared = generation
         reader.told = generation
+        if version?.isCombinable == false {
+            reader.toldAs = version?.representation
+            reader.source = .version
+            reader.boundAt = range.lowerBound
+        }
         reader.hold = stored
         readers.append(reader)
         return Hit(reader: id, generation: generation, revision: revision, range: range, length: length, stored: stored)
@@ -52,7 +57,7 @@ extension SessionStateMachine {
 
     /// The consumer of a hit took `count` bytes, of which the machine was not told yet, and has gone.
     package mutating func hitLeft(_ id: ReaderID, after count: Int64, now: @autoclosure () -> MonotonicInstant) -> [SessionAction] {
-        guard let index = readers.firstIndex(where: { $0.id == id }) else { return [] }
+        guard let index = index(of: id) else { return [] }
         if fetches.isEmpty, version?.isComplete == true || (isAtRest && hasAll(readers[index], after: count)) {
             readers.remove(at: index)
             return []
@@ -80,6 +85,7 @@ extension SessionStateMachine {
             return true
         }
         guard let version, version.passReason == nil, isSelected(version),
+            !version.isRemnant || Freshness(version.representation, isShared: isShared, now: wallNow).isFresh,
             let until = UseRules(policy: policy, isShared: isShared).usableUntil(version.representation, now: wallNow)
         else { return false }
         standingUse = StandingUse(

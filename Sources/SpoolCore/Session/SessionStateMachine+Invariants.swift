@@ -32,7 +32,7 @@ extension SessionStateMachine {
             if fetch.phase == .draining, fetch.upper != fetch.front { found.append("\(fetch.name) drains and leases") }
             if fetch.phase == .requested, fetch.front != fetch.released { found.append("\(fetch.name) remembers before its head") }
             // What a retired version left behind belongs to nobody.
-            let expected = fetch.phase == .requested ? nil : version?.generation
+            let expected = fetch.phase == .requested ? nil : fetch.ownGeneration ?? version?.generation
             if fetch.generation != expected {
                 found.append("\(fetch.name) brings bytes of \(fetch.generation.map { "\($0)" } ?? "nothing")")
             }
@@ -43,7 +43,7 @@ extension SessionStateMachine {
     /// Two fetches that store neither lease nor remember the same byte.
     private var overlapViolations: [String] {
         var found: [String] = []
-        let storing = fetches.filter { !$0.isRelay }
+        let storing = fetches.filter { !$0.isRelay && !$0.isOwn }
         for (index, a) in storing.enumerated() {
             for b in storing[(index + 1)...] {
                 if let leaseA = a.lease, let leaseB = b.lease, leaseA.overlaps(leaseB) {
@@ -60,7 +60,8 @@ extension SessionStateMachine {
     private var storedViolations: [String] {
         guard let version else { return [] }
         var found: [String] = []
-        for fetch in fetches where !fetch.isRelay && fetch.memory.ranges.contains(where: { !version.stored.intersection($0).isEmpty }) {
+        for fetch in fetches
+        where !fetch.isRelay && !fetch.isOwn && fetch.memory.ranges.contains(where: { !version.stored.intersection($0).isEmpty }) {
             found.append("\(fetch.name) remembers what is stored")
         }
         if !version.unverified.subtracting(version.stored).isEmpty { found.append("unverified bytes that are not stored") }
@@ -72,7 +73,9 @@ extension SessionStateMachine {
         }
         guard let length = version.representation.length else { return found }
         if let upper = version.stored.upperBound, upper > length { found.append("stored to \(upper) of \(length) bytes") }
-        for fetch in fetches where fetch.front > length { found.append("\(fetch.name) received \(fetch.front) of \(length) bytes") }
+        for fetch in fetches where !fetch.isOwn && fetch.front > length {
+            found.append("\(fetch.name) received \(fetch.front) of \(length) bytes")
+        }
         return found
     }
 
@@ -84,6 +87,10 @@ extension SessionStateMachine {
             if retryAt != nil { return nil }
             // In the middle of a batch bytes are there already; its end wakes.
             if look(reader, max: 1) != nil { return nil }
+            if case .own(let id, let response) = reader.source {
+                if reader.waitsFor == .version, response != nil { return "\(reader.name) waits for a head that came" }
+                return fetches.contains { $0.id == id && $0.phase != .draining } ? nil : "\(reader.name) waits for a response that is over"
+            }
             if version == nil {
                 if reader.onlyStored, fetches.isEmpty { return "\(reader.name) waits for stored bytes of nothing" }
                 return fetches.contains { $0.phase == .requested } ? nil : "\(reader.name) waits for a version that nobody asks for"

@@ -12,6 +12,7 @@ extension SessionStateMachine {
         } else {
             actions += verifyForWaiting()
             actions += revalidate(now: now)
+            if version?.isCombinable == false { actions += serveWaitingApart(now: now) }
             actions += fetchUrgentGaps(now: now)
             actions += fetchAhead(now: now)
         }
@@ -23,19 +24,22 @@ extension SessionStateMachine {
     /// A timer came. Late and repeated calls are harmless.
     package mutating func timePassed(now: MonotonicInstant) -> [SessionAction] {
         if let retryAt, retryAt <= now { self.retryAt = nil }
+        for index in fetches.indices where fetches[index].blockedSince.map({ now - $0 >= limits.relayPatience }) ?? false {
+            fetches[index].isBlocked = true
+        }
         let linger = limits.linger
         let actions = cancelFetches { fetch in
             fetch.lingersSince.map { now - $0 >= linger } ?? false
         }
-        return actions + replan(now: now)
+        return actions + replan(now: now) + wakeReaders()
     }
 
     // MARK: Starting
 
     /// Nothing is known of the resource: one request answers for its head and its first bytes.
     private mutating func discover(now: MonotonicInstant) -> [SessionAction] {
-        guard fetches.isEmpty else { return [] }
-        let wanting = readers.filter { $0.failure == nil && !$0.onlyStored && ($0.wantsBytes || $0.waitsFor != .nothing) }
+        guard fetches.allSatisfy(\.isOwn) else { return [] }
+        let wanting = readers.filter { $0.failure == nil && !$0.onlyStored && !isApart($0) && ($0.wantsBytes || $0.waitsFor != .nothing) }
         let asking = wanting.filter { mayTry(for: $0, now: now) }
         guard wanting.isEmpty || !asking.isEmpty else { return failOnlyStored() }
         guard let reader = asking.first(where: { $0.waitsFor != .nothing }) ?? asking.first else { return failOnlyStored() }
@@ -44,7 +48,9 @@ extension SessionStateMachine {
         var upper = reader.position == 0 ? nil : end(of: reader)
         // A reader that stands at its end and asks what the resource is: a request for no byte would end before it begins.
         if let end = upper, end <= reader.position { upper = nil }
-        if let requestBytes = limits.requestBytes { upper = min(upper ?? .max, reader.position.addingClamped(requestBytes)) }
+        if let requestBytes = limits.requestBytes, !asksOpenEnded {
+            upper = min(upper ?? .max, reader.position.addingClamped(requestBytes))
+        }
         let stores = wanting.contains { !$0.storesNothing }
         guard !asksPlainly else {
             return failOnlyStored() + start(lower: 0, upper: nil, for: reader, stores: stores, isPlain: true, now: now)
@@ -54,7 +60,8 @@ extension SessionStateMachine {
 
     private mutating func fetchUrgentGaps(now: MonotonicInstant) -> [SessionAction] {
         var actions = failOnlyStored()
-        for reader in readers where reader.waitsFor == .bytes && !waitsForVerification(reader) {
+        guard version?.isCombinable == true else { return actions }
+        for reader in readers where !isApart(reader) && reader.waitsFor == .bytes && !waitsForVerification(reader) {
             guard window(of: reader) != nil, mayTry(for: reader, now: now) else { continue }
             guard !isCovered(reader.position) else { continue }
             actions += startAt(reader.position, end: end(of: reader), for: reader, stores: !reader.storesNothing, now: now)
@@ -68,7 +75,7 @@ extension SessionStateMachine {
         guard !fetches.contains(where: { !$0.isRelay && $0.phase != .draining && $0.lingersSince == nil && !$0.isPaused }) else {
             return []
         }
-        for reader in readers where !reader.storesNothing {
+        for reader in readers where !reader.storesNothing && !isApart(reader) {
             guard let window = window(of: reader) else { continue }
             if let gap = firstFreeOffset(in: window), mayStore(from: gap) {
                 return startAt(gap, end: end(of: reader), for: reader, stores: true, now: now)
@@ -90,7 +97,8 @@ extension SessionStateMachine {
         guard let version else { return false }
         let distance = pace.joinDistance(within: limits.joinBytes)
         return fetches.contains { fetch in
-            if fetch.isRelay { return fetch.leases(offset) && fetch.serves(offset) }
+            if fetch.isOwn { return false }
+            if fetch.isRelay { return fetch.leases(offset) && fetch.serves(offset) && !(fetch.isBlocked && offset == fetch.front) }
             if fetch.remembers(offset) { return true }
             return fetch.leases(offset) && (offset - fetch.front <= distance || version.refusesRanges)
         }
@@ -122,7 +130,7 @@ extension SessionStateMachine {
         for fetch in fetches where !fetch.isRelay && fetch.released > lower { clip(fetch.released) }
         for fetch in fetches where !fetch.isRelay && !fetch.isValidation && fetch.front > lower { clip(fetch.front) }
         for fetch in fetches { fetch.skipped.prefix(from: lower, upTo: .max).map { clip($0.upperBound) } }
-        if let requestBytes = limits.requestBytes { clip(lower.addingClamped(requestBytes)) }
+        if let requestBytes = limits.requestBytes, version?.isCombinable != false { clip(lower.addingClamped(requestBytes)) }
         var actions = cleared.actions
         if let upper, upper <= lower { return actions }
         // The running fetch whose lease begins before ends where the new one begins: no byte is asked twice.
@@ -139,7 +147,7 @@ extension SessionStateMachine {
         return FetchID(rawValue: nextFetch)
     }
 
-    private mutating func start(
+    mutating func start(
         lower: Int64, upper: Int64?, for reader: Reader?, stores: Bool, isPlain: Bool = false, now: MonotonicInstant
     ) -> [SessionAction] {
         let id = makeFetchID()
@@ -200,16 +208,16 @@ extension SessionStateMachine {
         var demand: Int64?
         for reader in readers {
             // Before the version is known every reader looks at the fetch that brings it.
-            if version == nil, reader.failure == nil, !reader.onlyStored {
+            if version == nil, reader.failure == nil, !reader.onlyStored, !fetch.isOwn, !isApart(reader) {
                 demand = max(demand ?? fetch.front, reader.position == fetch.start ? unknownDemand(of: reader) : fetch.front)
                 continue
             }
-            guard let window = window(of: reader) else { continue }
+            guard draws(reader, from: fetch), let window = window(of: reader) else { continue }
             guard window.upperBound > fetch.front, fetch.upper.map({ reader.position < $0 }) ?? true else { continue }
             guard !fetch.isRelay || fetch.serves(reader.position) else { continue }
             demand = max(demand ?? 0, window.upperBound)
         }
-        if let goal, !fetch.isRelay, goal.upperBound > fetch.front, fetch.upper.map({ goal.lowerBound < $0 }) ?? true {
+        if let goal, !fetch.isRelay, !fetch.isOwn, goal.upperBound > fetch.front, fetch.upper.map({ goal.lowerBound < $0 }) ?? true {
             demand = max(demand ?? 0, goal.upperBound)
         }
         guard let demand else { return nil }
@@ -245,6 +253,7 @@ extension SessionStateMachine {
                 fetches[index].waitsForBuffer = false
                 actions.append(.resume(fetch.id))
             }
+            noteWhetherBlocked(index, now: now)
         }
         if !over.isEmpty {
             actions += endFetches(over)
@@ -253,9 +262,26 @@ extension SessionStateMachine {
         return actions
     }
 
+    /// Notes since when a relay is held back: one of its readers has not taken what the relay remembers, and another waits at its front.
+    private mutating func noteWhetherBlocked(_ index: Int, now: MonotonicInstant) {
+        let fetch = fetches[index]
+        let isHeldBack =
+            fetch.isRelay && !fetch.isOwn && fetch.isPaused && version?.isCombinable == true && version?.refusesRanges == false
+            && readers.contains { $0.waitsFor == .bytes && $0.failure == nil && $0.position == fetch.front && draws($0, from: fetch) }
+        if !isHeldBack {
+            fetches[index].blockedSince = nil
+            fetches[index].isBlocked = false
+        } else if fetch.blockedSince == nil {
+            fetches[index].blockedSince = now
+        }
+    }
+
     /// Whether somebody who asked only what the resource is stands at a relay: its bytes may be wanted next, and were else asked twice.
     private func isAwaited(_ relay: Fetch) -> Bool {
-        readers.contains { $0.failure == nil && !$0.onlyStored && !$0.wantsBytes && relay.serves($0.position) }
+        readers.contains { reader in
+            reader.failure == nil && !reader.onlyStored && !reader.wantsBytes && relay.serves(reader.position)
+                && (draws(reader, from: relay) || !isApart(reader))
+        }
     }
 
     /// A pause ends when somebody waits, or when half of the window is free again: not for every chunk.
@@ -286,7 +312,9 @@ extension SessionStateMachine {
         var actions: [SessionAction] = []
         for index in fetches.indices where fetches[index].isRelay {
             let fetch = fetches[index]
-            let attached = readers.filter { window(of: $0) != nil && $0.position >= fetch.released && $0.position <= fetch.front }
+            let attached = readers.filter {
+                draws($0, from: fetch) && window(of: $0) != nil && $0.position >= fetch.released && $0.position <= fetch.front
+            }
             let lowest = attached.map(\.position).min() ?? fetch.front
             guard lowest > fetch.released else { continue }
             fetches[index].released = lowest
@@ -301,7 +329,8 @@ extension SessionStateMachine {
         guard isIdle(id), let fetch = fetches.first(where: { $0.id == id }) else { return [] }
         guard
             !readers.contains(where: {
-                $0.waitsFor != .nothing && fetch.leases($0.position) && (!fetch.isRelay || fetch.serves($0.position))
+                $0.waitsFor != .nothing && draws($0, from: fetch) && fetch.leases($0.position)
+                    && (!fetch.isRelay || fetch.serves($0.position))
             })
         else { return [] }
         return endFetches([id]) + replan(now: now)
@@ -312,6 +341,8 @@ extension SessionStateMachine {
         guard let fetch = fetches.first(where: { $0.id == id }), fetch.phase != .draining else { return false }
         // A relay's readers go on by a request of their own from where they stand: that takes ranges, and to know the version again.
         if fetch.isRelay, version?.isCombinable != true || version?.refusesRanges == true { return false }
+        // No other response could take over from one that belongs to its readers alone.
+        if fetch.isOwn || (version?.isCombinable == false && fetch.lingersSince == nil) { return false }
         if fetch.lingersSince != nil { return true }
         // A relay without a buffer gets one only when its readers move on; a fetch that stores, when the disk does.
         return fetch.isPaused && (demand(of: fetch) ?? fetch.front <= fetch.front || (fetch.isRelay && fetch.waitsForBuffer))
@@ -319,10 +350,7 @@ extension SessionStateMachine {
 
     private var nextDeadline: MonotonicInstant? {
         let lingering = fetches.compactMap { $0.phase == .draining ? nil : $0.lingersSince.map { $0 + limits.linger } }.min()
-        switch (lingering, retryAt) {
-        case (let a?, let b?): return min(a, b)
-        case (let a?, nil): return a
-        case (nil, let b): return b
-        }
+        let blocked = fetches.compactMap { $0.isBlocked ? nil : $0.blockedSince.map { $0 + limits.relayPatience } }.min()
+        return [lingering, retryAt, blocked].compactMap { $0 }.min()
     }
 }

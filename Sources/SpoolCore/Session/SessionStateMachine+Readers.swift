@@ -23,7 +23,8 @@ extension SessionStateMachine {
 
     /// A consumer came that will want `[start, end)`; it asks `prepare` next. With `wantsBytes` its window counts before it asks for them.
     package mutating func readerJoined(
-        start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules = UseRules(), site: String? = nil, wantsBytes: Bool
+        start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules = UseRules(), site: String? = nil, wantsBytes: Bool,
+        endsSoon: Bool = false
     ) -> (ReaderID, [SessionAction]) {
         let id = ReaderID(rawValue: nextReader)
         nextReader += 1
@@ -31,6 +32,7 @@ extension SessionStateMachine {
             id: id, site: site, position: min(start, ByteRange.maximumOffset), end: end.map { min($0, ByteRange.maximumOffset) },
             policy: policy, rules: rules, confirmationsBefore: confirmations,
             wantsBytes: wantsBytes)
+        reader.endsSoon = endsSoon
         var actions: [SessionAction] = []
         switch phase {
         case .new:
@@ -54,13 +56,31 @@ extension SessionStateMachine {
     package mutating func prepare(
         _ id: ReaderID, withFirstByte: Bool = false, now: MonotonicInstant, wallNow: Timestamp
     ) -> (Preparation, [SessionAction]) {
-        guard let index = readers.firstIndex(where: { $0.id == id }) else { return (.failed(.closed), []) }
+        guard let index = index(of: id) else { return (.failed(.closed), []) }
         if let failure = readers[index].failure { return (.failed(failure), []) }
+        if case .own(_, let response) = readers[index].source {
+            if let response {
+                readers[index].prepared = response.generation
+                return (.ready(response.generation, response.representation), [])
+            }
+            return waitForVersion(index, withFirstByte, now: now)
+        }
+        if readers[index].told == nil, let actions = startOwnResponse(index, wallNow: wallNow, now: now) {
+            if let failure = readers[index].failure { return (.failed(failure), actions) }
+            let (preparation, more) = waitForVersion(index, withFirstByte, now: now)
+            return (preparation, actions + more)
+        }
         if phase == .ready, let version, mayUse(index, wallNow: wallNow, now: now) {
             readers[index].prepared = version.generation
             return (.ready(version.generation, version.representation), owesRevalidation || owesUpdate ? replan(now: now) : [])
         }
         if let failure = readers[index].failure { return (.failed(failure), []) }
+        return waitForVersion(index, withFirstByte, now: now)
+    }
+
+    private mutating func waitForVersion(
+        _ index: Int, _ withFirstByte: Bool, now: MonotonicInstant
+    ) -> (Preparation, [SessionAction]) {
         readers[index].waitsFor = .version
         readers[index].preparesWithFirstByte = withFirstByte
         return (.wait, replan(now: now))
@@ -68,26 +88,33 @@ extension SessionStateMachine {
 
     /// The consumer heard what `prepare` answered: from now on it gets bytes of that version or an error.
     package mutating func readerTold(_ id: ReaderID) {
-        guard let index = readers.firstIndex(where: { $0.id == id }), readers[index].told == nil else { return }
-        readers[index].told = readers[index].prepared
+        guard let index = index(of: id), readers[index].told == nil else { return }
+        tell(index, readers[index].prepared)
         // Another version may have come between the answer and its use.
-        if readers[index].failure == nil, let told = readers[index].told, told != version?.generation {
+        if readers[index].failure == nil, let told = readers[index].told, told != served(readers[index]) {
             readers[index].failure = .origin(.representationChanged)
         }
     }
 
     /// Whether the reader's version was known without asking the origin.
     package func foundVersion(_ id: ReaderID) -> Bool {
-        readers.first { $0.id == id }.map { !$0.awaitedVersion } ?? false
+        reader(id).map { !$0.awaitedVersion } ?? false
     }
 
     /// Whether the origin was asked for this reader whether what is stored is current.
     package func awaitedValidation(_ id: ReaderID) -> Bool {
-        readers.first { $0.id == id }?.awaitedOrigin ?? false
+        reader(id)?.awaitedOrigin ?? false
     }
 
     /// What the origin set for this very reader by the answer that it was asked for; once.
     package mutating func takeCookies(for id: ReaderID) -> [String] {
+        if let index = index(of: id), case .own(let fetch, var response?) = readers[index].source {
+            defer {
+                response.cookies = []
+                readers[index].source = .own(fetch, response)
+            }
+            return response.cookies
+        }
         guard let cookies = version?.cookies, cookies.reader == id else { return [] }
         version?.cookies = nil
         return cookies.values
@@ -95,14 +122,16 @@ extension SessionStateMachine {
 
     /// The version whose bytes the reader gets, nil before the first.
     package func toldVersion(of id: ReaderID) -> GenerationID? {
-        readers.first { $0.id == id }?.told
+        reader(id)?.told
     }
 
     /// The reader goes elsewhere, or learns what its range is.
     package mutating func readerMoved(_ id: ReaderID, to start: Int64, end: Int64?, now: MonotonicInstant) -> [SessionAction] {
-        guard let index = readers.firstIndex(where: { $0.id == id }) else { return [] }
-        readers[index].position = min(start, ByteRange.maximumOffset)
-        readers[index].end = end.map { min($0, ByteRange.maximumOffset) }
+        guard let index = index(of: id) else { return [] }
+        let start = min(start, ByteRange.maximumOffset), end = end.map { min($0, ByteRange.maximumOffset) }
+        if readers[index].source != .undecided, !goesOn(readers[index], at: start, end: end) { readers[index].source = .undecided }
+        readers[index].position = start
+        readers[index].end = end
         readers[index].hold = nil
         // There was nothing where it stood; elsewhere there may be.
         if case .origin(.rangeNotSatisfiable)? = readers[index].failure { readers[index].failure = nil }
@@ -111,8 +140,17 @@ extension SessionStateMachine {
 
     /// What there is at the reader's position, at most `max` bytes.
     package mutating func step(_ id: ReaderID, max: Int64, now: MonotonicInstant, wallNow: Timestamp) -> (Step, [SessionAction]) {
-        guard let index = readers.firstIndex(where: { $0.id == id }) else { return (.failed(.closed), []) }
-        if readers[index].told == nil, readers[index].failure == nil, phase == .ready, version != nil,
+        guard let index = index(of: id) else { return (.failed(.closed), []) }
+        let mayNeedOwn = phase == .ready && readers[index].failure == nil && readers[index].source == .undecided
+        if mayNeedOwn, version?.isCombinable == false, readers[index].end.map({ readers[index].position < $0 }) ?? true {
+            readers[index].wantsBytes = true
+            if let actions = startOwnResponse(index, wallNow: wallNow, now: now) {
+                if let failure = readers[index].failure { return (.failed(failure), actions) }
+                readers[index].waitsFor = readers[index].told == nil ? .version : .bytes
+                return (.wait, actions + replan(now: now))
+            }
+        }
+        if readers[index].told == nil, readers[index].failure == nil, phase == .ready, version != nil, !isApart(readers[index]),
             !mayUse(index, wallNow: wallNow, now: now), readers[index].failure == nil
         {
             readers[index].waitsFor = .version
@@ -122,7 +160,7 @@ extension SessionStateMachine {
         readers[index].hold = nil
         let reader = readers[index]
         if let found = look(reader, max: max) {
-            if reader.isOutdated(version) {
+            if isOutdated(reader) {
                 // It decided by a version that is gone. It shall ask `prepare` again before it uses a byte.
                 readers[index].prepared = nil
                 return (.wait, [.wake(id)])
@@ -132,32 +170,35 @@ extension SessionStateMachine {
             // Whoever gets bytes is told by them, in the same moment: no other version can come between.
             switch found {
             case .stored(let range):
-                readers[index].told = version?.generation
+                tell(index, served(reader))
                 readers[index].hold = range
-            case .memory: readers[index].told = version?.generation
+            case .memory: tell(index, served(reader))
             case .wait, .end, .failed: break
             }
             return (found, [])
         }
         readers[index].waitsFor = .bytes
         readers[index].wantsBytes = true
+        if isProvidedFor(readers[index]), fetches.first?.isPaused == false { return (.wait, []) }
         return (.wait, replan(now: now))
     }
 
     /// The consumer took `count` bytes.
     package mutating func readerAdvanced(_ id: ReaderID, by count: Int64, now: MonotonicInstant) -> [SessionAction] {
-        guard let index = readers.firstIndex(where: { $0.id == id }), count > 0 else { return [] }
+        guard let index = index(of: id), count > 0 else { return [] }
         readers[index].position += count
         readers[index].hasProgress = true
         readers[index].failures = 0
+        readers[index].emptyAnswers = 0
         let ahead = verifyAhead(of: readers[index])
         if fetches.isEmpty, version?.isComplete == true { return ahead }
+        if isProvidedFor(readers[index]) { return ahead }
         return ahead + releaseRelays() + replan(now: now)
     }
 
     /// The consumer has gone. `explicitly` when it said that nobody wants the rest: then nothing lingers for it.
     package mutating func readerLeft(_ id: ReaderID, explicitly: Bool, now: MonotonicInstant) -> [SessionAction] {
-        guard let index = readers.firstIndex(where: { $0.id == id }) else { return [] }
+        guard let index = index(of: id) else { return [] }
         let reader = readers.remove(at: index)
         if fetches.isEmpty, version?.isComplete == true { return [] }
         if !explicitly, reader.failure == nil, !reader.onlyStored { adoptGoal(of: reader) }
@@ -172,7 +213,7 @@ extension SessionStateMachine {
     /// The bytes that the reader will want soon, or nil when it wants none.
     func window(of reader: Reader) -> ByteRange? {
         guard reader.wantsBytes, reader.failure == nil, !reader.onlyStored else { return nil }
-        let length = version?.representation.length ?? .max
+        let length = servedRepresentation(reader)?.length ?? .max
         let end = min(reader.end ?? .max, length)
         guard reader.position < end else { return nil }
         let upper: Int64 =
@@ -188,11 +229,18 @@ extension SessionStateMachine {
     func look(_ reader: Reader, max: Int64) -> Step? {
         if let failure = reader.failure { return .failed(failure) }
         if let end = reader.end, reader.position >= end { return .end }
-        guard phase == .ready, let version else { return nil }
+        guard phase == .ready else { return nil }
+        if case .own(let id, let response) = reader.source {
+            guard let response else { return nil }
+            return lookApart(reader, id, response, limit: min(reader.end ?? .max, reader.position.addingClamped(max)))
+        }
+        guard let version else { return nil }
         if let length = version.representation.length, reader.position >= length { return .end }
+        // Whether these bytes are of the reader's response is not decided yet.
+        if !version.isCombinable, reader.source == .undecided, !reader.onlyStored { return nil }
         let limit = min(reader.end ?? .max, reader.position.addingClamped(max))
         if let run = version.stored.prefix(from: reader.position, upTo: limit) { return version.verifiedPart(of: run).map(Step.stored) }
-        for fetch in fetches where fetch.generation == version.generation && fetch.remembers(reader.position) {
+        for fetch in fetches where !fetch.isOwn && fetch.generation == version.generation && fetch.remembers(reader.position) {
             if let range = ByteRange(reader.position, min(limit, fetch.runEnd(from: reader.position))) { return .memory(fetch.id, range) }
         }
         return nil
@@ -216,6 +264,8 @@ extension SessionStateMachine {
     private func hasSomething(for reader: Reader) -> Bool {
         switch reader.waitsFor {
         case .nothing: false
+        case .version where reader.awaitsRetry: reader.failure != nil || (retryAt == nil && version != nil)
+        case .version where isApart(reader): reader.failure != nil || served(reader) != nil
         case .version: reader.failure != nil || (phase == .ready && version != nil && (!reader.awaitsOrigin || isSettled(for: reader)))
         case .bytes: look(reader, max: 1) != nil
         }
@@ -223,10 +273,11 @@ extension SessionStateMachine {
 
     /// Whether the version alone is of no use to the reader, and the byte that it needs besides comes next.
     private func awaitsFirstByte(_ reader: Reader) -> Bool {
-        guard reader.preparesWithFirstByte, reader.waitsFor == .version, reader.wantsBytes, look(reader, max: 1) == nil, let version
+        guard reader.preparesWithFirstByte, reader.waitsFor == .version, reader.wantsBytes, look(reader, max: 1) == nil,
+            let served = served(reader)
         else { return false }
         return fetches.contains { fetch in
-            fetch.askedBy == reader.id && fetch.phase == .receiving && fetch.generation == version.generation && fetch.skip == 0
+            fetch.askedBy == reader.id && fetch.phase == .receiving && fetch.generation == served && fetch.skip == 0
                 && !fetch.isPaused && fetch.front == reader.position && fetch.leases(reader.position)
         }
     }
@@ -234,11 +285,12 @@ extension SessionStateMachine {
     /// Another version is current: readers that were told of an old one end, the others look again.
     mutating func versionReplaced() -> [SessionAction] {
         var actions: [SessionAction] = []
-        for index in readers.indices where readers[index].failure == nil {
+        for index in readers.indices where readers[index].failure == nil && !isApart(readers[index]) {
+            if isToldOnly(readers[index]) { readers[index].told = version?.generation }
             if readers[index].told == nil { readers[index].awaitedVersion = true }
             if let told = readers[index].told {
                 if told != version?.generation { readers[index].failure = .origin(.representationChanged) }
-            } else if readers[index].waitsFor == .bytes, readers[index].isOutdated(version) {
+            } else if readers[index].waitsFor == .bytes, isOutdated(readers[index]) {
                 readers[index].waitsFor = .nothing
                 readers[index].prepared = nil
                 actions.append(.wake(readers[index].id))
@@ -247,19 +299,77 @@ extension SessionStateMachine {
         return actions
     }
 
+    /// Where the reader stands in `readers`, which are in the order of their coming.
+    /// - Complexity: O(log *n*) in the number of readers.
+    func index(of id: ReaderID) -> Int? {
+        var (low, high) = (0, readers.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if readers[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return low < readers.count && readers[low].id == id ? low : nil
+    }
+
+    func reader(_ id: ReaderID) -> Reader? { index(of: id).map { readers[$0] } }
+
+    /// Whether a running fetch of the version goes on to bring all that the reader will want soon, so that its step changes nothing.
+    ///
+    /// This keeps a thousand readers of one live stream from looking at each other for each batch of bytes.
+    private func isProvidedFor(_ reader: Reader) -> Bool {
+        guard fetches.count == 1, let fetch = fetches.first, !fetch.isRelay, !fetch.isOwn, fetch.phase == .receiving,
+            fetch.lingersSince == nil, goal == nil, retryAt == nil, !owesRevalidation, !owesUpdate, !isApart(reader), !reader.onlyStored,
+            let version, version.isCombinable, version.unverified.isEmpty, let window = window(of: reader)
+        else { return false }
+        // Behind the front everything is stored or in memory.
+        let behind = ByteRange(window.lowerBound, min(window.upperBound, fetch.released)).map { version.stored.contains($0) } ?? true
+        guard behind, window.lowerBound <= fetch.front, fetch.skipped.isEmpty, fetch.upper.map({ $0 >= window.upperBound }) ?? true else {
+            return false
+        }
+        return !fetch.isPaused || (window.upperBound - fetch.front < limits.readAheadBytes / 2 && window.lowerBound < fetch.front)
+    }
+
+    /// The consumer knows `generation` now. Where nothing but length and type could tie another response to it, those are kept.
+    private mutating func tell(_ index: Int, _ generation: GenerationID?) {
+        guard readers[index].told != generation else { return }
+        readers[index].told = generation
+        let mayChange = version?.isCombinable == false || isApart(readers[index])
+        readers[index].toldAs = mayChange ? servedRepresentation(readers[index]) : nil
+    }
+
+    /// What it was told by `prepare`, and its consumer used nowhere yet, is no longer so.
+    private func isOutdated(_ reader: Reader) -> Bool {
+        reader.told == nil && reader.prepared != nil && reader.prepared != served(reader)
+    }
+
+    /// Whether the consumer has no bytes of the version that it was told of, and the new one looks the same to it.
+    private func isToldOnly(_ reader: Reader) -> Bool {
+        guard reader.told != nil, reader.toldAs != nil, reader.source == .undecided, let version, !version.isCombinable else {
+            return false
+        }
+        return isAsTold(reader, version.representation)
+    }
+
+    /// Whether the reader has, or has asked for, a response of its own.
+    func isApart(_ reader: Reader) -> Bool {
+        if case .own = reader.source { true } else { false }
+    }
+
+    /// Whether a reader that goes to `[start, end)` stays with the response that it has.
+    private func goesOn(_ reader: Reader, at start: Int64, end: Int64?) -> Bool {
+        if reader.source == .version { return start == reader.position && end == reader.end }
+        guard case .own(let id, let response) = reader.source, let fetch = fetches.first(where: { $0.id == id }) else { return false }
+        guard fetch.serves(start), let end = end ?? response?.representation.length else {
+            return fetch.serves(start) && fetch.upper == nil
+        }
+        return fetch.upper.map { $0 >= end } ?? true
+    }
+
     private mutating func adoptGoal(of reader: Reader) {
         switch reader.policy {
         case .whilePlaying: break
         case .readAhead(let bytes): goal = ByteRange(reader.position, reader.position.addingClamped(bytes)) ?? goal
         case .wholeResource: goal = ByteRange(lower: 0, upper: .max)
         }
-    }
-}
-
-extension SessionStateMachine.Reader {
-    /// What it was told by `prepare`, and nobody else yet, is no longer so.
-    fileprivate func isOutdated(_ version: SessionStateMachine.Version?) -> Bool {
-        told == nil && prepared != nil && prepared != version?.generation
     }
 }
 

@@ -42,6 +42,10 @@ extension SessionStateMachine {
         let outcome = ResponseOutcome(head, start: fetches[index].start)
         arrival.isEndless = outcome.passReason == .lengthBeyondBound
         arrival.passReason = passReason ?? outcome.passReason ?? rules.passReason(for: head.fields, length: outcome.length)
+        if let error = contradiction(of: outcome, head, fetches[index]) {
+            return contradicted(index, by: error, outcome, arrival, now: now)
+        }
+        if outcome.bringsBytes { pagesInARow = 0 }
         if version == nil, fetches[index].storesNothing { arrival.passReason = arrival.passReason ?? .byRequest }
         switch outcome {
         case .notModified:
@@ -84,8 +88,11 @@ extension SessionStateMachine {
             let error = OriginError.malformed("asked for bytes from \(fetch.start), got \(served)")
             return finished(fetch.id, error: error, now: now) + [.cancel(fetch.id)]
         }
+        if isTooShort(fetch, served: served, total: total, arrival) { return endFetches([fetch.id]) + replan(now: now) }
+        let candidate = arrival.representation(length: total)
         let actions = adopt(
-            arrival.representation(length: total), servedUpper: served.upperBound, index, arrival, isConditional: fetch.condition != nil)
+            candidate, servedUpper: served.upperBound, beginsAtZero: fetch.start == 0, index, arrival,
+            isConditional: fetch.condition != nil)
         // Adopting may have ended other fetches, which moves this one; or this one, by a length that ends before what it brings.
         guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions + wakeReaders() + replan(now: now) }
         fetches[index].skip = fetch.start - served.lowerBound
@@ -96,7 +103,8 @@ extension SessionStateMachine {
         }
         // What began as a relay is beside the leases of others: it stores only where it brings a version of its own.
         let isNews = version?.generation == arrival.newGeneration
-        fetches[index].isRelay = (fetch.isRelay && !isNews) || !mayStore(index, from: fetch.start)
+        fetches[index].isRelay = (fetch.isRelay && !isNews) || (fetches[index].isOwn && !isNews) || !mayStore(index, from: fetch.start)
+        bindAsker(index, candidate, arrival)
         return actions + accepted(index, now: now)
     }
 
@@ -105,17 +113,20 @@ extension SessionStateMachine {
         becomesOrdinary(index)
         let fetch = fetches[index]
         // The whole body begins at 0: it is worth keeping, and whoever asked for later bytes waits for them (RFC 9110 §14.2).
-        var actions = adopt(arrival.representation(length: length), servedUpper: length ?? 0, index, arrival, isConditional: false)
+        let candidate = arrival.representation(length: length)
+        var actions = adopt(candidate, servedUpper: length ?? 0, beginsAtZero: true, index, arrival, isConditional: false)
         guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions + wakeReaders() + replan(now: now) }
         let acceptsRanges = arrival.head.fields["Accept-Ranges"]?.equalsIgnoringCase("bytes") ?? false
-        version?.refusesRanges = fetch.start > 0 || !acceptsRanges || asksPlainly
+        let isNews = version?.generation == arrival.newGeneration
+        if !fetches[index].isOwn || isNews { version?.refusesRanges = fetch.start > 0 || !acceptsRanges || asksPlainly }
         fetches[index].front = 0
         fetches[index].released = 0
-        fetches[index].upper = length ?? version?.representation.length
+        fetches[index].upper = length ?? (fetches[index].isOwn ? nil : version?.representation.length)
         fetches[index].servedEnd = length
-        fetches[index].isRelay = !mayStore(index, from: 0)
+        fetches[index].isRelay = (fetches[index].isOwn && !isNews) || !mayStore(index, from: 0)
+        bindAsker(index, candidate, arrival)
         // Its lease is everything; relays beside it serve readers of their own.
-        if !fetches[index].isRelay { actions += cancelFetches { $0.id != fetch.id } }
+        if !fetches[index].isRelay { actions += cancelFetches { $0.id != fetch.id && !$0.isOwn } }
         guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions + wakeReaders() }
         return actions + accepted(index, now: now)
     }
@@ -128,7 +139,7 @@ extension SessionStateMachine {
     /// Whether the body of this fetch may be kept: by its version, and beside what others of that version still remember.
     private func mayStore(_ index: Int, from offset: Int64) -> Bool {
         guard let version, !fetches[index].storesNothing, version.storesResponse(from: offset) else { return false }
-        return version.isCombinable || !fetches.indices.contains { $0 != index && !fetches[$0].isRelay }
+        return version.isCombinable || !fetches.indices.contains { $0 != index && !fetches[$0].isRelay && !fetches[$0].isOwn }
     }
 
     private mutating func notSatisfiableReceived(
@@ -136,6 +147,12 @@ extension SessionStateMachine {
     ) -> [SessionAction] {
         let fetch = fetches[index]
         var actions = endFetches([fetch.id])
+        if fetch.isOwn {
+            for reader in readers.indices where draws(readers[reader], from: fetch) {
+                readers[reader].failure = .origin(.rangeNotSatisfiable(length: length))
+            }
+            return actions + wakeReaders() + replan(now: now)
+        }
         guard let version else {
             if fetch.start == 0, length == 0 {
                 actions += replaceVersion(by: arrival.representation(length: 0), arrival, fetch)
@@ -158,27 +175,30 @@ extension SessionStateMachine {
             failReaders(from: length, .rangeNotSatisfiable(length: length))
             backOff(after: .rangeNotSatisfiable(length: length), now: now)
         default:
-            // It was longer once: another version. The next request asks without conditions.
-            actions += forgetVersion()
+            // It was longer once. One contradiction retires nothing: the next request asks without conditions.
+            actions += suspendVersion()
         }
         return actions + wakeReaders() + replan(now: now)
     }
 
     private mutating func accepted(_ index: Int, now: MonotonicInstant) -> [SessionAction] {
         fetches[index].phase = .receiving
-        fetches[index].generation = version?.generation
+        fetches[index].generation = fetches[index].ownGeneration ?? version?.generation
         return wakeReaders() + replan(now: now)
     }
 
     /// Makes the response's version the current one, or sees that it is.
     private mutating func adopt(
-        _ candidate: Representation, servedUpper: Int64, _ index: Int, _ arrival: Arrival, isConditional: Bool
+        _ candidate: Representation, servedUpper: Int64, beginsAtZero: Bool, _ index: Int, _ arrival: Arrival, isConditional: Bool
     ) -> [SessionAction] {
+        if let version, !version.isCombinable {
+            return adoptApart(candidate, servedUpper: servedUpper, beginsAtZero: beginsAtZero, index, arrival, version)
+        }
         guard let version, !asksInVain(fetches[index]), isSameVersion(candidate, isConditional: isConditional),
             version.representation.length.map({ servedUpper <= $0 }) ?? (knownEnd <= candidate.length ?? .max)
         else {
             let fetch = fetches[index]
-            return cancelFetches { $0.id != fetch.id } + replaceVersion(by: candidate, arrival, fetch)
+            return cancelFetches { $0.id != fetch.id && !$0.isOwn } + replaceVersion(by: candidate, arrival, fetch)
         }
         noteConfirmation()
         var actions: [SessionAction] = []
@@ -195,21 +215,22 @@ extension SessionStateMachine {
 
     /// The offset after the last byte that the current version is known to have.
     private var knownEnd: Int64 {
-        let received = fetches.filter { $0.phase != .requested && $0.front > $0.released }.map(\.front).max() ?? 0
+        let received = fetches.filter { !$0.isOwn && $0.phase != .requested && $0.front > $0.released }.map(\.front).max() ?? 0
         return max(version?.stored.upperBound ?? 0, received, version?.passedEnd ?? 0)
     }
 
     /// The length of the current version became known: nothing is asked beyond it.
-    private mutating func learn(_ length: Int64) -> [SessionAction] {
+    mutating func learn(_ length: Int64) -> [SessionAction] {
         version?.representation.length = length
-        let actions = cancelFetches { $0.start >= length && $0.front >= length }
-        for index in fetches.indices { fetches[index].upper = min(fetches[index].upper ?? length, length) }
+        let actions = cancelFetches { !$0.isOwn && $0.start >= length && $0.front >= length }
+        for index in fetches.indices where !fetches[index].isOwn { fetches[index].upper = min(fetches[index].upper ?? length, length) }
         return [.representationUpdated] + actions
     }
 
     /// Whoever calls it wakes the readers once it is known what the fetch brings.
-    private mutating func replaceVersion(by representation: Representation, _ arrival: Arrival, _ fetch: Fetch) -> [SessionAction] {
-        let old = version?.generation
+    mutating func replaceVersion(by representation: Representation, _ arrival: Arrival, _ fetch: Fetch) -> [SessionAction] {
+        // A version of which nothing came is not replaced: its head was all that was known.
+        let old = version.flatMap { $0.isCombinable || $0.hasBegun || !$0.stored.isEmpty ? $0.generation : nil }
         version = Version(
             VersionState(
                 generation: arrival.newGeneration, representation: representation, stored: ByteRangeSet(), passReason: arrival.passReason,
@@ -224,15 +245,23 @@ extension SessionStateMachine {
     }
 
     mutating func forgetVersion() -> [SessionAction] {
-        let ended = cancelFetches { _ in true }
+        let ended = cancelFetches { !$0.isOwn }
         version = nil
         forgetRetiredFetches()
         return ended + versionReplaced() + wakeReaders()
     }
 
+    /// Looks away from the version until a complete answer of the origin takes its place: the origin contradicted it once.
+    ///
+    /// What the index has stays there; a session that opens it again may find that the contradiction was of the moment.
+    mutating func suspendVersion() -> [SessionAction] {
+        guard let generation = version?.generation else { return [] }
+        return [.forgotten(generation)] + forgetVersion()
+    }
+
     /// What the fetches of another version have in memory belongs to nobody: it is neither stored nor waited for.
     private mutating func forgetRetiredFetches() {
-        fetches.removeAll { $0.phase == .draining && $0.generation != version?.generation }
+        fetches.removeAll { !$0.isOwn && $0.phase == .draining && $0.generation != version?.generation }
     }
 
     // MARK: Bodies
@@ -276,7 +305,7 @@ extension SessionStateMachine {
             if let run = version.stored.prefix(from: fetch.front, upTo: fetch.front + count) { return skip(run, index) }
             if let next = version.stored.firstRange(atOrAfter: fetch.front) { count = min(count, next.lowerBound - fetch.front) }
             // A whole body passes what an earlier fetch brought and the disk does not have yet.
-            for other in fetches where other.id != id && !other.isRelay {
+            for other in fetches where other.id != id && !other.isRelay && !other.isOwn {
                 guard let remembered = other.firstRemembered(from: fetch.front) else { continue }
                 if remembered == fetch.front {
                     return skip(ByteRange(lower: fetch.front, upper: min(other.runEnd(from: fetch.front), fetch.front + count)), index)
@@ -294,7 +323,7 @@ extension SessionStateMachine {
 
     /// What is passed on leaves no other trace.
     private mutating func notePassed(_ index: Int) {
-        guard let version, fetches[index].generation == version.generation else { return }
+        guard let version, !fetches[index].isOwn, fetches[index].generation == version.generation else { return }
         self.version?.passedEnd = max(version.passedEnd, fetches[index].front)
     }
 
@@ -312,7 +341,7 @@ extension SessionStateMachine {
 
     /// How far before the first of its readers a relay is; nil or 0 when one of them reads from its memory.
     private func distanceToNextReader(of fetch: Fetch) -> Int64? {
-        let positions = readers.filter { window(of: $0) != nil && fetch.serves($0.position) }.map(\.position)
+        let positions = readers.filter { draws($0, from: fetch) && window(of: $0) != nil && fetch.serves($0.position) }.map(\.position)
         guard let first = positions.min() else { return nil }
         return max(0, first - fetch.front)
     }
@@ -350,6 +379,7 @@ extension SessionStateMachine {
     package mutating func finished(_ id: FetchID, error: OriginError?, now: MonotonicInstant) -> [SessionAction] {
         guard let index = fetches.firstIndex(where: { $0.id == id }), fetches[index].phase != .draining else { return [] }
         let fetch = fetches[index]
+        if fetch.isOwn { return ownFinished(index, error: error, now: now) }
         if fetch.isValidation { return validationFailed(fetch, error ?? .truncated(afterBytes: 0), now: now) }
         var failure = error
         if fetch.phase == .receiving, let upper = fetch.upper, fetch.front >= upper {
@@ -363,8 +393,9 @@ extension SessionStateMachine {
         fetches.removeAll { $0.isDrained }
         var actions: [SessionAction] = [.ended(id, failure)]
         if failure == nil, fetch.phase == .receiving, fetch.upper == nil, version?.representation.length == nil {
-            actions += end > fetch.front ? forgetVersion() : learn(fetch.front)
+            actions += end > fetch.front ? suspendVersion() : learn(fetch.front)
         }
+        if failure != nil, fetch.phase == .receiving, version?.isCombinable == false { version?.brokenBy = failure }
         if let failure { fetchFailed(fetch, failure, now: now) }
         return actions + releaseRelays() + wakeReaders() + replan(now: now)
     }
@@ -375,7 +406,8 @@ extension SessionStateMachine {
     }
 
     private mutating func failReaders(from offset: Int64, _ error: OriginError) {
-        for index in readers.indices where readers[index].failure == nil && isAsking(readers[index]) && readers[index].position >= offset {
+        for index in readers.indices
+        where readers[index].failure == nil && !isApart(readers[index]) && isAsking(readers[index]) && readers[index].position >= offset {
             readers[index].failure = .origin(error)
         }
     }

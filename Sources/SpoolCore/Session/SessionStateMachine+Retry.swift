@@ -6,18 +6,28 @@ extension SessionStateMachine {
         // A reader in the middle of its bytes is worth some patience; one that got none yet learns at once what is wrong, as it would
         // without a cache: its client can still do something about it. The AVFoundation door, whose client can't, tries again by itself.
         let arrived = fetch.front != fetch.start
-        let mayWait = error.isRetryable && error.askedDelay ?? 0 <= limits.longestAskedDelay
         // What breaks HTTP may be one server's of many: everybody's request is made once more. Where ranges are what it can't do, plainly.
         let isMalformed = if case .malformed = error { true } else { false }
         if isMalformed, version == nil, fetch.start == 0 { asksPlainly = true }
         for index in readers.indices where concerns(fetch, readers[index]) {
             let reader = readers[index]
-            if mayWait, reader.failures < limits.failures, reader.hasProgress || arrived || (isMalformed && reader.failures == 0) {
-                readers[index].failures += 1
-            } else {
-                readers[index].failure = .origin(error)
-            }
+            let hasPatience = reader.hasProgress || arrived || (isMalformed && reader.failures == 0)
+            if !hasPatience || !waits(index, after: error, fetch) { readers[index].failure = .origin(error) }
         }
+    }
+
+    /// Counts a failure of the reader's fetch. Whether the reader waits for another try.
+    ///
+    /// An answer that was accepted and ended without a new byte is worse than one that did not come: a reader whose client can ask again
+    /// by itself ends after `limits.emptyAnswers` of them in a row.
+    mutating func waits(_ index: Int, after error: OriginError, _ fetch: Fetch) -> Bool {
+        guard error.isRetryable, error.askedDelay ?? 0 <= limits.longestAskedDelay, readers[index].failures < limits.failures else {
+            return false
+        }
+        if case .truncated = error, fetch.phase == .receiving, fetch.front == fetch.start { readers[index].emptyAnswers += 1 }
+        if readers[index].endsSoon, readers[index].emptyAnswers >= limits.emptyAnswers { return false }
+        readers[index].failures += 1
+        return true
     }
 
     /// Nobody but newcomers asks again before a while has passed: twice as long for each failure in a row, or as long as the origin
@@ -43,6 +53,7 @@ extension SessionStateMachine {
 
     private func concerns(_ fetch: Fetch, _ reader: Reader) -> Bool {
         guard reader.failure == nil, isAsking(reader) else { return false }
+        guard draws(reader, from: fetch) else { return false }
         if fetch.isRelay, version != nil { return fetch.serves(reader.position) }
         return version == nil || reader.position == fetch.start || fetch.leases(reader.position)
     }

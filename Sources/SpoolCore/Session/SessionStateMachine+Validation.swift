@@ -151,7 +151,7 @@ extension SessionStateMachine {
         fetches.remove(at: index)
         guard version.representation.mayBeMeant(by: arrival.head) else {
             // The answer is about something else: what is stored is of no known standing.
-            return [.ended(fetch.id, nil)] + forgetVersion() + wakeReaders() + replan(now: now)
+            return [.ended(fetch.id, nil)] + suspendVersion() + wakeReaders() + replan(now: now)
         }
         return [.ended(fetch.id, nil)] + confirm(arrival, fetch) + wakeReaders() + replan(now: now)
     }

@@ -56,7 +56,7 @@ extension SessionStateMachine {
 
     /// Whether the reader waits for stored bytes that are not verified yet, and for nobody else.
     func waitsForVerification(_ reader: Reader) -> Bool {
-        reader.waitsFor == .bytes && version?.unverified.contains(reader.position) == true
+        reader.waitsFor == .bytes && !isApart(reader) && version?.unverified.contains(reader.position) == true
     }
 }
 

@@ -28,6 +28,10 @@ package struct SessionStateMachine: Sendable {
     var owesUpdate = false
     /// What the origin made of a range from 0 on made no sense: of a resource that nobody knows the whole is asked, without a range.
     var asksPlainly = false
+    /// A window showed that the origin has no strong validator: the whole is asked in one response, whatever `requestBytes` says.
+    var asksOpenEnded = false
+    /// Pages in a row that came instead of media.
+    var pagesInARow = 0
     var failuresInARow = 0
     var jitter: UInt64 = 0
     /// Nobody but newcomers asks the origin before this moment.
@@ -77,6 +81,10 @@ package struct SessionStateMachine: Sendable {
         package var passedEnd: Int64 = 0
         /// The origin answered a request for a range with the whole body.
         package var refusesRanges = false
+        /// A response whose body is stored as this version has begun. Of a version without a strong validator there is only one.
+        var hasBegun = false
+        /// Why that response ended early.
+        var brokenBy: OriginError?
     }
 
     /// What a request was made with besides range and conditions: by this an origin may select what it answers (RFC 9110 §12.5.5).
@@ -116,6 +124,18 @@ package struct SessionStateMachine: Sendable {
         package var prepared: GenerationID?
         /// The version that its consumer was told of, by length, type or bytes.
         package var told: GenerationID?
+        /// What was told, where nothing but equality of length and type can tie another response to it.
+        var toldAs: Representation?
+        /// Where its bytes come from while the version has no strong validator.
+        package var source = Source.undecided
+        /// Its position when `source` was decided.
+        var boundAt: Int64 = 0
+        /// Responses of its own that were asked for.
+        var ownResponses = 0
+        /// It needs a response of its own, and may not ask for it before `retryAt`.
+        var awaitsRetry = false
+        /// Why its own response ended early.
+        var brokenBy: OriginError?
         /// It asked for bytes, or said that it will; its window counts.
         package var wantsBytes: Bool
         /// What it will be woken for.
@@ -130,6 +150,10 @@ package struct SessionStateMachine: Sendable {
         package var hasProgress = false
         /// Fetches for it that failed since its last byte, while it was spared. Its next try waits for `retryAt`; that of a newcomer does not.
         package var failures = 0
+        /// Answers in a row that were accepted and ended early without a new byte.
+        var emptyAnswers = 0
+        /// Its client can ask again by itself, and had better do so soon: an HTTP client.
+        package var endsSoon = false
         package var failure: ReadFailure?
 
         /// Stored bytes only; never asks the origin.
@@ -159,6 +183,10 @@ package struct SessionStateMachine: Sendable {
         package var released: Int64
         package var phase: FetchPhase = .requested
         package var isRelay = false
+        /// Its response belongs to the one reader that is bound to it (`Source.own`).
+        package var isOwn = false
+        /// The generation that stands for that response; nil before its head.
+        var ownGeneration: GenerationID?
         /// Whoever it was started for wants nothing stored.
         package var storesNothing = false
         package var isPaused = false
@@ -180,6 +208,10 @@ package struct SessionStateMachine: Sendable {
         package var skip: Int64 = 0
         /// Runs between `released` and `front` that came but were not kept: they were stored already, or in the memory of another fetch.
         package var skipped = ByteRangeSet()
+        /// Since when a reader at the front of this relay waits for one behind it.
+        var blockedSince: MonotonicInstant?
+        /// It waited for too long: the readers at the front ask for themselves.
+        var isBlocked = false
         /// No buffer was free; the pool says when the body can be offered again.
         package var waitsForBuffer = false
 
@@ -294,6 +326,8 @@ package enum SessionAction: Hashable, Sendable {
     case gone(GenerationID)
     /// What is stored can't be completed, because nothing ties further bytes to it: it goes.
     case unfinished(GenerationID)
+    /// The session serves this version no more, because the origin contradicted it. What the index has of it stays.
+    case forgotten(GenerationID)
     /// The version can't or must not be stored.
     case passing(PassReason)
     /// A fetch came to its end; with the error where it failed.

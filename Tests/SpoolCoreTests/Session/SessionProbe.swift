@@ -78,11 +78,12 @@ final class SessionProbe {
 
     func join(
         _ start: Int64, _ end: Int64? = nil, policy: FetchPolicy = .whilePlaying, onlyStored: Bool = false, rules: UseRules = UseRules(),
-        wantsBytes: Bool = true, location: SourceLocation = #_sourceLocation
+        wantsBytes: Bool = true, endsSoon: Bool = false, location: SourceLocation = #_sourceLocation
     ) -> ReaderID {
         var rules = rules
         if onlyStored { rules.mode = .onlyStored }
-        let (id, new) = machine.readerJoined(start: start, end: end, policy: policy, rules: rules, wantsBytes: wantsBytes)
+        let (id, new) = machine.readerJoined(
+            start: start, end: end, policy: policy, rules: rules, wantsBytes: wantsBytes, endsSoon: endsSoon)
         take(new, location)
         return id
     }

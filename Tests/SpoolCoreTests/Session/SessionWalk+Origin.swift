@@ -136,7 +136,7 @@ extension SessionWalk {
             if let due = timer { pass(due - now); continue }
             return fail("\(consumers.filter { !$0.isOver }.map(\.id.rawValue)) wait for ever")
         }
-        fail("no end of events")
+        fail("no end of events: readers \(machine.readers), fetches \(machine.fetches), stored \(machine.version?.stored.ranges ?? [])")
     }
 }
 

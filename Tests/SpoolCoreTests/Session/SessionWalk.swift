@@ -90,13 +90,13 @@ struct SessionWalk {
         machine = SessionStateMachine(limits: limits)
         origin.length = number(0...150)
         guard !chance(3) else { return }
-        origin.tag = WalkOrigin.Tag.allCases[Int(number(0...2))]
+        origin.tag = WalkOrigin.Tag.allCases[Int(number(0...3))]
         origin.hasRanges = !chance(4)
         origin.tellsLength = !chance(3)
         origin.noStore = chance(6)
         origin.isSloppy = chance(3)
         faults.breaks = chance(2)
-        faults.versions = chance(3) && origin.tag != .none
+        faults.versions = chance(3)
         faults.losses = chance(4)
         faults.storeFails = chance(4)
         faults.damage = chance(3)
@@ -143,7 +143,7 @@ struct SessionWalk {
             case .verify(let range, let generation): owedVerifications.append((range, generation))
             case .setTimer(let at): timer = min(timer ?? at, at)
             case .release(let id, let below): change(id) { $0.segments.removeAll { $0.start + Int64($0.bytes.count) <= below } }
-            case .versionChanged, .representationUpdated, .passing, .ended, .usedUnvalidated, .gone, .unfinished: break
+            case .versionChanged, .representationUpdated, .passing, .ended, .usedUnvalidated, .gone, .unfinished, .forgotten: break
             }
         }
         for index in shells.indices where !machine.fetches.contains(where: { $0.id == shells[index].id }) { shells[index].segments = [] }
@@ -239,7 +239,8 @@ struct SessionWalk {
         let (id, actions) = machine.readerJoined(start: from, end: end, policy: policy, rules: rules, wantsBytes: !chance(4))
         var consumer = Consumer(id: id, position: from, end: end, onlyStored: onlyStored)
         let isStrict = rules.policy == .standard && ["no-cache", "max-age=0"].contains(origin.cacheControl) && !faults.breaks
-        if rules.mode == .reload || (isStrict && !onlyStored && !origin.noStore) { consumer.oldest = origin.version }
+        let isTold = origin.tag == .strong || origin.tag == .weak
+        if isTold, rules.mode == .reload || (isStrict && !onlyStored && !origin.noStore) { consumer.oldest = origin.version }
         consumers.append(consumer)
         take(actions, "reader \(id.rawValue) joins at \(from) to \(end.map(String.init) ?? "end") \(policy) \(rules.policy) \(rules.mode)")
     }
@@ -280,7 +281,9 @@ struct SessionWalk {
         let reader = consumers[index]
         guard range.lowerBound == reader.position else { return fail("reader at \(reader.position) got \(range)") }
         let count = number(1...range.count)
-        guard let generation = machine.version?.generation, let version = versions[generation] else { return fail("bytes of no version") }
+        guard let generation = machine.toldVersion(of: reader.id), let version = versions[generation] else {
+            return fail("bytes of no version")
+        }
         if version < reader.oldest { return fail("reader \(reader.id.rawValue) got version \(version), it wants \(reader.oldest)") }
         if let own = reader.version, own != version { return fail("reader \(reader.id.rawValue) got version \(version) after \(own)") }
         for offset in range.lowerBound..<range.lowerBound + count where byte(offset) != WalkOrigin.byte(version, offset) {
@@ -305,6 +308,8 @@ struct SessionWalk {
         consumers[index].position = start
         consumers[index].end = end
         consumers[index].isAwake = true
+        // Without a strong validator each place that a reader goes to is answered by one response, and not tied to the last.
+        if origin.tag != .strong { consumers[index].version = nil }
         take(
             machine.readerMoved(consumers[index].id, to: start, end: end, now: now),
             "reader \(consumers[index].id.rawValue) goes to \(start)")

@@ -2,7 +2,11 @@ import SpoolCore
 
 /// A trivial model of an origin for small worlds: a version, a length, and how far it keeps to the rules.
 struct WalkOrigin {
-    enum Tag: CaseIterable { case strong, weak, none }
+    enum Tag: CaseIterable {
+        case strong, weak, none
+        /// A weak tag that stays when the bytes change, as it may.
+        case careless
+    }
 
     var version = 1
     var length: Int64
@@ -24,6 +28,7 @@ struct WalkOrigin {
         switch tag {
         case .strong: "\"v\(version)\""
         case .weak: "W/\"v\(version)\""
+        case .careless: "W/\"same\""
         case .none: nil
         }
     }

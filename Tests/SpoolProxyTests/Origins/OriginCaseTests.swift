@@ -23,8 +23,10 @@ import Testing
 @Suite struct OriginPageTests {
     private static let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../docs/origins.md")
 
+    /// `SPOOL_UPDATE_PAGES=1` writes the page's lines instead of comparing them.
     @Test func `the page has a line for each row, in order, and no other`() throws {
         let text = try String(contentsOf: Self.page, encoding: .utf8)
+        if ProcessInfo.processInfo.environment["SPOOL_UPDATE_PAGES"] == "1" { return try Self.update(text) }
         let lines = text.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst().map(String.init)
         let expected = OriginCase.all.map(\.line)
         for (found, line) in zip(lines, expected) where found != line {
@@ -32,6 +34,16 @@ import Testing
             return
         }
         #expect(lines.count == expected.count, "the line after the last that is there: \(expected.dropFirst(lines.count).first ?? "none")")
+    }
+
+    private static func update(_ text: String) throws {
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        // The first line of the table is its heading.
+        guard let first = lines.firstIndex(where: { $0.hasPrefix("| ") }).map({ $0 + 2 }),
+            let last = lines.lastIndex(where: { $0.hasPrefix("| ") })
+        else { return }
+        lines.replaceSubrange(first...last, with: OriginCase.all.map(\.line))
+        try lines.joined(separator: "\n").write(to: page, atomically: true, encoding: .utf8)
     }
 }
 

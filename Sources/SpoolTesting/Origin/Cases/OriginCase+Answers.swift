@@ -4,6 +4,10 @@ internal import SpoolCore
 // Rows 25 to 28, 46 to 50 and 52, and the further cases: redirects, refusals, and what may be stored.
 
 extension OriginCase {
+    /// What a hotel's network answers to everything before its guest has signed in.
+    private static let page = OriginBehaviour.status(
+        200, fields: ["Content-Type": "text/html", "Cache-Control": "max-age=600"], body: Array("<p>Welcome</p>".utf8))
+
     private static let reload = Step.ask(Ask(ranges: [Ask.Part(0, nil)], isReload: true))
 
     static let redirects: [OriginCase] = [
@@ -127,14 +131,21 @@ extension OriginCase {
         OriginCase(
             "F1", "answers with a page of its hotel",
             [
-                .follow([
-                    .status(
-                        200, fields: ["Content-Type": "text/html", "Cache-Control": "max-age=600"], body: Array("<p>Welcome</p>".utf8)),
-                    .correct,
-                ]), .get(), .get(),
+                .follow([page, .correct]), .get(), .get(),
             ],
-            answers: "200 '<p>Welcome</p>'; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 0-, 14- if "v1""#
+            answers: "200 '<p>Welcome</p>'; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
         ).loader(answers: "error; 0-99999 of v1", requests: "0-, 0-"),
+        OriginCase(
+            "F1", "answers with a page in the middle of a play",
+            [.follow([.cut(afterBytes: 30_000, .close, .correct), page, .correct]), .get()],
+            answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1", 30000- if "v1""#
+        ).flowing(after: 30_000),
+        OriginCase(
+            "F1", "answers with a page when the rest of what is stored is asked for",
+            stored30000 + [.follow([page, .correct]), .get(50_000, to: 60_000), .get(to: 30_000)],
+            answers: "206 0-29999 of v1; 200 '<p>Welcome</p>'; 206 0-29999 of v1", stored: "0-29999 of v1",
+            requests: #"0-, 50000-59999 if "v1""#
+        ).on([.http, .socket]),
         OriginCase(
             "F3", "says that it takes no ranges, and takes them",
             [.follow([.fields(["Accept-Ranges": "none"], .correct)]), .get(50_000, to: 60_000), .get()],
@@ -145,6 +156,15 @@ extension OriginCase {
             "F4", "has a Content-Range in a 200",
             [.follow([.fields(["Content-Range": "bytes 5-9/10"], .ignoresRange)]), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"),
+        OriginCase(
+            "F4", "answers with a part and calls it the whole",
+            [
+                .follow([
+                    .status(200, fields: ["Content-Range": "bytes 0-6/100000"], body: Array("partial".utf8)), .correct,
+                ]), .get(),
+            ],
+            answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, whole"
+        ).flowing,
         OriginCase(
             "F5", "grows while it is played",
             [

@@ -57,6 +57,12 @@ extension OriginCase {
             requests: #"0-, 30000- if "v1""#
         ).flowing(after: 30_000).withoutRepeats,
         OriginCase(
+            "29", "accepts each request for the rest and sends nothing of it",
+            [.follow([.cut(afterBytes: 30_000, .reset, .correct), .cut(afterBytes: 0, .close, .correct)]), .get()],
+            answers: "200 0-29999 of v1, cut", stored: "0-29999 of v1",
+            requests: #"0-, 30000- if "v1", 30000- if "v1""#
+        ).flowing(after: 30_000).on([.http, .socket]),
+        OriginCase(
             "30", "stops in the middle and says nothing more",
             [.follow([.stall(afterBytes: 30_000, .correct), .correct]), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1""#
@@ -109,8 +115,8 @@ extension OriginCase {
                     .fields(["ETag": "\"a\"", "ETag": "\"b\""], .correct), first: .fields(["ETag": "\"a\"", "ETag": "\"b\""], .correct)),
                 .get(),
             ],
-            answers: "200 0-99999 of v1", stored: "0-29999 of v1", requests: "0-, 30000-"
-        ).flowing(after: 30_000),
+            answers: "200 0-29999 of v1, cut", stored: "0-29999 of v1", requests: "0-"
+        ).loader(answers: "0-99999 of v1", requests: "0-, 30000-").flowing(after: 30_000),
         OriginCase(
             "44", "has Content-Length and Transfer-Encoding",
             [.follow([.fields(["Content-Length": "5"], .unknownLength(.chunked, .correct))]), .get()],

@@ -36,13 +36,13 @@ extension OriginCase {
         OriginCase(
             "18", "has a weak entity tag only",
             [broken(), .get()],
-            answers: "200 0-99999 of v1", stored: "0-29999 of v1", requests: "0-, 30000-"
-        ).of(tagged("W/\"v1\"")).flowing(after: 30_000),
+            answers: "200 0-29999 of v1, cut", stored: "0-29999 of v1", requests: "0-"
+        ).loader(answers: "0-99999 of v1", requests: "0-, 30000-").of(tagged("W/\"v1\"")).flowing(after: 30_000),
         OriginCase(
             "18", "has a weak entity tag that changes",
             [broken(.fields(["ETag": "W/\"v2\""], .correct)), .get()],
-            answers: "200 0-29999 of v1, cut", stored: "nothing", requests: "0-, 30000-"
-        ).of(tagged("W/\"v1\"")).flowing(after: 30_000),
+            answers: "200 0-29999 of v1, cut", stored: "0-29999 of v1", requests: "0-"
+        ).loader(stored: "nothing", requests: "0-, 30000-").of(tagged("W/\"v1\"")).flowing(after: 30_000),
         OriginCase(
             "19", "has a modification date only, an hour before Date",
             [broken(), .get()],
@@ -54,24 +54,40 @@ extension OriginCase {
         OriginCase(
             "20", "has a modification date in the future only",
             [broken(), .get()],
-            answers: "200 0-99999 of v1", stored: "0-29999 of v1", requests: "0-, 30000-"
-        ).of { resource in
+            answers: "200 0-29999 of v1, cut", stored: "0-29999 of v1", requests: "0-"
+        ).loader(answers: "0-99999 of v1", requests: "0-, 30000-").of { resource in
             resource.entityTag = nil
             resource.lastModified = Timestamp(seconds: 1_900_000_000)
         }.flowing(after: 30_000),
         OriginCase(
             "20", "has a modification date and no usable Date",
             [broken(.fields(["Date": "today"], .correct), first: .fields(["Date": "today"], .correct)), .get()],
-            answers: "200 0-99999 of v1", stored: "0-29999 of v1", requests: "0-, 30000-"
-        ).of { resource in
+            answers: "200 0-29999 of v1, cut", stored: "0-29999 of v1", requests: "0-"
+        ).loader(answers: "0-99999 of v1", requests: "0-, 30000-").of { resource in
             resource.entityTag = nil
             resource.lastModified = anHourAgo
         }.flowing(after: 30_000),
         OriginCase(
             "21", "has no validator",
             [broken(), .get()],
-            answers: "200 0-99999 of v1", stored: "0-29999 of v1", requests: "0-, 30000-"
-        ).of(tagged(nil)).flowing(after: 30_000),
+            answers: "200 0-29999 of v1, cut", stored: "0-29999 of v1", requests: "0-"
+        ).loader(answers: "0-99999 of v1", requests: "0-, 30000-").of(tagged(nil)).flowing(after: 30_000),
+        OriginCase(
+            "21", "has no validator, and changes at equal length between two plays",
+            stored30000 + [.serve(song.relabelled(seed: 2)), .get(), .get()],
+            answers: "206 0-29999 of v1; 200 0-99999 of v2; 200 0-99999 of v2", stored: "0-99999 of v2, all", requests: "0-, 0-"
+        ).of(tagged(nil)).on([.http, .socket]),
+        OriginCase(
+            "21", "has no validator, and is sought in",
+            [.get(50_000, to: 60_000), .get(90_000), .get(0, to: 1000)],
+            answers: "206 50000-59999 of v1; 206 90000-99999 of v1; 206 0-999 of v1", stored: "0-999 of v1",
+            requests: "50000-59999, 90000-, 0-999"
+        ).of(tagged(nil)).on([.http, .socket]),
+        OriginCase(
+            "21", "has no validator, and cuts its first answer off; its file is played again",
+            [broken(), .get(), .get()],
+            answers: "200 0-29999 of v1, cut; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
+        ).loader(answers: "0-99999 of v1; 0-99999 of v1", requests: "0-, 30000-, 0-").of(tagged(nil)).flowing(after: 30_000),
         OriginCase(
             "21", "has no validator, and files that never change (identity: length)",
             [broken(), .get()],
@@ -85,8 +101,9 @@ extension OriginCase {
         OriginCase(
             "22", "has an entity tag of 9000 bytes",
             [broken(), .get()],
-            answers: "200 0-99999 of v1", stored: "0-29999 of v1", requests: "0-, 30000-"
-        ).of(tagged("\"\(String(repeating: "x", count: 9000))\"")).flowing(after: 30_000),
+            answers: "200 0-29999 of v1, cut", stored: "0-29999 of v1", requests: "0-"
+        ).loader(answers: "0-99999 of v1", requests: "0-, 30000-").of(tagged("\"\(String(repeating: "x", count: 9000))\"")).flowing(
+            after: 30_000),
         OriginCase(
             "22", "has an entity tag with spaces and without quotes",
             [broken(.ignoresIfRange), .get()],
@@ -95,8 +112,8 @@ extension OriginCase {
         OriginCase(
             "22", "has an empty entity tag",
             [broken(), .get()],
-            answers: "200 0-99999 of v1", stored: "0-29999 of v1", requests: "0-, 30000-"
-        ).of(tagged("")).flowing(after: 30_000),
+            answers: "200 0-29999 of v1, cut", stored: "0-29999 of v1", requests: "0-"
+        ).loader(answers: "0-99999 of v1", requests: "0-, 30000-").of(tagged("")).flowing(after: 30_000),
         OriginCase(
             "F15", "has two nodes, of which one leaves out the quotes of the tag",
             [broken(.fields(["ETag": "v1"], .ignoresIfRange)), .get()],

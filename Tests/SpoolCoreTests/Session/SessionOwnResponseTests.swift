@@ -1,0 +1,266 @@
+import SpoolCore
+import Testing
+
+/// Versions without a strong validator: all bytes of an answer come from one response.
+@Suite struct SessionOwnResponseTests {
+    static let without: [HTTPFields] = [[:], ["ETag": "W/\"v1\""], ["ETag": "W/\"v1\"", "Content-Type": "video/mp4"]]
+
+    /// A session in which a response from 0 was cut off after 30 000 of 100 000 bytes, which are stored.
+    private func cutOff(_ fields: HTTPFields) -> SessionProbe {
+        let probe = SessionProbe()
+        let reader = probe.join(0)
+        probe.openEmpty()
+        probe.step(reader)
+        probe.full(probe.startedIDs[0], length: 100_000, fields: fields)
+        probe.body(probe.startedIDs[0], 30_000)
+        probe.store(probe.startedIDs[0])
+        probe.read(reader)
+        probe.finish(probe.startedIDs[0], .truncated(afterBytes: 30_000))
+        probe.leave(reader)
+        probe.pass(.seconds(60))
+        probe.forgetActions()
+        return probe
+    }
+
+    @Test(arguments: without) func `stored bytes of one response are not continued with another`(fields: HTTPFields) {
+        let probe = cutOff(fields)
+        let reader = probe.join(0)
+        #expect(probe.prepare(reader) == .wait)
+        // All of it is asked for, and nothing of the answer is told before its head has come.
+        #expect(probe.starts == [OriginAsk(0, nil)])
+        probe.full(probe.startedIDs[0], length: 100_000, fields: fields)
+        guard case .ready = probe.prepare(reader) else { return #expect(Bool(false), "the head came, and the reader is not told") }
+        probe.body(probe.startedIDs[0], 100_000)
+        #expect(probe.read(reader) == 100_000)
+    }
+
+    @Test(arguments: without) func `a new response from 0 that brings more takes the place of a part`(fields: HTTPFields) {
+        let probe = cutOff(fields)
+        let reader = probe.join(0)
+        _ = probe.prepare(reader)
+        probe.full(probe.startedIDs[0], length: 100_000, fields: fields)
+        #expect(probe.changes.count == 1)
+        probe.body(probe.startedIDs[0], 100_000)
+        probe.store(probe.startedIDs[0])
+        #expect(probe.stored == [ByteRange(0..<100_000)])
+    }
+
+    @Test(arguments: without) func `bytes that one response brought serve a reader that wants no more`(fields: HTTPFields) {
+        let probe = cutOff(fields)
+        let reader = probe.join(0, 30_000)
+        #expect(probe.read(reader) == 30_000)
+        #expect(probe.starts == [])
+    }
+
+    @Test(arguments: without) func `a seek is asked from its own first byte and disturbs no other reader`(fields: HTTPFields) {
+        let probe = SessionProbe()
+        let first = probe.join(0)
+        probe.openEmpty()
+        probe.step(first)
+        probe.partial(probe.startedIDs[0], 0, 10 * MiB, total: 10 * MiB, fields: fields)
+        probe.body(probe.startedIDs[0], 65_536)
+        #expect(probe.read(first) == 65_536)
+        let second = probe.join(8 * MiB)
+        _ = probe.prepare(second)
+        #expect(probe.starts.last == OriginAsk(8 * MiB, nil))
+        probe.partial(probe.startedIDs[1], 8 * MiB, 10 * MiB, total: 10 * MiB, fields: fields)
+        probe.body(probe.startedIDs[1], 1000)
+        #expect(probe.read(second) == 1000)
+        probe.body(probe.startedIDs[0], 65_536)
+        #expect(probe.read(first) == 65_536)
+        #expect(probe.cancelled == [])
+    }
+
+    @Test(arguments: without) func `a cold seek is one request from its first byte`(fields: HTTPFields) {
+        let probe = SessionProbe()
+        let reader = probe.join(5 * MiB)
+        probe.openEmpty()
+        #expect(probe.prepare(reader) == .wait)
+        probe.partial(probe.startedIDs[0], 5 * MiB, 10 * MiB, total: 10 * MiB, fields: fields)
+        guard case .ready = probe.prepare(reader) else { return #expect(Bool(false), "the head came, and the reader is not told") }
+        probe.body(probe.startedIDs[0], 1000)
+        #expect(probe.read(reader) == 1000)
+        #expect(probe.starts == [OriginAsk(5 * MiB, nil)])
+        #expect(probe.stored == [])
+    }
+
+    @Test(arguments: without) func `a head and a tail come from two answers, and the head of the file stays stored`(fields: HTTPFields) {
+        let probe = SessionProbe()
+        let player = probe.join(0)
+        probe.openEmpty()
+        probe.step(player)
+        probe.partial(probe.startedIDs[0], 0, 10 * MiB, total: 10 * MiB, fields: fields)
+        probe.body(probe.startedIDs[0], 65_536)
+        probe.store(probe.startedIDs[0])
+        probe.read(player)
+        probe.leave(player)
+        let tail = probe.join(10 * MiB - 1000)
+        _ = probe.prepare(tail)
+        #expect(probe.starts.last == OriginAsk(10 * MiB - 1000, nil))
+        probe.partial(probe.startedIDs[1], 10 * MiB - 1000, 10 * MiB, total: 10 * MiB, fields: fields)
+        probe.body(probe.startedIDs[1], 1000)
+        #expect(probe.read(tail) == 1000)
+        #expect(probe.stored == [ByteRange(0..<65_536)])
+    }
+
+    @Test func `a window ends before the whole: without a strong validator the whole is asked again in one response`() {
+        let probe = SessionProbe({ $0.requestBytes = 2 * MiB })
+        let reader = probe.join(0)
+        probe.openEmpty()
+        _ = probe.prepare(reader)
+        #expect(probe.starts == [OriginAsk(0, 2 * MiB)])
+        probe.partial(probe.startedIDs[0], 0, 2 * MiB, total: 10 * MiB, fields: ["ETag": "W/\"v1\""])
+        #expect(probe.starts.last == OriginAsk(0, nil))
+        probe.partial(probe.startedIDs[1], 0, 10 * MiB, total: 10 * MiB, fields: ["ETag": "W/\"v1\""])
+        probe.body(probe.startedIDs[1], 3 * MiB)
+        #expect(probe.read(reader) == 3 * MiB)
+    }
+
+    @Test func `stored parts of an earlier session are used while they are fresh, and not after that`() {
+        for (control, isUsed) in [("max-age=5000", true), ("max-age=10", false)] {
+            let probe = SessionProbe()
+            probe.open(length: 100_000, stored: [0...29_999], fields: ["ETag": "W/\"v1\"", "Cache-Control": control])
+            let reader = probe.join(0, 10_000)
+            if isUsed {
+                #expect(probe.read(reader) == 10_000)
+                #expect(probe.starts == [])
+            } else {
+                #expect(probe.prepare(reader) == .wait)
+                #expect(probe.starts == [OriginAsk(0, 10_000)])
+            }
+        }
+    }
+
+    @Test func `a consumer that was told length and type goes on with a response that has both`() {
+        let fields: HTTPFields = ["ETag": "W/\"v1\"", "Content-Type": "video/mp4"]
+        for total in [100_000, 90_000] as [Int64] {
+            let probe = cutOff(fields)
+            let reader = probe.join(0, wantsBytes: false)
+            _ = probe.prepare(reader)
+            probe.machine.readerTold(reader)
+            probe.move(reader, to: 50_000)
+            #expect(probe.step(reader) == .wait)
+            probe.partial(probe.startedIDs[0], 50_000, total, total: total, fields: fields)
+            probe.body(probe.startedIDs[0], 1000)
+            if total == 100_000 {
+                #expect(probe.read(reader) == 1000)
+            } else {
+                #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
+            }
+        }
+    }
+
+    // MARK: Pages
+
+    private static let page: HTTPFields = ["Content-Type": "text/html"]
+    private static let film: HTTPFields = ["ETag": "\"v1\"", "Content-Type": "video/mp4"]
+
+    @Test func `a page in the middle of a film retires nothing and is asked past`() throws {
+        let probe = SessionProbe()
+        probe.open(length: 100_000, stored: [0...29_999], fields: Self.film)
+        let reader = probe.join(0)
+        #expect(probe.read(reader) == 30_000)
+        probe.full(probe.startedIDs[0], length: 500, fields: Self.page)
+        #expect(probe.changes == [])
+        #expect(probe.stored == [ByteRange(0..<30_000)])
+        probe.pass(.seconds(1))
+        let second = try #require(probe.startedIDs.last)
+        probe.partial(second, 30_000, 100_000, total: 100_000, fields: Self.film)
+        probe.body(second, 70_000)
+        #expect(probe.read(reader) == 70_000)
+    }
+
+    @Test func `a client without a byte gets the page itself, and nothing stored changes`() {
+        let probe = SessionProbe()
+        probe.open(length: 100_000, stored: [0...29_999], fields: Self.film)
+        let reader = probe.join(50_000)
+        _ = probe.prepare(reader)
+        probe.step(reader)
+        let fetch = probe.startedIDs[0]
+        probe.full(fetch, length: 500, fields: Self.page)
+        guard case .ready(_, let page) = probe.prepare(reader) else { return #expect(Bool(false), "the reader is not told of the page") }
+        #expect(page.contentType == "text/html")
+        #expect(probe.machine.readsPage(reader))
+        probe.body(fetch, 500)
+        #expect(probe.read(reader) == 500)
+        #expect(probe.stored == [ByteRange(0..<30_000)])
+        #expect(probe.changes == [])
+    }
+
+    @Test func `the user is told after several pages in a row`() {
+        let probe = SessionProbe()
+        probe.open(length: 100_000, stored: [0...29_999], fields: Self.film)
+        for round in 0..<3 {
+            let reader = probe.join(50_000)
+            probe.step(reader)
+            probe.full(probe.startedIDs[round], length: 500, fields: Self.page)
+            probe.leave(reader)
+        }
+        #expect(probe.passing == [.unexpectedType("text/html")])
+    }
+
+    @Test func `a consistent answer with another tag is a new version`() {
+        let probe = SessionProbe()
+        probe.open(length: 100_000, stored: [0...29_999], fields: Self.film)
+        let reader = probe.join(50_000)
+        probe.step(reader)
+        probe.full(probe.startedIDs[0], length: 90_000, fields: ["ETag": "\"v2\"", "Content-Type": "application/octet-stream"])
+        #expect(probe.changes.count == 1)
+    }
+
+    // MARK: Answers that end early
+
+    @Test(arguments: [true, false])
+    func `two answers in a row without a new byte end a client that can ask again`(endsSoon: Bool) {
+        let probe = SessionProbe()
+        probe.open(length: 100_000, stored: [0...29_999])
+        let reader = probe.join(0, endsSoon: endsSoon)
+        #expect(probe.read(reader) == 30_000)
+        for round in 0..<2 {
+            probe.partial(probe.startedIDs[round], 30_000, 100_000, total: 100_000)
+            probe.finish(probe.startedIDs[round], .truncated(afterBytes: 0))
+            probe.pass(.seconds(5))
+        }
+        #expect((probe.failure(reader) != nil) == endsSoon)
+    }
+
+    @Test func `busy answers do not count as answers without a new byte`() {
+        let probe = SessionProbe()
+        probe.open(length: 100_000, stored: [0...29_999])
+        let reader = probe.join(0, endsSoon: true)
+        probe.read(reader)
+        for round in 0..<3 {
+            probe.head(probe.startedIDs[round], 429, [:])
+            probe.pass(.seconds(10))
+        }
+        #expect(probe.failure(reader) == nil)
+    }
+
+    // MARK: Slow readers
+
+    @Test func `a reader that a slow one holds back asks for itself after a while`() {
+        let noStore: HTTPFields = ["ETag": "\"v1\"", "Cache-Control": "no-store"]
+        let probe = SessionProbe()
+        let fast = probe.join(0)
+        probe.openEmpty()
+        probe.step(fast)
+        let fetch = probe.startedIDs[0]
+        probe.partial(fetch, 0, 10 * MiB, total: 10 * MiB, fields: noStore)
+        let slow = probe.join(0)
+        probe.body(fetch, 65_536)
+        probe.step(slow, max: 1000)
+        probe.read(fast)
+        probe.body(fetch, 10 * MiB)
+        probe.read(fast)
+        #expect(probe.step(fast) == .wait)
+        probe.pass(.milliseconds(500))
+        #expect(probe.starts.count == 1)
+        probe.pass(.milliseconds(500))
+        #expect(probe.starts.last == OriginAsk(256 << 10, nil, ifRange: "\"v1\""))
+        let second = probe.startedIDs[1]
+        probe.partial(second, 256 << 10, 10 * MiB, total: 10 * MiB, fields: noStore)
+        probe.body(second, 1000)
+        #expect(probe.read(fast) == 1000)
+        #expect(probe.read(slow) == 256 << 10)
+    }
+}
