@@ -136,10 +136,10 @@ extension SessionStateMachine {
     mutating func serveWaitingApart(now: MonotonicInstant) -> [SessionAction] {
         var actions: [SessionAction] = []
         for index in readers.indices {
-            guard let version, readers[index].waitsFor == .bytes, readers[index].failure == nil, !readers[index].onlyStored,
-                !waitsForVerification(readers[index])
-            else { continue }
-            if readers[index].source == .version {
+            guard let version, readers[index].waitsFor == .bytes, readers[index].failure == nil, !readers[index].onlyStored else {
+                continue
+            }
+            if readers[index].source == .version, !waitsForVerification(readers[index]) {
                 guard !versionStillServes(readers[index], version) else { continue }
                 // The rest of another response would be a splice. A consumer that has bytes of this one has to ask again.
                 if readers[index].told != nil, readers[index].boundAt != readers[index].position {
@@ -148,7 +148,8 @@ extension SessionStateMachine {
                 }
                 readers[index].source = .undecided
             }
-            guard window(of: readers[index]) != nil else { continue }
+            // A reader that was told nothing is woken, and its next step decides.
+            guard readers[index].told != nil, window(of: readers[index]) != nil else { continue }
             actions += startOwnResponse(index, now: now) ?? []
         }
         return actions + wakeReaders()

@@ -267,8 +267,14 @@ extension SessionStateMachine {
         case .version where reader.awaitsRetry: reader.failure != nil || (retryAt == nil && version != nil)
         case .version where isApart(reader): reader.failure != nil || served(reader) != nil
         case .version: reader.failure != nil || (phase == .ready && version != nil && (!reader.awaitsOrigin || isSettled(for: reader)))
-        case .bytes: look(reader, max: 1) != nil
+        case .bytes: look(reader, max: 1) != nil || hasToDecide(reader)
         }
+    }
+
+    /// Whether the next step of a reader that was told nothing yet decides where its bytes come from.
+    private func hasToDecide(_ reader: Reader) -> Bool {
+        guard phase == .ready, let version, !version.isCombinable else { return false }
+        return reader.source == .undecided && reader.told == nil && !reader.onlyStored
     }
 
     /// Whether the version alone is of no use to the reader, and the byte that it needs besides comes next.

@@ -325,21 +325,28 @@ struct SessionWalk {
 
     mutating func opened() {
         owesOpen = false
-        guard origin.tag == .strong, !origin.noStore, origin.length > 0, chance(2) else {
+        guard !origin.noStore, origin.length > 0, chance(2) else {
             return take(machine.opened(nil, passReason: nil, now: now), "opened")
         }
         let generation = GenerationID(rawValue: nextGeneration)
         nextGeneration += 1
         versions[generation] = origin.version
         var spans = ByteRangeSet()
-        for _ in 0...number(0...3) {
-            let lower = number(0...origin.length - 1)
-            spans.insert(ByteRange(lower: lower, upper: number(lower + 1...origin.length)))
+        if origin.tag == .strong {
+            for _ in 0...number(0...3) {
+                let lower = number(0...origin.length - 1)
+                spans.insert(ByteRange(lower: lower, upper: number(lower + 1...origin.length)))
+            }
+        } else {
+            // One response, from 0 on.
+            spans.insert(ByteRange(lower: 0, upper: chance(2) ? origin.length : number(1...origin.length)))
         }
         for range in spans.ranges { for offset in range.lowerBound..<range.upperBound { keepOld(offset, of: generation) } }
+        var fields = HTTPFields()
+        fields["ETag"] = origin.tagValue
         let representation = Representation(
-            length: origin.tellsLength ? origin.length : nil, validator: .strong(entityTag: "\"v\(origin.version)\""),
-            fields: ["ETag": "\"v\(origin.version)\""], requestTime: Timestamp(seconds: 0), responseTime: Timestamp(seconds: 0))
+            length: origin.tellsLength ? origin.length : nil, validator: Validator(fields: fields), fields: fields,
+            requestTime: Timestamp(seconds: 0), responseTime: Timestamp(seconds: 0))
         take(
             machine.opened((generation, representation, spans), unverified: spans, passReason: nil, now: now),
             "opened with \(spans) of v\(origin.version)")

@@ -24,7 +24,8 @@ struct WalkOrigin {
         UInt8(truncatingIfNeeded: (offset &* 31) ^ (offset >> 3) ^ Int64(version &* 101))
     }
 
-    private var tagValue: String? {
+    /// The value of `ETag`.
+    var tagValue: String? {
         switch tag {
         case .strong: "\"v\(version)\""
         case .weak: "W/\"v\(version)\""
