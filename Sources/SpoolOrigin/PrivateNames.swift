@@ -34,6 +34,8 @@ extension PrivateNames {
     /// Whether a host by itself means a place in a private network: a private address, or a name that is not in public DNS.
     private static func isInside(_ host: String) -> Bool {
         if let address = SocketAddress(literal: host, port: 0) { return !address.isPublic }
+        // What an internationalised name becomes is the resolver's business; it may have dots that are not ASCII.
+        guard !host.utf8.contains(UInt8(ascii: "%")) else { return false }
         let name = (host.hasSuffix(".") ? String(host.dropLast()) : host).asciiLowercased
         // A last label of digits is an address in an old spelling, whatever it means (WHATWG URL, "ends in a number").
         guard let last = name.split(separator: ".").last, !(last.utf8.first.map { (0x30...0x39).contains($0) } ?? false) else {

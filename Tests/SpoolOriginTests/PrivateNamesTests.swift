@@ -43,6 +43,12 @@ import Testing
     }
 
     /// A home's router has a global address, which its firewall keeps from strangers and not from the proxy.
+    @Test(arguments: ["m%C3%BCnchen", "nas%E3%80%82example", "m%C3%BCnchen.local"])
+    func `a name that is not ASCII is anybody's`(host: String) throws {
+        let router = try #require(SocketAddress(literal: "192.168.1.1", port: 80))
+        #expect(!PrivateNames.refused().allow(host, at: router))
+    }
+
     @Test func `an address of one's own IPv6 network is private, and one's own IPv4 address`() throws {
         let own = try ["2001:db8:1:2::5", "203.0.113.5", "fe80::5"].map {
             InterfaceAddress(name: "eth0", address: try #require(SocketAddress(literal: $0, port: 0)))

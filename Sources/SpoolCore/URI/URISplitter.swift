@@ -69,10 +69,21 @@ struct URISplitter {
     private func endOfHost(_ range: Range<Int>) throws(ParseError) -> Int {
         if bytes[range].first == UInt8(ascii: "[") { return try endOfLiteral(range) }
         let end = bytes[range].firstIndex(of: .colon) ?? range.upperBound
-        if let wrong = bytes[range.lowerBound..<end].firstIndex(where: { !$0.isHostByte }) {
-            throw failure(wrong, "a character of a host name")
+        for index in range.lowerBound..<end where !bytes[index].isNameByte && !isEscapeOfNonASCII(index, before: end) {
+            throw failure(index, "a character of a host name")
         }
         return end
+    }
+
+    /// Whether an escaped byte of a name that is not ASCII begins at `index`.
+    ///
+    /// Other escapes and delimiters have no place in a host of `http`: a library that decodes `%2e` would ask another host than the one
+    /// that was looked at here.
+    private func isEscapeOfNonASCII(_ index: Int, before end: Int) -> Bool {
+        guard bytes[index] == .percent, index + 2 < end else { return false }
+        let digits = [bytes[index + 1], bytes[index + 2]].map { Int(String(decoding: [$0], as: UTF8.self), radix: 16) }
+        guard let high = digits[0], digits[1] != nil else { return false }
+        return high >= 8
     }
 
     private func endOfLiteral(_ range: Range<Int>) throws(ParseError) -> Int {
@@ -164,6 +175,11 @@ extension UInt8 {
             true
         default: isLetter || isDigit
         }
+    }
+
+    /// What a registered name is made of, besides escapes.
+    fileprivate var isNameByte: Bool {
+        isLetter || isDigit || self == .minus || self == .dot || self == UInt8(ascii: "_") || self == UInt8(ascii: "~")
     }
 
     fileprivate var isUserinfoByte: Bool { isHostByte || self == .colon }

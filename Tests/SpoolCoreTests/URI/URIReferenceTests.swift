@@ -50,11 +50,17 @@ import Testing
         ("ht_tp://h/", 2), ("http://h:80a/", 11), ("http://h:65536/", 9), ("http://h:99999999999999999999/", 9), ("http://h:1:2/", 10),
         ("http://a\\b@evil/", 8), ("http://a@b@c/", 8), ("http://h\\/", 8), ("http://<h>/", 7), ("http://[::1/", 11),
         ("http://[::1]x/", 12),
+        // What a resolver would decode is another host than the one that was read.
+        ("http://evil%2ecom/", 11), ("http://loc%61lhost/", 10), ("http://a!b/", 8), ("http://h%/", 8), ("http://h%c/", 8),
         ("http://[1:2]/", 8), ("http://[]/", 8), ("http://[::g]/", 8), ("http://h]/", 8),
     ])
     func `that break the grammar are errors with a place`(text: String, offset: Int) {
         let error = #expect(throws: ParseError.self) { try URIReference(text) }
         #expect(error?.offset == offset)
+    }
+
+    @Test func `may have internationalised names`() throws {
+        #expect(try URIReference(lenient: "http://münchen.example/").host == "m%C3%BCnchen.example")
     }
 
     @Test(arguments: [
