@@ -49,7 +49,9 @@ extension SessionStateMachine {
         case .version: return nil
         case .undecided: break
         }
-        if versionServes(reader, version), isUsableRemnant(version, for: reader, wallNow: wallNow) {
+        if isNews(version, to: reader) {
+            // What it was told was another response: only a head of its own can say whether that one still holds.
+        } else if versionServes(reader, version), isUsableRemnant(version, for: reader, wallNow: wallNow) {
             bind(index, to: .version)
             return nil
         }
@@ -61,6 +63,11 @@ extension SessionStateMachine {
             return []
         }
         return start(own: index, now: now)
+    }
+
+    /// Whether the version is not what the reader was told of, and does not look like it either.
+    func isNews(_ version: Version, to reader: Reader) -> Bool {
+        reader.told != nil && reader.told != version.generation && !isAsTold(reader, version.representation)
     }
 
     /// Whether stored bytes of an incomplete version may be used: within the session that fetched them, or while they are fresh.
@@ -250,7 +257,10 @@ extension SessionStateMachine {
         fetches[index].drain()
         fetches.removeAll { $0.isDrained }
         if let reader = readers.firstIndex(where: { isBound($0, to: fetch.id) }) {
-            if let failure {
+            if failure == nil, fetch.servedEnd == nil, fetch.front < fetch.start {
+                // A body without length that ended before the reader's first byte: there is no such byte in this response.
+                readers[reader].failure = .origin(.rangeNotSatisfiable(length: fetch.front))
+            } else if let failure {
                 ownFailed(reader, fetch, failure, now: now)
             } else if case .own(let id, var response?) = readers[reader].source, response.representation.length == nil,
                 fetch.servedEnd == nil

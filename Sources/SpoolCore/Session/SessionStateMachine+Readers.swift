@@ -130,6 +130,10 @@ extension SessionStateMachine {
         guard let index = index(of: id) else { return [] }
         let start = min(start, ByteRange.maximumOffset), end = end.map { min($0, ByteRange.maximumOffset) }
         if readers[index].source != .undecided, !goesOn(readers[index], at: start, end: end) { readers[index].source = .undecided }
+        // It leaves a response of its own for a version that is another one, and that no such response will follow.
+        if let version, version.isCombinable, readers[index].failure == nil, isNews(version, to: readers[index]) {
+            readers[index].failure = .origin(.representationChanged)
+        }
         readers[index].position = start
         readers[index].end = end
         readers[index].hold = nil
@@ -235,6 +239,7 @@ extension SessionStateMachine {
             return lookApart(reader, id, response, limit: min(reader.end ?? .max, reader.position.addingClamped(max)))
         }
         guard let version else { return nil }
+        if !version.isCombinable, reader.source == .undecided, isNews(version, to: reader) { return nil }
         if let length = version.representation.length, reader.position >= length { return .end }
         // Whether these bytes are of the reader's response is not decided yet.
         if !version.isCombinable, reader.source == .undecided, !reader.onlyStored { return nil }
