@@ -217,7 +217,9 @@ extension SessionStateMachine {
     /// The bytes that the reader will want soon, or nil when it wants none.
     func window(of reader: Reader) -> ByteRange? {
         guard reader.wantsBytes, reader.failure == nil, !reader.onlyStored else { return nil }
-        let length = servedRepresentation(reader)?.length ?? .max
+        // Of a version that is not what the reader was told of, the length says nothing about what it will get.
+        let isOpen = reader.source == .undecided && version.map { !$0.isCombinable && isNews($0, to: reader) } ?? false
+        let length = isOpen ? .max : servedRepresentation(reader)?.length ?? .max
         let end = min(reader.end ?? .max, length)
         guard reader.position < end else { return nil }
         let upper: Int64 =
