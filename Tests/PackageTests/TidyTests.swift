@@ -111,6 +111,16 @@ struct TidyTests {
         #expect(offenders == [])
     }
 
+    /// All tests of a run share the cores, so the time that one of them takes says little about it. A limit is there for
+    /// hangs only, and every limit is the same.
+    @Test func `a test's time limit is twenty minutes, which only a hang takes`() {
+        let limit = ".time" + "Limit("
+        let offenders = PackageDirectory.allSwift.flatMap { file in
+            file.codePlaces { $0.contains(limit) && !$0.contains(limit + ".minutes(20))") }
+        }
+        #expect(offenders == [])
+    }
+
     @Test func `nothing is left for later, and no text names one machine`() {
         let forbidden = ["TO" + "DO", "FIX" + "ME", "/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/", "/Us" + "ers/"]
         let offenders = PackageDirectory.allText.flatMap { file in

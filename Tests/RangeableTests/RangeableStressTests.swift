@@ -3,7 +3,7 @@ import Rangeable
 import Testing
 
 /// Threads that read one value while another changes copies of it, for the thread sanitizer: nothing behind a getter may change.
-@Suite(.timeLimit(.minutes(5))) struct RangeableStressTests {
+@Suite(.timeLimit(.minutes(20))) struct RangeableStressTests {
     private static let threads = 4
     private static let rounds = 200
 

@@ -5,7 +5,7 @@ import SpoolTesting
 import Testing
 
 /// Commands at `/_spool/api/`: for those who can read the server's file, and for no browser.
-@Suite(.timeLimit(.minutes(5))) struct AdminAPITests {
+@Suite(.timeLimit(.minutes(20))) struct AdminAPITests {
     private func world() throws -> ProxyWorld { try ProxyWorld(options: { $0.commandToken = "command" }) }
 
     private func post(_ client: ProxyClient, _ target: String, _ fields: HTTPFields) throws -> ProxyClient.Answer {

@@ -6,7 +6,7 @@ import SpoolTesting
 import Testing
 
 /// What origins say of web sites (Fetch, "CORS protocol"), and what they set for one client, on its way through a cache that others use.
-@Suite(.timeLimit(.minutes(5))) struct CrossOriginTests {
+@Suite(.timeLimit(.minutes(20))) struct CrossOriginTests {
     private static let a = "http://localhost:3000", b = "http://localhost:4000"
 
     /// What an origin says to the page that asks.

@@ -7,7 +7,7 @@ import SpoolTesting
 import Testing
 
 /// What a proxy for one site does not answer from its cache: other methods, and requests with credentials.
-@Suite(.timeLimit(.minutes(5))) struct PassOnTests {
+@Suite(.timeLimit(.minutes(20))) struct PassOnTests {
     private func world(
         _ resources: [VirtualResource] = [], script: @escaping OriginScript = { _, _ in .correct },
         options: (inout ProxyOptions) -> Void = { _ in }

@@ -4,7 +4,7 @@ import SpoolSystem
 import Testing
 
 /// Bodies that a handler wants.
-@Suite(.timeLimit(.minutes(2))) struct UploadTests {
+@Suite(.timeLimit(.minutes(20))) struct UploadTests {
     /// Takes what a test allows, and remembers it.
     private final class Sink: BodySink, @unchecked Sendable {
         // Safe to share: everything is behind the lock.

@@ -8,7 +8,7 @@ import Testing
 @Suite struct DecayWorldTests {
     private static let url = "http://origin.test/movie.mp4"
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(20)))
     func `a changed byte is never served, and everything else is served from the disk`() throws {
         for seed in Seeds.list(count: 100) {
             let first = try World(seed: seed, plan: Self.plan(on: MemoryDisk()))

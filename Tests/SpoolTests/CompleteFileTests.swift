@@ -5,7 +5,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `The file of a complete resource` {
+@Suite(.timeLimit(.minutes(20))) struct `The file of a complete resource` {
     private static let length: Int64 = 300_000
     private let song = VirtualResource(url: "http://origin.test/song.mp3", seed: 3, length: length)
 

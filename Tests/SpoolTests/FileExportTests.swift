@@ -6,7 +6,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A resource that is exported` {
+@Suite(.timeLimit(.minutes(20))) struct `A resource that is exported` {
     /// More than two steps of an export, and an end inside a block.
     private static let length: Int64 = 9_000_001
     private let song = VirtualResource(url: "http://origin.test/song.mp3", seed: 3, length: length)

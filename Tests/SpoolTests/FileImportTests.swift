@@ -6,7 +6,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A file that is imported` {
+@Suite(.timeLimit(.minutes(20))) struct `A file that is imported` {
     /// More than two steps of an import, and an end inside a block.
     private static let length: Int64 = 2_500_001
     private let song = VirtualResource(url: "http://origin.test/song.mp3", seed: 3, length: length)

@@ -5,7 +5,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `The limits besides the quota` {
+@Suite(.timeLimit(.minutes(20))) struct `The limits besides the quota` {
     private let songs = (0..<6).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 3 << 20) }
     private let time = ManualTime()
 

@@ -60,7 +60,7 @@ private final class StubbornStore: ResourceStore {
     func close() throws(StoreError) { try base.close() }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `An eviction that fails` {
+@Suite(.timeLimit(.minutes(20))) struct `An eviction that fails` {
     @Test func `keeps no reader waiting for the blocks that it wanted`() async throws {
         let songs = (0..<2).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 3 << 20) }
         let store = StubbornStore()

@@ -16,8 +16,9 @@ package final class Awaited<State>: @unchecked Sendable {
     private let changed: UnsafeMutablePointer<pthread_cond_t>
     private var state: State
 
-    /// How long a wait lasts at most, in seconds: it ends a hang, and no correct run comes near it.
-    package static var hangSeconds: Int { 180 }
+    /// How long a wait lasts at most, in seconds. It ends a hang, and no correct run comes near it: a thread that one
+    /// test waits for may stand behind the computations of all other tests for minutes.
+    package static var hangSeconds: Int { 600 }
 
     package init(_ state: sending State) {
         self.state = state

@@ -6,7 +6,7 @@ import SpoolTesting
 import Testing
 
 /// Complete resources that are handed out as their files, from a store on a real disk.
-@Suite(.timeLimit(.minutes(5))) struct FileAssetTests {
+@Suite(.timeLimit(.minutes(20))) struct FileAssetTests {
     private static let songs = (0..<4).map {
         VirtualResource(url: "http://origin.test/song-\($0).mp3", seed: UInt64($0) + 1, length: 3 << 20, contentType: "audio/mpeg")
     }

@@ -43,14 +43,12 @@ final class ProxyClient {
     private var descriptor: Int32
     private var buffer: [UInt8] = []
     private var position = 0
-    /// Ends a hang; no correct run comes near it.
-    private static var hangSeconds: Int { 120 }
 
     init(host: String = "127.0.0.1", port: UInt16, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, streamType, 0)
         if var size = receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
         var limit = timeval()
-        limit.tv_sec = Self.hangSeconds
+        limit.tv_sec = Awaited<Void>.hangSeconds
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
