@@ -39,7 +39,12 @@ public final class ByteReader: Sendable {
 
     /// Up to `count` bytes at `offset`; fewer only at the end of the resource, none at or after it.
     ///
-    /// - Parameter count: at most 16 MiB.
+    /// - Parameters:
+    ///   - offset: at least 0.
+    ///   - count: at most 16 MiB.
+    /// - Throws: the errors of `contentInformation()`, `.representationChanged`, and `.rangeNotSatisfiable` when the cache
+    ///   knows nothing of the resource yet and the origin answers that it ends before `offset`. The length is known after
+    ///   `contentInformation()`.
     public func read(at offset: Int64, count: Int) async throws(CacheError) -> [UInt8] {
         precondition(offset >= 0 && count >= 0 && count <= 16 << 20, "read(at: \(offset), count: \(count)) is out of bounds")
         var bytes: [UInt8] = []

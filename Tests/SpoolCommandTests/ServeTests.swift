@@ -54,6 +54,44 @@ struct ServeTests {
         #expect(!outcome.errors.contains("secret-of-mine") && !outcome.errors.contains("hunter2"), "\(outcome.errors)")
     }
 
+    @Test(arguments: [
+        (["--listen", "127.0.0.1:0"], true), (["--listen", "127.0.0.1:0", "--users", "many"], false),
+        (["--listen", "0.0.0.0:0"], false), (["--listen", "0.0.0.0:0", "--users", "one"], true),
+    ])
+    func `a response for one user is kept for one user, which an address that others reach is not`(flags: [String], isKept: Bool) throws {
+        let directory = try directory.get()
+        let origin = try RawOrigin(script: { _, _ in .fields(["Cache-Control": "private, max-age=600"], .correct) })
+        defer { origin.stop() }
+        origin.serve(VirtualResource(url: origin.url("/a.mp4"), seed: 3, length: 1000))
+        let process = try SpoolProcess(
+            ["serve", "--token", "a-token", "--allow-origin", origin.url(""), "--cache", directory.path("store")] + flags, in: directory)
+        let base = try #require(process.readLine()).dropFirst("listening on ".count)
+        let url = "\(base)a-token/http/" + origin.url("/a.mp4").dropFirst("http://".count)
+        for turn in 1...2 {
+            let got = try SpoolProcess.run(["get", url, "--cache", directory.path("other-\(turn)")], in: directory)
+            #expect(got.output.count == 1000, "\(got.errors)")
+        }
+        #expect(origin.log.entries.count == (isKept ? 1 : 2))
+        process.send(SIGINT)
+        #expect(try process.end().code == 0)
+    }
+
+    #if os(Linux)
+    @Test(arguments: ["http_proxy", "all_proxy"])
+    func `a proxy of the environment, which looks names up by itself, is warned of at start`(variable: String) throws {
+        let directory = try directory.get()
+        let outputs = try [[:], [variable: "http://127.0.0.1:9"]].map { (environment: [String: String]) in
+            let process = try SpoolProcess(
+                ["serve", "--listen", "127.0.0.1:0", "--cache", directory.path("store")], environment: environment, in: directory)
+            _ = process.readLine()
+            process.send(SIGINT)
+            return try process.end().errors
+        }
+        #expect(!outputs[0].contains(variable))
+        #expect(outputs[1].contains(variable) && outputs[1].contains("private"), "\(outputs[1])")
+    }
+    #endif
+
     @Test func `a token file that others can read is refused`() throws {
         let directory = try directory.get()
         try writeSecret("secret\n", to: directory.path("token"))

@@ -27,9 +27,11 @@ import Testing
         for fields in refused {
             let answer = try post(world.connect(), "/_spool/api/remove-all", fields)
             #expect(answer.status == 403, "\(fields): \(answer.text)")
+            #expect(answer["X-Content-Type-Options"] == "nosniff", "\(fields)")
         }
         let done = try post(world.connect(), "/_spool/api/remove-all", ["Authorization": "Bearer command"])
         #expect(done.status == 200 && done.text == #"{"removed":0,"bytes":0}"#)
+        #expect(done["X-Content-Type-Options"] == "nosniff")
     }
 
     @Test func `a verb that is none, and a key that is missing, are told`() throws {

@@ -103,6 +103,30 @@ import Testing
         await bench.cache.close()
     }
 
+    @Test(arguments: [1 << 20, 1 << 59, 1 << 60, (1 << 60) + 1, .max - 1, .max] as [Int64])
+    func `a read at or behind the end brings no byte, however far behind it is`(offset: Int64) async throws {
+        let bench = try Bench(length: Self.MiB)
+        let reader = try bench.reader()
+        #expect(try await reader.contentInformation().length == Self.MiB)
+        #expect(try await reader.read(at: offset, count: 16 << 20) == [])
+        if offset < .max {
+            var chunks = reader.chunks(in: offset..<Int64.max).makeAsyncIterator()
+            #expect(try await chunks.next() == nil)
+        }
+        // The same reader still reads what is there.
+        #expect(try await bench.read(reader, 0..<Int64.max) == Self.MiB)
+        await bench.cache.close()
+    }
+
+    @Test func `a first read behind the end fails with the length, and the next reader gets the bytes`() async throws {
+        let bench = try Bench(length: Self.MiB)
+        let first = try bench.reader()
+        let error = await #expect(throws: CacheError.self) { _ = try await first.read(at: 2 * Self.MiB, count: 10) }
+        #expect(error?.code == .rangeNotSatisfiable)
+        #expect(try await bench.read(bench.reader(), 0..<Int64.max) == Self.MiB)
+        await bench.cache.close()
+    }
+
     // MARK: Trouble
 
     @Test func `a resource that changes ends readers that were told, and new ones get the new version`() async throws {

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolOrigin
 import SpoolProxy
 import SpoolSystem
 
@@ -36,6 +37,7 @@ struct ServeCommand: Command {
         let service = try await ProxyService.start(cacheSettings, options)
         do {
             try announce(service, token)
+            warnOfEnvironmentProxies(service.log)
             try OutputStream.output.write("listening on \(isShownToPerson ? service.baseURL : service.publicAddress)\n")
             // Below a fixed origin the page has an address that the site's scripts can't guess.
             if options.fixedOrigin != nil, isShownToPerson, let page = service.proxy.pageURL {
@@ -49,6 +51,18 @@ struct ServeCommand: Command {
         do throws(SystemError) { try retract(service) } catch { service.log.log(.warning, "\(error)") }
         await service.stop()
         return .success
+    }
+
+    /// A proxy of the environment looks up the names itself, so nothing here sees the addresses that they lead to.
+    private func warnOfEnvironmentProxies(_ log: StandardErrorLog) {
+        #if os(Linux)
+        let names = EnvironmentProxy().names
+        guard !names.isEmpty, proxySettings.privateNames != .allowed else { return }
+        log.log(
+            .warning,
+            "\(names.joined(separator: " and ")) is set: that proxy looks up the names of origins, so public names that lead to private"
+                + " addresses are not refused here")
+        #endif
     }
 
     /// On a terminal the URL is for a person, who wants the token in it. Elsewhere it ends in a log.

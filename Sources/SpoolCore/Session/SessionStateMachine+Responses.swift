@@ -71,6 +71,12 @@ extension SessionStateMachine {
         /// It states a length or a last position beyond `ByteRange.maximumOffset`.
         var isEndless = false
 
+        /// Whether `Content-Length` leaves no doubt that the body is this part. Where another part was asked for, a length that
+        /// fits neither may belong to the part that was asked for, and the field that names the part may be the wrong one.
+        func agrees(with served: ByteRange) -> Bool {
+            head.fields.values(of: "Content-Length").allSatisfy { $0 == String(served.count) }
+        }
+
         func representation(length: Int64?) -> Representation {
             Representation(
                 length: length, validator: Validator(fields: head.fields), fields: storedFields(of: head.fields),
@@ -84,7 +90,9 @@ extension SessionStateMachine {
         if let actions = sameVersionReceived(index, arrival, length: total, isWhole: false, now: now) { return actions }
         becomesOrdinary(index)
         let fetch = fetches[index]
-        guard served.lowerBound <= fetch.start, fetch.start - served.lowerBound <= limits.skipBytes, served.contains(fetch.start) else {
+        guard served.lowerBound <= fetch.start, fetch.start - served.lowerBound <= limits.skipBytes, served.contains(fetch.start),
+            served.lowerBound == fetch.start || arrival.agrees(with: served)
+        else {
             let error = OriginError.malformed("asked for bytes from \(fetch.start), got \(served)")
             return finished(fetch.id, error: error, now: now) + [.cancel(fetch.id)]
         }

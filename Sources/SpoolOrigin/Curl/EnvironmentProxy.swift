@@ -22,6 +22,11 @@ package struct EnvironmentProxy {
         return !isExempt(url)
     }
 
+    /// The variables that are set and name a proxy for some origin, in the order in which curl reads them.
+    package var names: [String] {
+        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].filter { value(of: $0) != nil }
+    }
+
     private func value(of name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
 
     /// Whether `no_proxy` names the host of `url`: by itself, by a domain that it lies below, or as an address in a block.

@@ -38,6 +38,11 @@ extension OriginCase {
             answers: "206 50000-59999 of v1", stored: "50000-59999 of v1", requests: #"50000-59999, 59990-59999 if "v1""#
         ).flowing(after: 9990).loader(stored: "0-65535 of v1", requests: "0-"),
         OriginCase(
+            "3", "names a part that begins before what was asked, and a length that is not that of the part",
+            [.follow([.fields(["Content-Range": "bytes 49990-59999/100000"], .correct), .correct]), .get(50_000, to: 60_000)],
+            answers: "206 50000-59999 of v1", stored: "50000-59999 of v1", requests: "50000-59999, 50000-59999"
+        ).flowing.loader(stored: "0-65535 of v1", requests: "0-, whole"),
+        OriginCase(
             "4", "sends less than was asked",
             [.follow([.shorterRange(maxBytes: 30_000)]), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all",

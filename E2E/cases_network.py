@@ -1,0 +1,151 @@
+"""The proxy behind a mapped port, as in a container: clients call it by an address that it does not have itself."""
+
+import http.client
+import os
+import re
+import select
+import socket
+import subprocess
+import threading
+import time
+
+from harness import CaseList, Skip, expect, expect_equal, find_program
+
+CASES = CaseList()
+case = CASES
+
+# Both ends of the cable between this machine and the container; a block for tests of networks (RFC 2544).
+OUTSIDE, INSIDE = "198.18.77.1", "198.18.77.2"
+TOKEN = "mapped-port"
+START_SECONDS = 10
+
+
+def ip(*arguments):
+    return subprocess.run([find_program("ip"), *arguments], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+
+
+class Namespace:
+    """A network of its own with a cable to this machine's, as a container has one."""
+
+    def __init__(self):
+        # Two runs on one machine must not take each other's; a name of an interface has 15 characters.
+        self.name = f"spool{os.getpid()}"
+        self.cable = (f"spo{os.getpid()}", f"spi{os.getpid()}")
+
+    def __enter__(self):
+        if os.geteuid() != 0:
+            raise Skip("needs root for a network namespace")
+        steps = [
+            ("netns", "add", self.name),
+            ("link", "add", self.cable[0], "type", "veth", "peer", "name", self.cable[1], "netns", self.name),
+            ("address", "add", f"{OUTSIDE}/30", "dev", self.cable[0]),
+            ("link", "set", self.cable[0], "up"),
+            ("-n", self.name, "link", "set", "lo", "up"),
+            ("-n", self.name, "address", "add", f"{INSIDE}/30", "dev", self.cable[1]),
+            ("-n", self.name, "link", "set", self.cable[1], "up"),
+        ]
+        for step in steps:
+            done = ip(*step)
+            if done.returncode != 0:
+                self.__exit__()
+                raise Skip(f"no network namespace: {done.stderr.decode().strip()}")
+        return self
+
+    def __exit__(self, *_):
+        ip("link", "delete", self.cable[0])
+        ip("netns", "delete", self.name)
+
+    def start(self, *arguments):
+        """Starts a program inside."""
+        return subprocess.Popen(
+            [find_program("ip"), "netns", "exec", self.name, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+class Mapping:
+    """A port of this machine whose connections go on to another address and port, as a container's are mapped."""
+
+    def __init__(self, host, target):
+        self.target = target
+        self.listener = socket.create_server((host, 0))
+        self.authority = f"{host}:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(self.target, timeout=30)
+            for source, sink in ((client, server), (server, client)):
+                threading.Thread(target=self.copy, args=(source, sink), daemon=True).start()
+
+    @staticmethod
+    def copy(source, sink):
+        try:
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def close(self):
+        self.listener.close()
+
+
+def port_of(process):
+    """The port in the line that says where the server listens."""
+    said, deadline = b"", time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if select.select([process.stdout], [], [], 0.1)[0]:
+            more = os.read(process.stdout.fileno(), 4096)
+            said += more
+            if match := re.search(rb"listening on http://[^/]*:(\d+)/", said):
+                return int(match[1])
+            if not more:
+                break
+    raise RuntimeError(f"spool serve did not say where it listens; it said {said!r}")
+
+
+def get(authority, path, host):
+    connection = http.client.HTTPConnection(authority, timeout=30)
+    try:
+        connection.request("GET", path, headers={"Host": host})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+@case("behind a mapped port clients come by any address, and by a name only if it is allowed", "ip", is_about_cache=True)
+def _(t):
+    file = t.media["vbr.mp3"]
+    host, port = t.origin.authority.split(":")
+    with Namespace() as container:
+        origin = Mapping(OUTSIDE, (host, int(port)))
+        path = f"/{TOKEN}/http/{origin.authority}/{file.name}"
+        for flags, named in (((), False), (("--allow-host", "media.example"), True), (("--allow-host", "*"), True)):
+            cache = t.directory / f"cache{len(flags)}{named}"
+            server = container.start(
+                str(t.runner.binary), "serve", "--listen", "0.0.0.0:0", "--token", TOKEN, "--cache", str(cache), *flags)
+            door = None
+            try:
+                door = Mapping("127.0.0.1", (INSIDE, port_of(server)))
+                # An address of the machine around it, one of its network, and the one that the proxy has itself.
+                for literal in (door.authority, "192.168.1.5:9090", INSIDE, "[2001:db8::5]:9090"):
+                    status, body = get(door.authority, path, literal)
+                    expect_equal(status, 200, f"{flags}: status for Host: {literal}: {body[:200]!r}")
+                    expect(body == file.read(), f"{flags}: the bytes differ for Host: {literal}")
+                # No client means these: they are how a page of another site reaches a proxy on its user's machine.
+                for never in ("0.0.0.0:9090", "[::]:9090", "[::ffff:127.0.0.1]:9090"):
+                    status, _ = get(door.authority, path, never)
+                    expect(status in (400, 403, 421), f"{flags}: Host: {never} was answered with {status}")
+                status, _ = get(door.authority, path, "media.example:9090")
+                expect(status == 200 if named else status in (400, 403, 421), f"{flags}: a name was answered with {status}")
+            finally:
+                server.terminate()
+                server.wait(10)
+                server.stdout.close()
+                if door:
+                    door.close()
+        origin.close()
