@@ -125,7 +125,7 @@ package final class SessionReader: Sendable {
 
     /// Whether its bytes may come from several responses. Without a strong validator all come from one.
     package var isCombinable: Bool {
-        session.state.withLock { $0.machine.isCombinable }
+        session.state.withLock { $0.machine.isCombinable && !$0.machine.readsOwnResponse(id) }
     }
 
     /// The values of `Set-Cookie` in the answer that the origin gave for this very reader; once, then none.

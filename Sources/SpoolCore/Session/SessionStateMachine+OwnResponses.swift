@@ -80,8 +80,10 @@ extension SessionStateMachine {
         let reader = readers[index]
         // The end is asked for only where the reader has one: the length that is known may be another version's.
         let isPlain = asksPlainly && reader.position == 0
+        // A reader may ask what the resource is while it wants no byte; a request for none would end before it begins.
+        let end = isPlain ? nil : reader.end.flatMap { $0 > reader.position ? $0 : nil }
         let actions = start(
-            lower: reader.position, upper: isPlain ? nil : reader.end, for: reader, stores: !reader.storesNothing, isPlain: isPlain,
+            lower: reader.position, upper: end, for: reader, stores: !reader.storesNothing, isPlain: isPlain,
             now: now)
         guard let fetch = fetches.last else { return actions }
         fetches[fetches.count - 1].isOwn = true
@@ -94,6 +96,18 @@ extension SessionStateMachine {
     private mutating func bind(_ index: Int, to source: Source) {
         readers[index].source = source
         readers[index].boundAt = readers[index].position
+    }
+
+    /// The reader leaves its response. It ends where the version is another one by now, and no response of its own will follow.
+    mutating func unbind(_ index: Int) {
+        readers[index].source = .undecided
+        guard let version, version.isCombinable, readers[index].failure == nil, isNews(version, to: readers[index]) else { return }
+        readers[index].failure = .origin(.representationChanged)
+    }
+
+    /// The reader takes its bytes from the version as it is now: should another response take that one's place, the reader ends.
+    mutating func bindToVersion(_ index: Int) {
+        if version?.isCombinable == false, readers[index].source == .undecided { bind(index, to: .version) }
     }
 
     /// Whether the version's response has, or is about to bring, every byte that the reader wants.
@@ -193,7 +207,9 @@ extension SessionStateMachine {
         if version.isCombinable {
             fetches[index].isOwn = false
             fetches[index].ownGeneration = nil
-            for reader in readers.indices where isBound(readers[reader], to: fetch.id) { readers[reader].source = .undecided }
+            for reader in readers.indices where isBound(readers[reader], to: fetch.id) {
+                takeCombinable(reader, candidate, version.generation)
+            }
             return
         }
         let asker = readers.firstIndex { isBound($0, to: fetch.id) } ?? readers.firstIndex { mayAdopt($0, fetch) }
@@ -223,6 +239,15 @@ extension SessionStateMachine {
         reader.failure == nil && !reader.onlyStored && reader.told == nil
             && (reader.source == .undecided || reader.awaitsOrigin)
             && (reader.id == fetch.askedBy || (reader.wantsBytes && reader.position == fetch.start))
+    }
+
+    /// The response that a reader asked for brought a version whose responses can be combined: from now on it reads that version.
+    private mutating func takeCombinable(_ index: Int, _ candidate: Representation, _ generation: GenerationID) {
+        guard isAsTold(readers[index], candidate) else { return readers[index].failure = .origin(.representationChanged) }
+        readers[index].source = .undecided
+        guard readers[index].told != nil else { return }
+        readers[index].told = generation
+        readers[index].toldAs = nil
     }
 
     private mutating func takeVersion(_ index: Int, _ candidate: Representation, generation: GenerationID) {
@@ -282,7 +307,7 @@ extension SessionStateMachine {
         readers[index].brokenBy = error
         guard hasUsedNothing else { return }
         if reader.hasProgress, waits(index, after: error, fetch) {
-            readers[index].source = .undecided
+            unbind(index)
         } else {
             readers[index].failure = .origin(error)
         }

@@ -277,10 +277,12 @@ extension SessionStateMachine {
     }
 
     /// Whether somebody who asked only what the resource is stands at a relay: its bytes may be wanted next, and were else asked twice.
+    /// Or a reader waits for the head of its own response, whatever bytes it wants of it.
     private func isAwaited(_ relay: Fetch) -> Bool {
         readers.contains { reader in
-            reader.failure == nil && !reader.onlyStored && !reader.wantsBytes && relay.serves(reader.position)
-                && (draws(reader, from: relay) || !isApart(reader))
+            guard reader.failure == nil, !reader.onlyStored else { return false }
+            if reader.source == .own(relay.id, nil) { return true }
+            return !reader.wantsBytes && relay.serves(reader.position) && (draws(reader, from: relay) || !isApart(reader))
         }
     }
 

@@ -129,11 +129,7 @@ extension SessionStateMachine {
     package mutating func readerMoved(_ id: ReaderID, to start: Int64, end: Int64?, now: MonotonicInstant) -> [SessionAction] {
         guard let index = index(of: id) else { return [] }
         let start = min(start, ByteRange.maximumOffset), end = end.map { min($0, ByteRange.maximumOffset) }
-        if readers[index].source != .undecided, !goesOn(readers[index], at: start, end: end) { readers[index].source = .undecided }
-        // It leaves a response of its own for a version that is another one, and that no such response will follow.
-        if let version, version.isCombinable, readers[index].failure == nil, isNews(version, to: readers[index]) {
-            readers[index].failure = .origin(.representationChanged)
-        }
+        if !goesOn(readers[index], at: start, end: end) { unbind(index) }
         readers[index].position = start
         readers[index].end = end
         readers[index].hold = nil
@@ -171,6 +167,8 @@ extension SessionStateMachine {
             }
             readers[index].waitsFor = .nothing
             readers[index].wantsBytes = true
+            // A reader of stored bytes only gets no response of its own, so its first byte decides where the others come from.
+            if reader.onlyStored { bindToVersion(index) }
             // Whoever gets bytes is told by them, in the same moment: no other version can come between.
             switch found {
             case .stored(let range):

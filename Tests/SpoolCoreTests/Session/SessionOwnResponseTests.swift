@@ -150,6 +150,66 @@ import Testing
         }
     }
 
+    @Test func `a consumer that was told length and type goes on with a strong version only where both are equal`() {
+        for total in [100_000, 90_000] as [Int64] {
+            let probe = cutOff([:])
+            let reader = probe.join(0, wantsBytes: false)
+            _ = probe.prepare(reader)
+            probe.machine.readerTold(reader)
+            probe.move(reader, to: 50_000)
+            #expect(probe.step(reader) == .wait)
+            probe.partial(probe.startedIDs[0], 50_000, total, total: total)
+            probe.body(probe.startedIDs[0], 1000)
+            if total == 100_000 {
+                #expect(probe.read(reader) == 1000)
+            } else {
+                #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
+            }
+        }
+    }
+
+    @Test func `a reader whose own response fails does not go on with a strong version that looks different`() {
+        let probe = cutOff([:])
+        let reader = probe.join(0, 30_000)
+        #expect(probe.read(reader) == 30_000)
+        probe.move(reader, to: 50_000)
+        #expect(probe.step(reader) == .wait)
+        let other = probe.join(0)
+        _ = probe.prepare(other)
+        probe.full(probe.startedIDs[1], length: 90_000)
+        probe.body(probe.startedIDs[1], 90_000)
+        #expect(probe.read(other) == 90_000)
+        probe.finish(probe.startedIDs[0], .unreachable("the network is gone"))
+        #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
+    }
+
+    @Test func `a reader that wants no byte of a stored part is told by an answer of the origin`() {
+        let probe = SessionProbe()
+        probe.open(length: 100_000, stored: [0...29_999], fields: ["ETag": "W/\"v1\""])
+        let end = ByteRange.maximumOffset
+        let reader = probe.join(end, end)
+        #expect(probe.prepare(reader) == .wait)
+        #expect(probe.starts == [OriginAsk(end, nil)])
+        #expect(probe.cancelled == [])
+        probe.head(probe.startedIDs[0], 416, ["Content-Range": "bytes */100000"])
+        #expect(probe.prepare(reader) == .failed(.origin(.rangeNotSatisfiable(length: 100_000))))
+    }
+
+    @Test func `a reader of stored bytes only does not go on with another response of equal length`() {
+        let probe = SessionProbe()
+        probe.open(length: 100_000, stored: [0...49_999], fields: ["Cache-Control": "max-age=5000"])
+        let reader = probe.join(20_000, 80_000, onlyStored: true)
+        #expect(probe.read(reader, upTo: 10_000) == 10_000)
+        let other = probe.join(0)
+        _ = probe.prepare(other)
+        probe.full(probe.startedIDs[0], length: 100_000, fields: ["ETag": "W/\"v2\""])
+        probe.body(probe.startedIDs[0], 100_000)
+        #expect(probe.read(other) == 100_000)
+        // The rest of the part that is stored, and no byte of what came.
+        #expect(probe.read(reader) == 20_000)
+        #expect(probe.failure(reader) == .notStored)
+    }
+
     // MARK: Pages
 
     private static let page: HTTPFields = ["Content-Type": "text/html"]
