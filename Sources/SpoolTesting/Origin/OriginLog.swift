@@ -14,6 +14,8 @@ package final class OriginLog: Sendable {
         package var body: [UInt8] = []
         /// The status of the answer; nil when there was none, yet or at all.
         package var status: Int?
+        /// The fields of the answer.
+        package var answer = HTTPFields()
         /// Body bytes that were handed over.
         package var handedOverBytes: Int64 = 0
         /// Whether the request is over, one way or the other.
@@ -64,8 +66,11 @@ package final class OriginLog: Sendable {
         state.withLock { $0.entries[ordinal].body = body }
     }
 
-    func answered(_ ordinal: Int, status: Int) {
-        state.withLock { $0.entries[ordinal].status = status }
+    func answered(_ ordinal: Int, _ head: ResponseHead) {
+        state.withLock { state in
+            state.entries[ordinal].status = head.status
+            state.entries[ordinal].answer = head.fields
+        }
     }
 
     func over(_ ordinal: Int) {

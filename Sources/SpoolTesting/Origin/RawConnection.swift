@@ -113,7 +113,7 @@ final class RawConnection {
         }
         if answer.pace.latency.upperBound > 0, !rest(draw(answer.pace.latency)) { return .reset }
         guard sendHead(answer, keepsAlive: request.keepsAlive) else { return .reset }
-        origin.log.answered(ordinal, status: answer.head.status)
+        origin.log.answered(ordinal, answer.head)
         if !request.isHead {
             guard sendBody(answer, ordinal) else { return .reset }
             switch answer.ending {

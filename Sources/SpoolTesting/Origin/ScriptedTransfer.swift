@@ -70,7 +70,7 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
     private func giveHead() {
         guard isRunning, let answer else { return }
         if let defect = answer.defect { return finish(.failed(.malformed(defect))) }
-        origin.log.answered(ordinal, status: answer.head.status)
+        origin.log.answered(ordinal, answer.head)
         hasHead = true
         receiver?.headReceived(answer.head)
         prepareChunk()

@@ -46,6 +46,8 @@ package final class World {
     package private(set) var readers: [WorldReader] = []
     /// Every version that each resource had, oldest first, by URL.
     package private(set) var versions: [String: [VirtualResource]] = [:]
+    /// What the mistakes of the origin make of these.
+    private var recognised: [String: [VirtualResource]] = [:]
     /// What must not be.
     package private(set) var violations: [String] = []
 
@@ -91,8 +93,11 @@ package final class World {
 
     /// Bytes of this version are right as well, although the origin never serves it as such: what it makes of another by its mistakes.
     package func recognise(_ version: VirtualResource) {
-        versions[version.url, default: []].insert(version, at: 0)
+        recognised[version.url, default: []].append(version)
     }
+
+    /// All that bytes of a resource may be of.
+    func rightVersions(of url: String) -> [VirtualResource] { recognised[url, default: []] + versions[url, default: []] }
 
     /// A reader that joins after `delay`.
     package func read(_ script: WorldReader.Script, after delay: Nanoseconds = 0) {
@@ -178,7 +183,8 @@ package final class World {
     private func checkStored(_ store: any ResourceStore) {
         do {
             for resource in try store.resources(after: nil, limit: 1000) where !resource.spans.isEmpty {
-                let named = (versions[resource.url] ?? []).filter {
+                let known = rightVersions(of: resource.url)
+                let named = known.filter {
                     $0.entityTag.map { .strong(entityTag: $0) } == resource.representation.validator
                 }
                 let file = try store.dataFile(of: resource.generation, key: resource.key, fileExtension: resource.fileExtension)
@@ -186,7 +192,7 @@ package final class World {
                 let damaged = try store.damagedSpans(of: resource, in: file)
                 let spans = resource.spans.subtracting(damaged).ranges
                 // Where the validator names none, the bytes have to be of one version all the same.
-                let candidates = named.isEmpty ? versions[resource.url] ?? [] : named
+                let candidates = named.isEmpty ? known : named
                 let found = try candidates.map { version in try spans.compactMap { try mistake(in: $0, of: version, file) } }
                 if let first = found.first, !found.contains(where: \.isEmpty) {
                     violated("\(resource.url) as \(resource.representation.validator): \(first.joined(separator: "; "))")
@@ -195,6 +201,14 @@ package final class World {
         } catch {
             violated("the store can't be read: \(error)")
         }
+    }
+
+    /// What the next start would find stored of a resource. Only of a world with a disk.
+    package func storedBytes(of url: String) throws -> ByteRangeSet {
+        let store = try Self.open(disk.crash(), plan, random: simulator)
+        let resource = try store.resources(after: nil, limit: 1000).first { $0.url == url }
+        try store.close()
+        return resource?.spans ?? ByteRangeSet()
     }
 
     /// What is wrong with a stored span, were it of this version; nil when nothing is.

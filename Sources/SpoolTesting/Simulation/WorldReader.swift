@@ -19,6 +19,8 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
         package var leavesAfter: Int64?
         /// It says that nobody wants the rest when it leaves.
         package var leavesExplicitly = false
+        /// It asks what the resource is before it reads, as doors do. Then the bytes have to be those of what it was told.
+        package var asksFirst = false
 
         package init(url: String, ranges: [(lower: Int64, upper: Int64?)]) {
             self.url = url
@@ -42,8 +44,18 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
     private var session: SessionReader?
     private var rangeIndex = 0
     private var position: Int64 = 0
-    /// The versions that all bytes so far are of.
+    /// The versions that all bytes of this answer may be of: an answer reaches from one seek to the next.
     private var candidates: [VirtualResource]?
+    /// What `prepare` said last, and for which generation.
+    private var prepared: (generation: GenerationID, representation: Representation)?
+    /// What it was told before its first byte.
+    private var told: Representation?
+    /// What it reads is a page that came instead of media, from its first byte on.
+    private var isPage = false
+    /// It got bytes that no page has.
+    private var hasMedia = false
+    /// The answer came from a version with a strong validator, so that the next one has to be of the same version.
+    private var isTied = false
     private var isPausing = false
 
     init(number: Int, script: Script, world: World) {
@@ -79,7 +91,11 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
     private func begin(_ index: Int) {
         rangeIndex = index
         position = script.ranges[index].lower
-        if index > 0 { session?.seek(to: position, end: script.ranges[index].upper) }
+        guard index > 0 else { return }
+        // Without a strong validator nothing ties two answers to each other (docs/freshness.md).
+        if !isTied { candidates = nil }
+        isPage = false
+        session?.seek(to: position, end: script.ranges[index].upper)
     }
 
     private func end(_ outcome: Outcome) {
@@ -91,14 +107,52 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
     private func look() {
         guard !isOver, !isPausing, let session else { return }
         if let limit = script.leavesAfter, readBytes >= limit { return end(.left) }
+        if script.asksFirst, told == nil, !prepare(session) { return }
         switch session.next(max: Int(world.number(1...200_000))) {
-        case .file(let file, let range): takeStored(range, file)
+        case .file(let file, let range):
+            isServed(session)
+            takeStored(range, file)
         case .memory(let bytes, let keepAlive):
+            isServed(session)
             withExtendedLifetime(keepAlive) { take(bytes, fromOrigin: true) }
         case .wait: break
-        case .end: rangeEnded()
+        case .end:
+            isServed(session)
+            rangeEnded()
         case .failed(let error): end(.failed(error))
         }
+    }
+
+    /// Asks what the resource is, and goes to the range that it wants of it. False when the reader has to wait or has failed.
+    private func prepare(_ session: SessionReader) -> Bool {
+        switch session.prepare(withFirstByte: true) {
+        case .wait: return false
+        case .failed(let error):
+            end(.failed(error))
+            return false
+        case .ready(let generation, let representation):
+            if prepared?.generation != generation {
+                isPage = session.readsPage
+                position = isPage ? 0 : script.ranges[rangeIndex].lower
+                session.seek(to: position, end: isPage ? nil : script.ranges[rangeIndex].upper)
+            }
+            prepared = (generation, representation)
+            return true
+        }
+    }
+
+    /// The reader has an answer: it holds the cache to what it was told.
+    private func isServed(_ session: SessionReader) {
+        if script.asksFirst, told == nil {
+            session.markTold()
+            told = prepared?.representation
+        }
+        // A page is passed on from its beginning, whatever was asked for.
+        if !script.asksFirst, readBytes == 0, candidates == nil, session.readsPage {
+            isPage = true
+            position = 0
+        }
+        isTied = session.isCombinable
     }
 
     // MARK: Bytes
@@ -123,10 +177,12 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
     private func take(_ bytes: UnsafeRawBufferPointer, fromOrigin: Bool) {
         let count = Int(world.number(1...Int64(bytes.count)))
         let used = UnsafeRawBufferPointer(rebasing: bytes[..<count])
-        let before = candidates ?? world.versions[script.url] ?? []
+        let before = candidates ?? versions
         let after = before.filter { position + Int64(count) <= $0.length && $0.content.firstDifference(in: used, at: position) == nil }
         candidates = after
         if after.isEmpty { world.violated("\(self) got \(count) bytes that are not of \(before.map(\.entityTag))") }
+        if after.allSatisfy(\.isPage), hasMedia { world.violated("\(self) got a page for bytes of the media") }
+        if !after.contains(where: \.isPage) { hasMedia = true }
         position += Int64(count)
         readBytes += Int64(count)
         session?.advance(by: count, fromOrigin: fromOrigin)
@@ -142,14 +198,37 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
         }
     }
 
+    /// The versions that an answer may be of: those that its strong validator names, where there are any.
+    private var versions: [VirtualResource] {
+        let all = world.rightVersions(of: script.url)
+        if isPage { return all.filter(\.isPage) }
+        guard let validator = told?.validator, validator.isStrong, isTied else { return all }
+        let named = all.filter { validator == $0.validator }
+        return named.isEmpty ? all : named
+    }
+
     private func rangeEnded() {
-        let wanted = script.ranges[rangeIndex].upper ?? .max
-        let lengths = (candidates ?? world.versions[script.url] ?? []).map(\.length)
+        let wanted = isPage ? .max : script.ranges[rangeIndex].upper ?? .max
+        let lengths = (candidates ?? versions).map(\.length)
         if !lengths.contains(where: { position >= min(wanted, $0) }) {
             world.violated("\(self) was told that the end is here; lengths are \(lengths)")
+        }
+        if let length = told?.length, position < min(wanted, length) {
+            world.violated("\(self) was told that the end is here, and before that the length is \(length)")
         }
         guard rangeIndex + 1 < script.ranges.count else { return end(.complete) }
         begin(rangeIndex + 1)
         lookLater()
+    }
+}
+
+extension VirtualResource {
+    /// Whether it is what a network sends in place of media.
+    fileprivate var isPage: Bool { contentType == "text/html" }
+
+    /// The strong validator of its responses, nil when they have none: those that a scripted origin sends have a `Date` of now.
+    fileprivate var validator: Validator? {
+        if let entityTag { return entityTag.hasPrefix("W/") ? nil : .strong(entityTag: entityTag) }
+        return lastModified.map { .lastModified($0, isStrong: true) }
     }
 }
