@@ -1,6 +1,7 @@
 public import SpoolCore
 public import SpoolStore
 public import SpoolOrigin
+import SpoolSystem
 #if !os(Linux)
 public import Foundation
 
@@ -49,6 +50,10 @@ public struct Configuration: Sendable {
     public var requestFields: HTTPFields = [:]
     /// Resources whose index entries stay in memory after use. 256 × a few hundred bytes.
     public var idleSessions = 256
+    /// The most descriptors that the store takes for data files, besides those that a client is being sent from. Nil for 64, or a quarter
+    /// of what the process may have open where that is less: on Apple's systems that is 256, and the app around the cache needs most of it.
+    /// A store with few opens and closes its files more often; it stores no less.
+    public var openFiles: Int?
     /// Open the store for reading only, and store nothing.
     public var isReadOnly = false
     /// Encrypts what is stored: media, names, URLs and headers; nil for a plain store. A store is one or the other from its beginning
@@ -95,6 +100,15 @@ public struct Configuration: Sendable {
 
     public init() {}
 
+    /// The descriptors that data files may take now.
+    var openFileLimits: OpenFileLimits {
+        let share = DescriptorLimit.current / Self.descriptorShare
+        return OpenFileLimits(descriptors: openFiles ?? min(OpenFileLimits.appDescriptors, share))
+    }
+
+    /// The part of the process's descriptors that data files take at most, unless `openFiles` says otherwise.
+    package static let descriptorShare = 4
+
     /// The complaints about values that make no sense, or nil.
     func complaint() -> String? {
         if readAheadBytes < 65_536 { return "readAheadBytes is \(readAheadBytes); it must be at least 65536" }
@@ -104,6 +118,9 @@ public struct Configuration: Sendable {
         }
         if buffers < 1 { return "buffers is \(buffers); it must be at least 1" }
         if fetchesAtOnce < 1 || fetchesPerHost < 1 { return "fetchesAtOnce and fetchesPerHost must be at least 1" }
+        if let openFiles, openFiles < OpenFileLimits.leastDescriptors {
+            return "openFiles is \(openFiles); give at least \(OpenFileLimits.leastDescriptors), or nil for the default"
+        }
         if idleSessions < 0 { return "idleSessions is \(idleSessions); it can't be negative" }
         return nil
     }

@@ -49,7 +49,7 @@ final class TransformedBytes: StoredBytes, @unchecked Sendable {
         self.failure = failure
     }
 
-    var descriptor: Int32? { nil }
+    var descriptor: OpenDescriptor? { nil }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
         let count = try readUnchanged(into: buffer, at: offset)

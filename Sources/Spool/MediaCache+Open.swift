@@ -51,6 +51,7 @@ extension MediaCache {
         var options = SQLiteStore.Options()
         options.isReadOnly = configuration.isReadOnly
         options.encryption = configuration.encryption
+        options.openFiles = configuration.openFileLimits
         let sinks = sinks(configuration)
         options.onRecovery = { note in for sink in sinks { sink.record(.storeTrouble("\(note)")) } }
         return options

@@ -29,6 +29,7 @@ public final class MediaCache: Sendable {
     package let attachments = Attachments()
     private let limiter: FetchLimiter
     private let pool: BufferPool
+    private let openFileLimits: OpenFileLimits
     private let backlog = WriteBacklog()
     let sessions: Locked<SessionTable>
     /// When this cache last tried to become the writer.
@@ -53,6 +54,7 @@ public final class MediaCache: Sendable {
         sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? [])
         limiter = FetchLimiter(total: configuration.fetchesAtOnce, perHost: configuration.fetchesPerHost)
         pool = BufferPool(capacity: configuration.buffers)
+        openFileLimits = configuration.openFileLimits
         let sinks = sinks
         let record: @Sendable (CacheEvent) -> Void = { event in for sink in sinks { sink.record(event) } }
         evictor = Evictor(environment: environment, store: store, limits: configuration.limits, pins: temporaryPins, record: record)
@@ -154,10 +156,18 @@ public final class MediaCache: Sendable {
         let number = sessions.withLock { $0.makeNumber() }
         let made = ResourceSession(
             key: key, url: url, number: number, origin: origin, passReason: passReason, shared: shared)
+        let idleLimit = idleSessionLimit
         return try sessions.withLock { table throws(CacheError) in
             if table.isClosed { throw CacheError(.closed, "the cache is closed", key: key) }
+            table.idleLimit = idleLimit
             return table.use(key) ?? table.insert(made)
         }
+    }
+
+    /// An idle session keeps its file open in a process that only reads: another one may punch it as soon as it is closed. Where this
+    /// process writes, the store closes files by itself.
+    private var idleSessionLimit: Int {
+        store.isWritable ? configuration.idleSessions : min(configuration.idleSessions, openFileLimits.keptFiles)
     }
 
     /// Why a session that begins now stores nothing; nil when it may.
@@ -255,8 +265,16 @@ public final class MediaCache: Sendable {
         sessions.withLock { $0.remove(key) }?.end(.removed)
         onIndexLane(key, done) { [self] () throws(StoreError) in
             // Stopped between the two, it is there and may go; the other way round its pin would wait for what is stored next.
-            if store.isWritable { _ = try store.setPinned(key, false, time: environment.time.wallNow) }
+            var owesUnpinning = false
+            do throws(StoreError) {
+                if store.isWritable { _ = try store.setPinned(key, false, time: environment.time.wallNow) }
+            } catch {
+                // On a full disk the removal makes the room.
+                guard error == .full else { throw error }
+                owesUnpinning = true
+            }
             let existed = try store.remove(key)
+            if owesUnpinning { _ = try store.setPinned(key, false, time: environment.time.wallNow) }
             if existed { record(.removed(key)) }
             return existed
         }
@@ -354,7 +372,7 @@ extension CacheError {
             case .closed, .suspended: .closed
             case .transformFailed: .transform
             case .key: .key
-            case .full, .corrupt, .formatTooNew, .index, .io: .store
+            case .full, .tooLarge, .corrupt, .formatTooNew, .index, .io: .store
             }
         self.init(code, "\(error)", key: key, cause: error)
         switch error {

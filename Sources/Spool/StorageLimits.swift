@@ -18,6 +18,10 @@ public struct StorageLimits: Sendable {
     /// What goes first.
     public var policy: any EvictionPolicy = LeastRecentlyUsed()
 
+    /// Whether what is stored when the store is opened stays, although it is more than `quotaBytes`: then its size is the quota. For
+    /// programs that were given no quota, on a store that another program fills.
+    package var keepsPresentSize = false
+
     public init() {}
 
     /// The complaint about a value that makes no sense, or nil.

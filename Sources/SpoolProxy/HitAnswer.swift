@@ -94,6 +94,8 @@ final class HitBodySource: BodySource {
     private var sent = 0
     /// The first bytes were handed out.
     private var isUnderWay = false
+    /// The file can't be sent from.
+    private var isUnreadable = false
     /// What goes on where the first bytes end.
     private var rest: SessionBodySource?
     private var wake: @Sendable () -> Void = {}
@@ -106,25 +108,32 @@ final class HitBodySource: BodySource {
 
     func next(max: Int) -> BodyChunk {
         if let rest { return rest.next(max: max) }
-        let left = Int(hit.stored.count) - sent
-        // The session hands out the first bytes to be sent at once. Later the file may not be sent from any more: the store is suspended,
-        // or another process has changed the file meanwhile. Then the session's reader goes on.
+        let left = isUnreadable ? 0 : Int(hit.stored.count) - sent
+        // The session hands out the first bytes to be sent at once. Later the file may not be sent from any more: the store is suspended or
+        // has closed the file, or another process has changed it meanwhile. Then the session's reader goes on.
         if left > 0, let descriptor = isUnderWay ? hit.file.descriptor : hit.descriptor {
             isUnderWay = true
             return .file(
-                descriptor: descriptor, offset: hit.stored.lowerBound + Int64(sent), count: min(left, max), keepAlive: hit.file)
+                descriptor: descriptor.number, offset: hit.stored.lowerBound + Int64(sent), count: min(left, max),
+                keepAlive: descriptor.owner)
         }
         let relay = WakeRelay()
         relay.set(wake)
-        let rest = SessionBodySource(reader: hit.reader(after: sent) { relay.wake() }, relay: relay)
+        let rest = SessionBodySource(reader: hit.reader(after: sent) { relay.wake() }, relay: relay, mustRead: isUnreadable)
         self.rest = rest
         return rest.next(max: max)
     }
 
-    func maySend(_ file: AnyObject) -> Bool { mayBeSent(file) }
+    func maySend(_ file: AnyObject) -> Bool { rest?.maySend(file) ?? (hit.file.descriptor != nil) }
 
     func consumed(_ count: Int) {
         if let rest { rest.consumed(count) } else { sent += count }
+    }
+
+    func couldNotRead() -> Bool {
+        if let rest { return rest.couldNotRead() }
+        isUnreadable = true
+        return true
     }
 
     func close() {

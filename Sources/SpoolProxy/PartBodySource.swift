@@ -59,6 +59,10 @@ final class PartBodySource: BodySource {
 
     func consumed(_ count: Int) { source?.consumed(count) }
 
+    func maySend(_ file: AnyObject) -> Bool { source?.maySend(file) ?? true }
+
+    func couldNotRead() -> Bool { source?.couldNotRead() ?? false }
+
     func close() {
         source?.close()
         relay.clear()

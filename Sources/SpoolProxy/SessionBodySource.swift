@@ -15,11 +15,17 @@ final class SessionBodySource: BodySource {
     let beginsInMemory: Bool
     /// What a lane reads or has read for this source, once there was need of it.
     private var reading: LaneReading?
+    /// The next stored bytes are read on a lane although the file has a descriptor: sending from it failed, and the read tells why.
+    private var mustRead: Bool
+    /// The file of the last chunk that is sent from its descriptor.
+    private var sending: (any StoredBytes)?
 
     /// - Parameters:
     ///   - relay: what the reader wakes; it was given to it as its wake-up.
     ///   - beginsInMemory: whether the reader's first bytes were seen to be a fetch's.
-    init(reader: SessionReader, relay: WakeRelay, beginsInMemory: Bool = false) {
+    ///   - mustRead: whether sending the reader's first bytes from their file failed.
+    init(reader: SessionReader, relay: WakeRelay, beginsInMemory: Bool = false, mustRead: Bool = false) {
+        self.mustRead = mustRead
         self.reader = reader
         self.beginsInMemory = beginsInMemory
         self.relay = relay
@@ -34,11 +40,21 @@ final class SessionBodySource: BodySource {
             switch reader.next(max: max) {
             case .file(let file, let range):
                 isMemory = false
-                if let descriptor = file.descriptor {
-                    return .file(descriptor: descriptor, offset: range.lowerBound, count: Int(range.count), keepAlive: file)
+                if !mustRead, let descriptor = file.descriptor {
+                    sending = file
+                    return .file(
+                        descriptor: descriptor.number, offset: range.lowerBound, count: Int(range.count), keepAlive: descriptor.owner)
                 }
                 let reading = self.reading ?? LaneReading()
                 self.reading = reading
+                if mustRead {
+                    mustRead = false
+                    // Only what is read now is lost if it can't be: what lies behind may be sound.
+                    let end = min(range.upperBound, range.lowerBound + Int64(LaneReading.readBytes))
+                    let part = ByteRange(lower: range.lowerBound, upper: end)
+                    reading.begin(part, of: file, on: reader.readingLane) { [relay] in relay.wake() }
+                    continue
+                }
                 if reading.readAtOnce(range, of: file) { continue }
                 reading.begin(range, of: file, on: reader.readingLane) { [relay] in relay.wake() }
             case .memory(let bytes, let keepAlive):
@@ -67,11 +83,17 @@ final class SessionBodySource: BodySource {
         }
     }
 
-    func maySend(_ file: AnyObject) -> Bool { mayBeSent(file) }
+    /// Not while the store is suspended, and not after another process may have changed the file.
+    func maySend(_ file: AnyObject) -> Bool { sending?.descriptor != nil }
 
     func consumed(_ count: Int) {
         reading?.consumed(count)
         reader.advance(by: count, fromOrigin: isMemory)
+    }
+
+    func couldNotRead() -> Bool {
+        mustRead = true
+        return true
     }
 
     func close() {
@@ -79,7 +101,3 @@ final class SessionBodySource: BodySource {
         reader.leave()
     }
 }
-
-/// Whether a stored file may be sent from as it lies on the disk: not while the store is suspended, and not after another process may have
-/// changed it.
-func mayBeSent(_ file: AnyObject) -> Bool { (file as? any StoredBytes)?.descriptor != nil }

@@ -253,7 +253,11 @@ extension Connection {
         defer { withExtendedLifetime(chunk.keepAlive) {} }
         let result = socket.sendFile(chunk.descriptor, offset: chunk.offset, count: chunk.count)
         server.options.onTransfer?(.sendFile(asked: chunk.count, result))
-        if result == .count(0) { return abort("the stored file ends before the span that it should hold") }
+        if result.meansUnreadable {
+            guard source.couldNotRead() else { return abort("the stored file can't be read, or ends before the span that it should hold") }
+            // The source reads it on a lane, and fetches what is lost: the next call waits for that.
+            return .more
+        }
         return account(result, asked: chunk.count, cost: 1, source)
     }
 
@@ -417,6 +421,18 @@ extension Connection {
         guard let source = sending.source else { return }
         sending.source = nil
         source.close()
+    }
+}
+
+extension Transferred {
+    /// Whether `sendfile` found the file too short or its disk failing. Errors of the socket, and a file that may not be read just now,
+    /// say nothing about the bytes.
+    fileprivate var meansUnreadable: Bool {
+        switch self {
+        case .count(0): true
+        case .failed(let error): error.meansBrokenDisk
+        default: false
+        }
     }
 }
 

@@ -84,6 +84,10 @@ package final class MultipartByteRanges: BodySource {
         }
     }
 
+    package func maySend(_ file: AnyObject) -> Bool { source?.maySend(file) ?? true }
+
+    package func couldNotRead() -> Bool { source?.couldNotRead() ?? false }
+
     private func openSource(_ part: Int) -> any BodySource {
         if let source { return source }
         let opened = parts[part].open()

@@ -9,6 +9,10 @@ package protocol BodySource: AnyObject {
     func next(max: Int) -> BodyChunk
     /// `count` bytes of the last chunk went to the client; 0 is allowed.
     func consumed(_ count: Int)
+    /// The last chunk's file could not be read: it ends before the chunk, or the disk failed. Nothing of the chunk was sent.
+    ///
+    /// True when `next` answers with these bytes in another way, perhaps after a `.wait`; false when the body can't go on.
+    func couldNotRead() -> Bool
     /// The connection has no more use for the source: the body was sent, or the client left. Once.
     func close()
     /// Sets what to call when `.wait` is over. Once, before `next`.
@@ -23,6 +27,7 @@ package protocol BodySource: AnyObject {
 extension BodySource {
     package func maySend(_ file: AnyObject) -> Bool { true }
     package var beginsInMemory: Bool { false }
+    package func couldNotRead() -> Bool { false }
 }
 
 /// What a source has.

@@ -21,6 +21,8 @@ public enum RecoveryNote: Hashable, Sendable {
     case notPunched(GenerationID, String)
     /// The index's log could not be moved into the database, and why; the next change of the index tries again.
     case logKept(reason: String)
+    /// The disk has no room for the index to be opened for writing: what is stored is served, and nothing more is stored.
+    case diskFull
     /// A file that nothing names any more could not be unlinked.
     case fileLeftBehind(path: String, SystemError)
 }
@@ -41,6 +43,7 @@ extension RecoveryNote: CustomStringConvertible {
         case .rotationUnfinished: "the store has a new key that not everything is sealed by yet; 'spool rekey' goes on"
         case .notPunched(let generation, let why): "evicted bytes of \(generation) still occupy the disk: \(why)"
         case .logKept(let reason): "the index's log could not be moved into the database: \(reason); the next change tries again"
+        case .diskFull: "the disk has no room left: what is stored is served, and nothing more is stored; free some space on the disk"
         case .fileLeftBehind(let path, let error): "\(path) could not be taken away: \(error)"
         }
     }

@@ -64,6 +64,10 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// Takes away the data file of a generation that is over, unless the index has it. Index call.
     func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError)
 
+    /// Gives back the room of bytes that were written and never entered the index, as far as nothing that is in the index lies behind them.
+    /// Index call.
+    func release(_ unnamed: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError)
+
     /// The pieces of a generation that have bytes in `range`, in order and not cut; none when the generation is not in the index.
     func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece]
 
@@ -204,6 +208,8 @@ extension ResourceStore {
     /// The file goes with its last holder.
     public func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String) {}
     public func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError) {}
+    /// The room comes back with the file's last holder.
+    public func release(_ unnamed: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) {}
     /// The page of most systems.
     public var allocationBytes: Int64 { 4096 }
     public func freeBytes() throws(StoreError) -> Int64? { nil }

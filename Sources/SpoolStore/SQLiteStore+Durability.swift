@@ -64,6 +64,7 @@ extension SQLiteStore {
             // Its handles hold locks on files that may have to go.
             contents.release()
             unlinkLeftBehind()
+            fillReserve()
         } catch {
             // What could not be taken out of the index is not to be believed either.
             for generation in result.failed.keys where outcome.losses[generation] == nil { outcome.losses[generation] = ByteRangeSet() }
@@ -106,7 +107,7 @@ extension SQLiteStore {
 /// What a durable point has to sync, and what came of it.
 final class PointContents: Sendable {
     /// None once they were let go of.
-    var files: [(generation: GenerationID, handle: any FileHandle)] { state.withLock { $0.files } }
+    var files: [(file: StoreIndex.Retired, handle: any FileHandle)] { state.withLock { $0.files } }
     /// Files of an earlier process, and those whose handles were too many to be kept: they are opened only to be synced.
     let named: [(file: StoreIndex.Retired, path: String)]
     let directories: [String]
@@ -115,7 +116,7 @@ final class PointContents: Sendable {
     private let state: Locked<State>
 
     private struct State {
-        var files: [(generation: GenerationID, handle: any FileHandle)]
+        var files: [(file: StoreIndex.Retired, handle: any FileHandle)]
         var result = Result()
     }
 
@@ -129,10 +130,10 @@ final class PointContents: Sendable {
     }
 
     init(
-        files: [(GenerationID, any FileHandle)], named: [(StoreIndex.Retired, String)], directories: [String], root: String,
+        files: [(StoreIndex.Retired, any FileHandle)], named: [(StoreIndex.Retired, String)], directories: [String], root: String,
         fileSystem: any FileSystem
     ) {
-        state = Locked(State(files: files.map { (generation: $0.0, handle: $0.1) }))
+        state = Locked(State(files: files.map { (file: $0.0, handle: $0.1) }))
         self.named = named
         self.directories = directories
         self.root = root
@@ -157,8 +158,8 @@ final class PointContents: Sendable {
         let files = files
         // All of them first: the disk then writes one beside the other, and the journal's first commit has what the others would wait for.
         for (_, handle) in files { handle.startWriteback() }
-        for (generation, handle) in files {
-            do throws(SystemError) { try handle.synchronize(full: false) } catch { result.failed[generation] = error }
+        for (file, handle) in files {
+            do throws(SystemError) { try handle.synchronize(full: false) } catch { result.failed[file.generation] = error }
         }
         do throws(SystemError) {
             for (file, path) in named {

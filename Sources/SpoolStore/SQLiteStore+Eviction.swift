@@ -5,7 +5,7 @@ import SpoolSystem
 
 extension SQLiteStore {
     public func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
-        try write { (index) throws(StoreError) in
+        try writeWithReserve { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.setPinned(key, isPinned, time: time) }
         }
     }
@@ -39,7 +39,7 @@ extension SQLiteStore {
     }
 
     public func evict(_ blocks: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) -> Bool {
-        try write { (index) throws(StoreError) in
+        try writeWithReserve { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.discard(blocks, of: generation) }
             var isFreed = true
             do throws(StoreError) {

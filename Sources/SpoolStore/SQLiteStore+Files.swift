@@ -10,7 +10,10 @@ extension SQLiteStore {
         guard !files.isClosed else { throw .closed }
         if role.withLock({ $0.isSuspended }) { throw .suspended }
         // A file that was opened for reading only, by a process that writes now, can't be written to.
-        if let open = files.file(of: generation), open.isWritable || !isWritable { return open }
+        if let open = files.file(of: generation), open.isWritable || !isWritable {
+            do throws(SystemError) { _ = try open.use() } catch { throw StoreError(error) }
+            return open
+        }
         // Asked once: the store may get another key meanwhile, but not for a generation that it gave out before.
         let keys = keys?.media(of: generation)
         let hash = keys?.hash(of: key) ?? options.keyHash(key.string)
@@ -22,12 +25,13 @@ extension SQLiteStore {
                 key: key, sealer: PieceSealer(keys: keys, keyHash: hash, generation: generation, random: sealedParts.random),
                 shared: sealedParts)
         }
-        let size: Int64
-        do throws(SystemError) { size = try handle.status().size } catch { throw StoreError(error) }
+        let status: FileStatus
+        do throws(SystemError) { status = try handle.status() } catch { throw StoreError(error) }
         let name = StoreIndex.Retired(generation: generation, keyHash: hash, fileExtension: fileExtension)
         let file = StoreDataFile(
-            named: name, handle: handle, size: size, table: files, isWritable: isWritable, sealing: sealing)
-        files.opened(file)
+            named: name, path: path, handle: handle, status: status, table: files, fileSystem: fileSystem, isWritable: isWritable,
+            sealing: sealing)
+        files.opened(file, handle)
         return file
     }
 
@@ -48,7 +52,9 @@ extension SQLiteStore {
         let handle: any FileHandle
         let isShared: Bool
         do throws(SystemError) {
-            handle = try isWritable ? create(path, of: generation, in: directory) : fileSystem.open(path, .read)
+            handle = try files.opening { () throws(SystemError) in
+                try isWritable ? create(path, of: generation, in: directory) : fileSystem.open(path, .read)
+            }
             isShared = try handle.lock(.shared)
         } catch { throw StoreError(error) }
         // Only a process that is about to punch or unlink the file has it exclusively.
@@ -159,7 +165,12 @@ extension SQLiteStore {
     /// The state of a generation's file: of the open one, whatever its name has become; else of what has its name.
     private func fileStatus(_ path: String, of generation: GenerationID) throws(StoreError) -> FileStatus? {
         do throws(SystemError) {
-            if let open = files.file(of: generation) { return try open.status() }
+            if let open = files.file(of: generation) {
+                do throws(SystemError) { return try open.status() } catch {
+                    if error.meansMissing { return nil }
+                    throw error
+                }
+            }
             return try fileSystem.status(path).flatMap { $0.isDirectory ? nil : $0 }
         } catch { throw StoreError(error) }
     }
@@ -170,7 +181,10 @@ extension SQLiteStore {
         files.retire(generation)
         let hash = fileHash(of: key, generation)
         let path = path(of: generation, hash: hash, fileExtension: fileExtension)
-        do throws(SystemError) { try fileSystem.unlink(path) } catch {
+        do throws(SystemError) {
+            try files.file(of: generation)?.keepOpen()
+            try fileSystem.unlink(path)
+        } catch {
             if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: path, error)) }
         }
         removeDirectory(layout.directory(hash: hash))

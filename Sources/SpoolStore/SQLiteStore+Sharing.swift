@@ -78,7 +78,7 @@ extension SQLiteStore {
     private func isInUseElsewhere(_ path: String, _ generation: GenerationID) throws(SystemError) -> Bool {
         if let open = files.file(of: generation) { return try !open.holdsAlone() }
         guard try fileSystem.status(path) != nil else { return false }
-        return try !fileSystem.open(path, .readWrite).lock(.exclusive)
+        return try !files.opening { () throws(SystemError) in try fileSystem.open(path, .readWrite) }.lock(.exclusive)
     }
 
     /// Unlinks a file that is out of the index, unless another process reads it: then it stays until that process lets go of it.
@@ -87,6 +87,7 @@ extension SQLiteStore {
     func unlink(_ path: String, of generation: GenerationID) {
         do throws(SystemError) {
             guard try !isInUseElsewhere(path, generation) else { return leaveBehind(path, generation) }
+            try files.file(of: generation)?.keepOpen()
             try fileSystem.unlink(path)
         } catch {
             if error.meansMissing { return }

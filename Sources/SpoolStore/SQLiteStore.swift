@@ -17,8 +17,12 @@ public final class SQLiteStore: ResourceStore {
         public var isReadOnly = false
         /// How the store is encrypted; nil for a plain one.
         public var encryption: EncryptionOptions?
+        /// How many descriptors data files take.
+        package var openFiles = OpenFileLimits()
         /// Hears of damage that was found and repaired. Called on the thread of the call that found it.
         public var onRecovery: @Sendable (RecoveryNote) -> Void = { _ in }
+        /// Whether the store keeps room for its index. A simulated one does not, unless that is what is tested.
+        package var keepsReserve: Bool?
         /// Whether the index's own I/O goes through the injected file system: for simulation.
         package var usesFileSystemForIndex = false
         /// Which start of the machine this is; nil when that can't be known, which counts as a new one.
@@ -31,15 +35,11 @@ public final class SQLiteStore: ResourceStore {
         public init() {}
     }
 
-    /// Handles of written files that are kept until the next durable point; the point that is under way may have as many. A disk syncs small
-    /// files slower than they are stored, and with every descriptor of the process taken nothing would be stored at all.
-    package static let unsyncedHandleLimit = 1024
-
     /// Changes when this process becomes the writer, or is suspended.
     public var isWritable: Bool { role.withLock { $0.lock != nil } }
     let layout: StoreLayout
     let fileSystem: any FileSystem
-    let files = OpenDataFiles()
+    let files: OpenDataFiles
     let options: Options
     /// How the store is encrypted, with the key that it has now.
     let encryption: Locked<EncryptionOptions?>
@@ -60,6 +60,8 @@ public final class SQLiteStore: ResourceStore {
     let durability: Confined<Durability>
     /// Used inside index calls only; nil when no orphans are to be looked for.
     let sweep: Confined<OrphanSweep?>
+    /// Room for the index on a full disk.
+    let reserve: StoreReserve
     /// Files out of the index that could not be unlinked. Used inside index calls only.
     let leftBehind = Confined<[(path: String, generation: GenerationID)]>([], name: "index calls")
     /// Which keys may be stored; nil where other processes may write, after another opening, and in an encrypted store.
@@ -79,6 +81,8 @@ public final class SQLiteStore: ResourceStore {
         layout = opening.layout
         self.fileSystem = fileSystem
         self.options = options
+        files = OpenDataFiles(limits: options.openFiles)
+        reserve = StoreReserve(opening.layout, fileSystem: fileSystem)
         encryption = Locked(options.encryption)
         role = Locked(Role(lock: opened.lock, keys: opened.index.fields.keys))
         opened.index.fields.plainHash = options.keyHash
@@ -92,6 +96,7 @@ public final class SQLiteStore: ResourceStore {
         index = Confined(opened.index, name: "index calls")
         for directory in opened.newDirectories { files.entryCreated(in: directory) }
         for file in opened.unsynced { noteNewEntries(in: layout.directory(hash: file.keyHash)) }
+        fillReserve()
     }
 
     public func makeGeneration() -> GenerationID { numbers.make() }
@@ -116,7 +121,7 @@ public final class SQLiteStore: ResourceStore {
     }
 
     public func commit(_ commit: StoreCommit) throws(StoreError) {
-        try write { (index) throws(StoreError) in
+        try writeWithReserve { (index) throws(StoreError) in
             // Who still holds a retired generation goes on reading and writing it; nothing of it enters the index again.
             guard !files.isRetired(commit.generation), !isOutdated(commit.generation) else { return }
             if let failure = files.failure(of: commit.generation), !commit.pieces.isEmpty { throw StoreError(failure) }
@@ -138,7 +143,7 @@ public final class SQLiteStore: ResourceStore {
     }
 
     public func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError) {
-        try write { (index) throws(StoreError) in
+        try writeWithReserve { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.discard(ranges, of: generation) }
         }
     }
@@ -150,7 +155,14 @@ public final class SQLiteStore: ResourceStore {
     }
 
     public func remove(_ key: ResourceKey) throws(StoreError) -> Bool {
-        try write { (index) throws(StoreError) in
+        do throws(StoreError) { return try removeByIndex(key) } catch {
+            guard error == .full, try freeWithoutIndex(key) else { throw error }
+            return try removeByIndex(key)
+        }
+    }
+
+    private func removeByIndex(_ key: ResourceKey) throws(StoreError) -> Bool {
+        try writeWithReserve { (index) throws(StoreError) in
             guard let retired = try index.translating({ (index) throws(SQLiteError) in try index.remove(key) }) else { return false }
             for generation in retired { retire(generation) }
             for hash in Set(retired.map(\.keyHash)) { removeDirectory(layout.directory(hash: hash)) }
@@ -159,8 +171,17 @@ public final class SQLiteStore: ResourceStore {
     }
 
     public func removeAll() throws(StoreError) {
-        try write { (index) throws(StoreError) in
-            let next = numbers.next
+        let next = numbers.next
+        do throws(StoreError) { try removeAll(below: next) } catch {
+            guard error == .full else { throw error }
+            // The index may name files that are gone: those bytes are gaps.
+            try write { (_) throws(StoreError) in unlinkDataFiles(below: next) }
+            try removeAll(below: next)
+        }
+    }
+
+    private func removeAll(below next: Int64) throws(StoreError) {
+        try writeWithReserve { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.removeAll() }
             files.retireAll()
             unlinkDataFiles(below: next)
@@ -212,6 +233,7 @@ public final class SQLiteStore: ResourceStore {
         do throws(StoreError) {
             try makeDurable()
             unlinkLeftBehind()
+            fillReserve()
             let owesSweep = sweep.use { $0 != nil } || leftBehind.use { !$0.isEmpty }
             try write { (index) throws(StoreError) in
                 try index.translating { (index) throws(SQLiteError) in
@@ -235,6 +257,14 @@ public final class SQLiteStore: ResourceStore {
                 noteDamage(error)
                 throw error
             }
+        }
+    }
+
+    /// Runs a change of the index; when the disk has no room for it, once more with the room that is kept for the index.
+    func writeWithReserve<R>(_ body: (StoreIndex) throws(StoreError) -> R) throws(StoreError) -> R {
+        do throws(StoreError) { return try write(body) } catch {
+            guard error == .full, releaseReserve() else { throw error }
+            return try write(body)
         }
     }
 

@@ -11,6 +11,8 @@ public enum StoreError: Error, Hashable, Sendable {
     case corrupt(ResourceKey, ByteRange)
     /// A newer program wrote the store.
     case formatTooNew(found: Int, supported: Int)
+    /// The file system holds no file as large as this one would be. Nothing is wrong with the disk.
+    case tooLarge
     /// The store was closed.
     case closed
     /// The store let go of its locks, because the process will be suspended; until it is resumed.
@@ -28,12 +30,12 @@ public enum StoreError: Error, Hashable, Sendable {
 
     /// Whether a read that failed so says that the stored bytes are lost.
     ///
-    /// Only damage and an error of the disk do. A file of a locked device (`EPERM`), one that may not be opened now, or a store that is
+    /// Only damage, an error of the disk, and a file that is gone or another one do. A file of a locked device (`EPERM`), one that may not be opened now, or a store that is
     /// suspended has the same bytes later.
     package var losesBytes: Bool {
         switch self {
         case .corrupt: true
-        case .io(let error): error.isOfTheDisk
+        case .io(let error): error.losesBytes
         default: false
         }
     }
@@ -44,6 +46,7 @@ extension StoreError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .full: "the store has no room"
+        case .tooLarge: "the file system of the store holds no file of that size"
         case .locked(let process):
             "the store is locked by \(process.map { "process \($0)" } ?? "another process"); close it or use another directory"
         case .corrupt(_, let range): "stored bytes \(range) are damaged"

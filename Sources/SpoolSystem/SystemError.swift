@@ -42,6 +42,8 @@ extension SystemError: CustomStringConvertible {
 
     /// Whether another program has the address.
     package var meansAddressInUse: Bool { code == EADDRINUSE }
+    /// Whether the disk could not read or write: what is on it there is lost.
+    package var meansBrokenDisk: Bool { code == EIO }
 
     private var advice: String? {
         switch code {

@@ -12,7 +12,7 @@ import Testing
     private final class Sevens: StoredBytes {
         let resident: Int
         init(resident: Int) { self.resident = resident }
-        var descriptor: Int32? { nil }
+        var descriptor: OpenDescriptor? { nil }
 
         func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
             buffer.initializeMemory(as: UInt8.self, repeating: 7)

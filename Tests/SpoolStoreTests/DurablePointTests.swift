@@ -80,10 +80,10 @@ import Glibc
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let before = disk.openHandleCount
-        let samples = (0..<SQLiteStore.unsyncedHandleLimit + 20).map { StoreSample("file \($0)") }
+        let samples = (0..<OpenFileLimits().unsyncedHandles + 20).map { StoreSample("file \($0)") }
         // Nobody holds them any longer when they are to be synced.
         for sample in samples { _ = try sample.store([0..<10], of: store.makeGeneration(), in: store) }
-        #expect(disk.openHandleCount - before == SQLiteStore.unsyncedHandleLimit)
+        #expect(disk.openHandleCount - before == OpenFileLimits().unsyncedHandles)
         // What a point that is given up had to open is opened by the next one.
         _ = try store.beginDurablePoint()
         try store.makeDurable()

@@ -52,6 +52,40 @@ import Testing
         await world.cache.close()
     }
 
+    @Test func `a resource larger than the quota takes half of it at most from others`() async throws {
+        let film = VirtualResource(url: "http://origin.test/film.mp4", seed: 9, length: 60 << 20)
+        let world = try EngineWorld([film] + songs) { $0.limits.quotaBytes = 16 << 20 }
+        for song in songs.prefix(5) { try await world.play(song) }
+        let bytes = try await world.cache.reader(for: film.url).bytes()
+        #expect(bytes == world.expected(film, 0..<film.length))
+        let stored = try await world.status(of: film) { $0.fetches == 0 && $0.readers == 0 }.stored
+        #expect(stored.totalBytes >= 1 << 20, "\(stored)")
+        // 15 of 16 MiB were taken; 6 MiB are two songs.
+        for song in songs[3..<5] { #expect(try await isComplete(song, world), "\(song.url)") }
+        #expect(try await world.cache.totalSizeBytes() <= 16 << 20)
+        await world.cache.close()
+    }
+
+    @Test func `a store that is larger than the quota keeps its size where that is to stay`() async throws {
+        let directory = try ScratchDirectory()
+        func open(_ change: (inout StorageLimits) -> Void) throws -> EngineWorld {
+            let store = try SQLiteStore(directory: directory.path, fileSystem: POSIXFileSystem(), random: SystemRandom())
+            return try EngineWorld(songs, store: store) { change(&$0.limits) }
+        }
+        let before = try open { $0.quotaBytes = 100 << 20 }
+        for song in songs.prefix(4) { try await before.play(song) }
+        await before.cache.close()
+        let world = try open {
+            $0.quotaBytes = 4 << 20
+            $0.keepsPresentSize = true
+        }
+        try await world.play(songs[4])
+        // One has gone for the new one, and not all but one.
+        #expect(try await world.cache.totalSizeBytes() > 9 << 20)
+        #expect(try await world.cache.totalSizeBytes() <= 12 << 20 + 4096)
+        await world.cache.close()
+    }
+
     @Test func `32 readers at once: what is unused goes in the order of its last use, pins and what is in use stay`() async throws {
         let length: Int64 = 256 << 10
         let old = (0..<24).map { VirtualResource(url: "http://origin.test/old\($0).mp3", seed: UInt64($0), length: length) }

@@ -35,6 +35,10 @@ final class Evictor: Sendable {
     private struct State {
         var ledger: RoomLedger
         var answers: [UInt64: @Sendable (Bool) -> Void] = [:]
+        /// Of requests for room, the session that writes, where its resource does not fit into the quota.
+        var oversized: [UInt64: ResourceSession] = [:]
+        /// What the store occupied when somebody first looked; nil where that does not matter, or nobody has.
+        var presentBytes: Int64?
         /// A search for room is on its way to the index lane, or under way there.
         var isServing = false
         var hooks = Hooks()
@@ -97,16 +101,27 @@ final class Evictor: Sendable {
     }
 
     /// Asks for room for a write. True when it is there; nil when it has to be made first: then `answer` is called on the index lane.
-    func reserve(_ bytes: Int64, _ answer: @escaping @Sendable (Bool) -> Void) -> Bool? {
+    ///
+    /// - Parameters:
+    ///   - session: which resource the bytes are of; nil for one that is not played.
+    ///   - length: its length, where that is known.
+    func reserve(
+        _ bytes: Int64, of session: ResourceSession? = nil, length: Int64? = nil, _ answer: @escaping @Sendable (Bool) -> Void
+    ) -> Bool? {
+        let isOversized = (length ?? 0) > (limits.quotaBytes ?? .max)
         let (isGranted, mustServe) = state.withLock { state -> (Bool?, Bool) in
             guard state.ledger.isLimited, let request = state.ledger.ask(bytes) else { return (true, false) }
             state.answers[request.id] = answer
+            if isOversized { state.oversized[request.id] = session }
             defer { state.isServing = true }
             return (nil, !state.isServing)
         }
         if mustServe { environment.indexLane.post { [self] in serve() } }
         return isGranted
     }
+
+    /// Whether room was refused because the disk has too little left, and not because of the quota.
+    var isDiskShort: Bool { state.withLock { $0.ledger.isDiskShort } }
 
     /// The write that room was promised for is over.
     func written(_ bytes: Int64) {
@@ -131,12 +146,16 @@ final class Evictor: Sendable {
         hooks.writeTouches()
         for _ in 0..<state.withLock({ $0.ledger.waiting.count }) {
             let isGranted = hasRoomForFirst()
-            let answer = state.withLock { state in
+            let (answer, session) = state.withLock { state in
                 let request = state.ledger.waiting.first
                 state.ledger.answerFirst(isGranted: isGranted)
-                return request.flatMap { state.answers.removeValue(forKey: $0.id) }
+                return (
+                    request.flatMap { state.answers.removeValue(forKey: $0.id) },
+                    request.flatMap { state.oversized.removeValue(forKey: $0.id) }
+                )
             }
             answer?(isGranted)
+            withExtendedLifetime(session) {}
         }
         let isOver = state.withLock { state in
             state.isServing = !state.ledger.waiting.isEmpty
@@ -150,7 +169,14 @@ final class Evictor: Sendable {
             try look()
             let missing = state.withLock { $0.ledger.shortageBytes }
             if missing <= 0 { return true }
-            try evict(missing, slack: slackBytes)
+            // Another program has the disk: even an empty store would leave too little. Nothing goes for what can't be stored.
+            guard try missing <= store.totalSizeBytes() else { return false }
+            let session = state.withLock { state in state.ledger.waiting.first.flatMap { state.oversized[$0.id] } }
+            if let session {
+                try makeRoom(missing, forOversized: session)
+            } else {
+                try evict(missing, slack: slackBytes)
+            }
             try look()
             return state.withLock { $0.ledger.shortageBytes } <= 0
         } catch {
@@ -159,9 +185,36 @@ final class Evictor: Sendable {
         }
     }
 
+    /// The part of the quota that a resource larger than the quota may take from others: half. The other half is theirs, since what is kept
+    /// of it is a window around its readers, whatever it pushes out.
+    private static let oversizedShare: Int64 = 2
+
+    /// Makes room for a resource that does not fit into the quota: beyond its share only it gives.
+    private func makeRoom(_ bytes: Int64, forOversized session: ResourceSession) throws(StoreError) {
+        let own = session.state.withLock { $0.machine.version?.stored.totalBytes ?? 0 }
+        let length = session.state.withLock { $0.machine.version?.representation.length }
+        let share = (limits.quotaBytes ?? .max) / Self.oversizedShare
+        if own + bytes <= share { return try evict(bytes, slack: min(slackBytes, share - own - bytes)) }
+        hooks.commitAll()
+        _ = try evict(from: session, bytes + min(slackBytes, Self.usedSlackLimit), length: length)
+    }
+
+    /// The quota that holds: what the store occupied at first, where that is more and is to stay.
+    private func quota() throws(StoreError) -> Int64? {
+        guard let quota = limits.quotaBytes, limits.keepsPresentSize else { return limits.quotaBytes }
+        if let present = state.withLock({ $0.presentBytes }) { return max(quota, present) }
+        let present = try store.totalSizeBytes()
+        state.withLock { state in
+            state.presentBytes = present
+            state.ledger.setQuota(max(quota, present))
+        }
+        return max(quota, present)
+    }
+
     private func look() throws(StoreError) {
+        let quota = try quota()
         var occupied = try store.totalSizeBytes()
-        occupied += uncounted(beside: occupied)
+        occupied += uncounted(beside: occupied, quota)
         var free: Int64?
         if limits.minimumFreeBytes != nil {
             do throws(StoreError) { free = try store.freeBytes() } catch { note(error) }
@@ -182,8 +235,8 @@ final class Evictor: Sendable {
     /// A kill leaves bytes that were written and not committed, and files that were out of the index and not unlinked yet. A process keeps
     /// within the quota, so together with what the index knows they are no more than that; but not all of it may be promised again, or a few
     /// short lives would fill the disk.
-    private func uncounted(beside known: Int64) -> Int64 {
-        guard let quota = limits.quotaBytes else { return 0 }
+    private func uncounted(beside known: Int64, _ quota: Int64?) -> Int64 {
+        guard let quota else { return 0 }
         let isCounted = !store.hasUncountedFiles
         return state.withLock { state in
             if isCounted {
@@ -407,7 +460,7 @@ final class Evictor: Sendable {
     }
 
     private func evictExcess() throws(StoreError) {
-        guard let quota = limits.quotaBytes else { return }
+        guard let quota = try quota() else { return }
         let excess = try store.totalSizeBytes() - quota
         guard excess > 0 else { return }
         hooks.writeTouches()

@@ -120,8 +120,9 @@ final class FileExport: Sendable {
 
     private func makeTarget(_ source: Source) throws(SystemError) -> Target {
         if let plainPath = source.plainPath, let descriptor = source.file?.descriptor {
-            if let target = try sharing(.clone(of: descriptor), .clone, source) { return target }
-            if options.mayLink, let identity = try fileStatus(ofDescriptor: descriptor).identity,
+            defer { withExtendedLifetime(descriptor) {} }
+            if let target = try sharing(.clone(of: descriptor.number), .clone, source) { return target }
+            if options.mayLink, let identity = try fileStatus(ofDescriptor: descriptor.number).identity,
                 let target = try sharing(.link(to: plainPath, identity), .link, source)
             {
                 return target
@@ -214,8 +215,9 @@ final class FileExport: Sendable {
 
     private func copy(_ run: ByteRange, of file: any DataFile, _ source: Source, to draft: FileDraft) throws(CopyFailure) {
         if source.plainPath != nil, let descriptor = file.descriptor {
+            defer { withExtendedLifetime(descriptor) {} }
             do throws(SystemError) {
-                if try draft.copy(from: descriptor, at: run.lowerBound, count: run.count) { return }
+                if try draft.copy(from: descriptor.number, at: run.lowerBound, count: run.count) { return }
             } catch { throw .file(error) }
         }
         var failure: CopyFailure?

@@ -15,7 +15,7 @@ package struct StoredHit: Sendable {
     package let length: Int64
     /// The file with the first bytes, its descriptor, and how many of them may be sent before the session is asked.
     package let file: any DataFile
-    package let descriptor: Int32
+    package let descriptor: OpenDescriptor
     package let stored: ByteRange
     /// Which representation this is, and which state of what is known of it: what a door made of it holds while both stay the same.
     package let version: HitVersion

@@ -126,7 +126,8 @@ extension ResourceSession {
         let lane = shared.environment.dataLane(for: generation)
         let job: @Sendable () -> Void = { [self] in
             let bytes = ByteRange(segment.start, segment.end).map(shared.evictor.allocation) ?? 0
-            let isGranted = shared.evictor.reserve(bytes) { [self] isGranted in
+            let length = state.withLock { $0.machine.version?.representation.length }
+            let isGranted = shared.evictor.reserve(bytes, of: self, length: length) { [self] isGranted in
                 lane.post { [self] in write(segment, generation, intake, promised: isGranted ? bytes : nil) }
             }
             if let isGranted { write(segment, generation, intake, promised: isGranted ? bytes : nil) }
@@ -137,7 +138,8 @@ extension ResourceSession {
 
     private func write(_ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, promised: Int64?) {
         guard let promised else {
-            return written(segment, generation, intake, .failure(WriteFailure(reason: .quotaReached)), promised: 0)
+            let reason: PassReason = shared.evictor.isDiskShort ? .diskReserved : .quotaReached
+            return written(segment, generation, intake, .failure(WriteFailure(reason: reason)), promised: 0)
         }
         let result: Result<Written?, WriteFailure>
         do throws(StoreError) {
@@ -145,7 +147,8 @@ extension ResourceSession {
             let pieces = try file?.write(segment.allBytes, at: segment.start)
             result = .success(file.map { Written(file: $0, pieces: pieces ?? []) })
         } catch {
-            result = .failure(WriteFailure(reason: .storeTrouble("\(error)")))
+            // A length that no file of this disk can have, which an origin may claim, says nothing about the disk.
+            result = .failure(WriteFailure(reason: error == .tooLarge ? .fileTooLarge : .storeTrouble("\(error)")))
         }
         shared.evictor.written(promised)
         written(segment, generation, intake, result, promised: promised)
@@ -202,7 +205,7 @@ extension ResourceSession {
         if case .failure(let failure) = result {
             shared.makeStale(key)
             // Several writes of one fetch that fail are one failure.
-            if isFirstFailure, failure.reason != .quotaReached { shared.storeFailed() }
+            if isFirstFailure, case .storeTrouble = failure.reason { shared.storeFailed() }
         }
         if mustCommit { commit() }
     }
@@ -294,6 +297,7 @@ extension ResourceSession {
             shared.evictor.settle(next.promisedBytes)
             guard isWanted else { continue }
             guard error == nil else {
+                releaseUnnamed(next.commit)
                 shared.makeStale(key)
                 shared.storeFailed()
                 continue

@@ -5,7 +5,8 @@ struct SessionTable {
     private var sessions: [ResourceKey: ResourceSession] = [:]
     /// Idle sessions, longest idle first. One that serves hits stays here: those take no look at the table.
     private var idle: [ResourceSession] = []
-    private let idleLimit: Int
+    /// How many idle sessions stay.
+    var idleLimit: Int
     /// Keys of sessions that are let go as soon as nobody uses them, because the store has changed under them.
     private var stale: Set<ResourceKey> = []
     var isClosed = false
@@ -64,7 +65,11 @@ struct SessionTable {
         }
         if let index = idle.firstIndex(where: { $0 === session }) { idle.remove(at: index) }
         idle.append(session)
-        if idle.count > idleLimit { letGo(idle.removeFirst()) }
+        if idle.count > idleLimit {
+            let excess = idle.count - idleLimit
+            for session in idle.prefix(excess) { letGo(session) }
+            idle.removeFirst(excess)
+        }
     }
 
     /// Takes a session out unless somebody came to use it.

@@ -4,7 +4,7 @@
 /// to is known when the index has entered its bytes; until then it counts in full.
 package struct RoomLedger: Sendable {
     /// The most that the files may occupy, in bytes; nil for no limit.
-    private let quotaBytes: Int64?
+    private var quotaBytes: Int64?
     /// What is left to others on the disk, in bytes; nil for no limit.
     private let minimumFreeBytes: Int64?
     /// What may still be promised; nil while nobody has looked.
@@ -31,6 +31,9 @@ package struct RoomLedger: Sendable {
     /// Whether there is anything to keep account of.
     package var isLimited: Bool { quotaBytes != nil || minimumFreeBytes != nil }
 
+    /// Another quota holds from now on.
+    package mutating func setQuota(_ bytes: Int64?) { quotaBytes = bytes }
+
     // MARK: Promises
 
     /// Asks for room. Nil when it was promised; else the request waits, after those that wait already.
@@ -44,6 +47,9 @@ package struct RoomLedger: Sendable {
         waiting.append(request)
         return request
     }
+
+    /// Whether it is the disk that has too little left, and not the quota.
+    package private(set) var isDiskShort = false
 
     /// How much is missing for the first that waits; 0 or less when there is room for it.
     package var shortageBytes: Int64 {
@@ -77,6 +83,7 @@ package struct RoomLedger: Sendable {
         let quotaRoom = quotaBytes.map { $0 - occupiedBytes - unsettledBytes }
         let diskRoom = minimumFreeBytes.flatMap { minimum in freeBytes.map { $0 - minimum - unwrittenBytes } }
         roomBytes = min(quotaRoom ?? .max, diskRoom ?? .max)
+        isDiskShort = (diskRoom ?? .max) < (quotaRoom ?? .max)
     }
 
     /// What was seen no longer holds: nothing more is promised before somebody has looked again.

@@ -13,6 +13,8 @@ extension PassReason: CustomStringConvertible {
         case .byRequest: "whoever asked wanted nothing stored"
         case .readOnlyStore: "the store is open for reading only"
         case .quotaReached: "the quota is used up by what is in use"
+        case .diskReserved: "the disk has no more left than what is kept free for others (--min-free)"
+        case .fileTooLarge: "the file system of the store holds no file of that size"
         case .storeRests: "the store failed again and again, and is left alone for a while"
         case .storeTrouble(let words): "the store failed: \(words)"
         }

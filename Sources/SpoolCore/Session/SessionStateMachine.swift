@@ -392,6 +392,10 @@ package enum PassReason: Hashable, Sendable {
     case readOnlyStore
     /// The quota is used up by what is in use.
     case quotaReached
+    /// The disk has no more left than what the store leaves to others.
+    case diskReserved
+    /// The file system of the store holds no file of that size.
+    case fileTooLarge
     /// The store failed again and again, and is left alone for a while.
     case storeRests
     /// The store failed; its own words.

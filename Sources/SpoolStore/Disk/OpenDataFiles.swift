@@ -6,7 +6,7 @@ import SpoolSystem
 /// One generation has one open file in a process, also after its name is gone: the bytes of a retired generation can't be
 /// confused with those of a file that was made under its name later.
 final class OpenDataFiles: Sendable {
-    private struct OpenFile {
+    fileprivate struct OpenFile {
         weak var file: StoreDataFile?
         /// The generation is out of the index for good; who still holds the file may read, but nothing of it is committed.
         var isRetired = false
@@ -15,16 +15,16 @@ final class OpenDataFiles: Sendable {
     }
 
     /// A handle that may outlive the file that it was opened for: a durable point has it, or will.
-    private struct OpenHandle {
+    fileprivate struct OpenHandle {
         weak var handle: (any FileHandle)?
         var isWritable: Bool
     }
 
-    private struct State {
+    fileprivate struct State {
         var files: [GenerationID: OpenFile] = [:]
         var handles: [GenerationID: OpenHandle] = [:]
         var sweepsAt = OpenDataFiles.sweepThreshold
-        var unsynced: [GenerationID: any FileHandle] = [:]
+        var unsynced: [GenerationID: (file: StoreIndex.Retired, handle: any FileHandle)] = [:]
         /// Files with unsynced bytes whose handles are not kept: they are opened anew to be synced.
         var unsyncedByName: [GenerationID: StoreIndex.Retired] = [:]
         var newDirectories: Set<String> = []
@@ -34,11 +34,18 @@ final class OpenDataFiles: Sendable {
         var isSuspended = false
         /// How often the store was resumed after another process may have changed the files.
         var era = 0
+        /// The files that may be closed while nobody uses them, longest unused first.
+        var closable = ClosableFiles()
     }
 
     private let state = Locked(State())
+    let limits: OpenFileLimits
     /// Memory for stored bytes that are compared with their checks: a MiB for each of two lanes, and nothing before the first comparison.
     let checkBuffers = BufferPool(capacity: 2)
+
+    init(limits: OpenFileLimits = OpenFileLimits()) {
+        self.limits = limits
+    }
 
     // MARK: Opening
 
@@ -61,20 +68,73 @@ final class OpenDataFiles: Sendable {
     }
 
     /// Entries of handles that may be gone; beyond, they are swept out, at the latest when they are twice as many as were in use before.
-    private static let sweepThreshold = 256
+    fileprivate static let sweepThreshold = 256
 
     /// Enters a file that was just opened.
-    func opened(_ file: StoreDataFile) {
+    func opened(_ file: StoreDataFile, _ handle: any FileHandle) {
         state.withLock { state in
-            if state.handles.count >= state.sweepsAt {
-                state.handles = state.handles.filter { $0.value.handle != nil }
-                // Where most are in use the next sweep is as far away as this one was long.
-                state.sweepsAt = max(Self.sweepThreshold, 2 * state.handles.count)
-            }
-            state.handles[file.generation] = OpenHandle(handle: file.handle, isWritable: file.isWritable)
+            state.enter(handle, of: file)
             state.files[file.generation] = OpenFile(file: file)
             state.opened.insert(file.generation.asRange)
         }
+        if file.isWritable { closeBeyondLimit(after: file) }
+    }
+
+    /// Enters the handle of a file that was closed and is open again.
+    func reopened(_ file: StoreDataFile, _ handle: any FileHandle) {
+        state.withLock { $0.enter(handle, of: file) }
+        closeBeyondLimit(after: file)
+    }
+
+    // MARK: Closing those that are not used
+
+    /// Counts a file that was opened, and closes the longest unused of those beyond the limit.
+    private func closeBeyondLimit(after file: StoreDataFile) {
+        var next = state.withLock { state in
+            state.closable.append(file)
+            return state.closable.count > limits.keptFiles ? state.closable.popFirst() : nil
+        }
+        // Every file is asked twice at most: the second time it is closed in spite of its use.
+        var asked = 0
+        while let candidate = next {
+            asked += 1
+            let isForced = asked > limits.keptFiles
+            let closing = isForced ? candidate.close() : candidate.closeIfUnused()
+            let following = state.withLock { state -> StoreDataFile? in
+                switch closing {
+                case .used: state.closable.putBack(candidate)
+                case .closed(let wasCounted): if wasCounted { state.closable.remove(ObjectIdentifier(candidate)) }
+                }
+                return state.closable.count > limits.keptFiles ? state.closable.popFirst() : nil
+            }
+            // Let go of outside the lock: the end of a file takes it.
+            withExtendedLifetime(candidate) { next = following }
+        }
+    }
+
+    /// A counted file was closed, or is no longer one that may be.
+    func uncount(_ file: StoreDataFile) { state.withLock { $0.closable.remove(ObjectIdentifier(file)) } }
+
+    /// Runs `open`; when the process or the system has no descriptor left, once more after every file was closed that nobody uses.
+    func opening(_ open: () throws(SystemError) -> any FileHandle) throws(SystemError) -> any FileHandle {
+        do throws(SystemError) { return try open() } catch {
+            guard error.meansNoDescriptor else { throw error }
+            closeAll()
+            return try open()
+        }
+    }
+
+    private func closeAll() {
+        while let file = state.withLock({ $0.closable.popFirst() }) {
+            if case .closed(wasCounted: true) = file.close() { uncount(file) }
+        }
+        // What waits for a durable point is opened anew to be synced.
+        let handles = state.withLock { state in
+            defer { state.unsynced = [:] }
+            for (generation, unsynced) in state.unsynced { state.unsyncedByName[generation] = unsynced.file }
+            return state.unsynced
+        }
+        withExtendedLifetime(handles) {}
     }
 
     /// Whether the generation's file was opened before, since the store was opened.
@@ -83,8 +143,9 @@ final class OpenDataFiles: Sendable {
     }
 
     /// Takes an entry out whose file is gone.
-    func closed(_ generation: GenerationID) {
+    func closed(_ generation: GenerationID, counted: ObjectIdentifier?) {
         let survivor = state.withLock { state -> StoreDataFile? in
+            if let counted { state.closable.remove(counted) }
             // Someone may have opened it anew between the last release and now.
             let file = state.files[generation]?.file
             if file == nil { state.files[generation] = nil }
@@ -101,7 +162,7 @@ final class OpenDataFiles: Sendable {
         let handle = state.withLock { state in
             state.files[generation]?.isRetired = true
             state.unsyncedByName[generation] = nil
-            return state.unsynced.removeValue(forKey: generation)
+            return state.unsynced.removeValue(forKey: generation)?.handle
         }
         // Let go of outside the lock, and with it perhaps of the lock on the file.
         withExtendedLifetime(handle) {}
@@ -148,14 +209,14 @@ final class OpenDataFiles: Sendable {
 
     /// Notes that bytes of a file were written.
     ///
-    /// Beyond the limit its name is kept instead of its handle: less is certain then about a write that the system could not do. Linux tells
+    /// Beyond ``OpenFileLimits/unsyncedHandles`` its name is kept instead of its handle: less is certain then about a write that the system could not do. Linux tells
     /// it to whoever opens the file next, unless it has forgotten the file; checks find the bytes that are missing when they are read.
     func wrote(_ file: StoreIndex.Retired, _ handle: any FileHandle) {
         let generation = file.generation
         state.withLock { state in
             guard state.unsynced[generation] == nil, state.files[generation]?.isRetired != true else { return }
-            if state.unsynced.count < SQLiteStore.unsyncedHandleLimit {
-                state.unsynced[generation] = handle
+            if state.unsynced.count < limits.unsyncedHandles {
+                state.unsynced[generation] = (file, handle)
             } else {
                 state.unsyncedByName[generation] = file
             }
@@ -168,7 +229,7 @@ final class OpenDataFiles: Sendable {
     }
 
     /// What a durable point has to sync; from now on it counts as synced.
-    func takeUnsynced() -> (files: [(GenerationID, any FileHandle)], named: [StoreIndex.Retired], directories: [String]) {
+    func takeUnsynced() -> (files: [(StoreIndex.Retired, any FileHandle)], named: [StoreIndex.Retired], directories: [String]) {
         state.withLock { state in
             defer {
                 state.unsynced = [:]
@@ -176,16 +237,16 @@ final class OpenDataFiles: Sendable {
                 state.newDirectories = []
             }
             return (
-                state.unsynced.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
+                state.unsynced.sorted { $0.key < $1.key }.map { ($0.value.file, $0.value.handle) },
                 state.unsyncedByName.values.sorted { $0.generation < $1.generation }, state.newDirectories.sorted()
             )
         }
     }
 
     /// Takes back what a durable point could not sync.
-    func putBack(_ files: [(GenerationID, any FileHandle)], _ directories: [String]) {
+    func putBack(_ files: [(StoreIndex.Retired, any FileHandle)], _ directories: [String]) {
         state.withLock { state in
-            for (generation, handle) in files { state.unsynced[generation] = handle }
+            for (file, handle) in files { state.unsynced[file.generation] = (file, handle) }
             state.newDirectories.formUnion(directories)
         }
     }
@@ -248,6 +309,17 @@ final class OpenDataFiles: Sendable {
     }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
+}
+
+extension OpenDataFiles.State {
+    fileprivate mutating func enter(_ handle: any FileHandle, of file: StoreDataFile) {
+        if handles.count >= sweepsAt {
+            handles = handles.filter { $0.value.handle != nil }
+            // Where most are in use the next sweep is as far away as this one was long.
+            sweepsAt = max(OpenDataFiles.sweepThreshold, 2 * handles.count)
+        }
+        handles[file.generation] = OpenDataFiles.OpenHandle(handle: handle, isWritable: file.isWritable)
+    }
 }
 
 extension GenerationID {

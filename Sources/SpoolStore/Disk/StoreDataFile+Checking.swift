@@ -37,7 +37,7 @@ extension StoreDataFile {
         let bytes = UnsafeMutableRawBufferPointer(rebasing: memory[..<Int(whole.count)])
         var cause: StoreError?
         do throws(SystemError) {
-            let count = try handle.read(into: bytes, at: whole.lowerBound)
+            let count = try use().read(into: bytes, at: whole.lowerBound)
             if count == bytes.count { return damage(in: run, checks, of: UnsafeRawBufferPointer(bytes)) }
         } catch { cause = StoreError(error) }
         // Of several only those are lost that can't be read.

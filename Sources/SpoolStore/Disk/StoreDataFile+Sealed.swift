@@ -94,7 +94,8 @@ extension StoreDataFile {
     /// Not ordered with the lane's writes: a piece that is just being written over is not yet what its new seal says, or no longer what its
     /// old one does, and does not open.
     func readResidentSealed(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, _ sealing: FileSealing) -> Int {
-        guard let descriptor = handle.descriptor else { return 0 }
+        guard let handle = openHandle, let descriptor = handle.descriptor else { return 0 }
+        defer { withExtendedLifetime(handle) {} }
         var done = 0
         while done < buffer.count {
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
@@ -154,7 +155,7 @@ extension StoreDataFile {
         let count: Int
         switch way {
         case .waiting:
-            do throws(SystemError) { count = try handle.read(into: memory, at: range.lowerBound) } catch { throw StoreError(error) }
+            do throws(SystemError) { count = try use().read(into: memory, at: range.lowerBound) } catch { throw StoreError(error) }
         case .resident(let descriptor):
             count = SpoolSystem.readResident(descriptor: descriptor, into: memory, offset: range.lowerBound)
         }
@@ -163,7 +164,7 @@ extension StoreDataFile {
     }
 
     private func isStored(_ position: Int64) throws(StoreError) -> Bool {
-        do throws(SystemError) { return try position < handle.status().size } catch { throw StoreError(error) }
+        do throws(SystemError) { return try position < status().size } catch { throw StoreError(error) }
     }
 
     // MARK: Checking

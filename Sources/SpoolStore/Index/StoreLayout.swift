@@ -18,6 +18,8 @@ package struct StoreLayout: Sendable {
     package var damageMark: String { index + ".is-damaged" }
     /// The file whose lock the writing process holds.
     package var lock: String { root + "/lock" }
+    /// The file that keeps room for the index.
+    package var reserve: String { root + "/reserve" }
     /// The directory of all data files.
     package var data: String { root + "/data" }
 

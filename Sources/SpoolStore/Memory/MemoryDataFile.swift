@@ -22,7 +22,7 @@ final class MemoryDataFile: DataFile {
 
     deinit { budget.giveBack(pages: state.withLock { $0.pages.count }) }
 
-    var descriptor: Int32? { nil }
+    var descriptor: OpenDescriptor? { nil }
 
     /// The apparent size, in bytes.
     var size: Int64 { state.withLock { $0.size } }

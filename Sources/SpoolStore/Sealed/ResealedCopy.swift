@@ -93,7 +93,7 @@ public struct ResealedCopy: Sendable {
     public func synchronize() throws(StoreError) {
         guard let target else { return }
         do throws(SystemError) {
-            try target.handle.synchronize(full: false)
+            try target.use().synchronize(full: false)
             for directory in directories { try fileSystem.synchronizeDirectory(directory) }
         } catch { throw StoreError(error) }
     }

@@ -1,0 +1,54 @@
+import SpoolSystem
+
+/// A file of zeros that keeps some room on the disk for the index.
+///
+/// 1. Another program, or the store itself, fills the disk. 2. Removing a resource frees room, but the index must enter the removal first,
+/// and its log has to grow for that. 3. Without room of its own the store could never free anything again. So the store gives this file up
+/// when the index finds no room, and makes it anew once there is some.
+final class StoreReserve: Sendable {
+    /// Enough for the log of the transactions that free more.
+    static let bytes = 1 << 20
+    private static let bytesPerWrite = 64 << 10
+    /// The file is made anew only where the disk has several times as much left: it must not take what others wait for.
+    private static let freeFactor: Int64 = 4
+
+    private let layout: StoreLayout
+    private let fileSystem: any FileSystem
+
+    init(_ layout: StoreLayout, fileSystem: any FileSystem) {
+        self.layout = layout
+        self.fileSystem = fileSystem
+    }
+
+    private var path: String { layout.reserve }
+
+    /// Gives the room up; false when there was none.
+    func release() throws(SystemError) -> Bool {
+        guard let status = try fileSystem.status(path), !status.isDirectory else { return false }
+        try fileSystem.unlink(path)
+        return status.allocatedBytes > 0
+    }
+
+    /// Makes the file if it is missing and the disk has room for it.
+    func fill() throws(SystemError) {
+        guard try fileSystem.status(path) == nil else { return }
+        if let free = try fileSystem.freeBytes(layout.root), free < Self.freeFactor * Int64(Self.bytes) { return }
+        let file = try fileSystem.open(path, .create)
+        do throws(SystemError) { try fill(file) } catch {
+            // A part of it would be of little use, and takes the last room.
+            try fileSystem.unlink(path)
+            if !error.meansFull { throw error }
+        }
+    }
+
+    private func fill(_ file: any FileHandle) throws(SystemError) {
+        let zeros = [UInt8](repeating: 0, count: Self.bytesPerWrite)
+        for offset in stride(from: 0, to: Self.bytes, by: Self.bytesPerWrite) {
+            var failure: SystemError?
+            zeros.withUnsafeBytes { bytes in
+                do throws(SystemError) { try file.write(bytes, at: Int64(offset)) } catch { failure = error }
+            }
+            if let failure { throw failure }
+        }
+    }
+}

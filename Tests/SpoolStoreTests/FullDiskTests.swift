@@ -1,0 +1,130 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// A disk that somebody fills to its last byte. Removing frees room and needs none.
+struct FullDiskTests {
+    private let film = StoreSample("film")
+    private let song = StoreSample("song")
+
+    private func open(_ disk: MemoryDisk, keepsReserve: Bool = true) throws(StoreError) -> SQLiteStore {
+        var options = SQLiteStore.Options()
+        options.usesFileSystemForIndex = true
+        options.keepsReserve = keepsReserve
+        options.bootID = "boot"
+        options.processID = 1
+        return try SQLiteStore(directory: "/cache", fileSystem: disk, random: SeededRandom(seed: 7), options: options)
+    }
+
+    /// From now on the disk holds what is on it, and nothing more.
+    private func fill(_ disk: MemoryDisk) { disk.setFaults(FaultPlan(capacityBytes: disk.allocatedBytes)) }
+
+    private func store(_ sample: StoreSample, _ bytes: Int64, in store: SQLiteStore) throws {
+        try sample.store([0..<bytes], of: store.makeGeneration(), in: store)
+    }
+
+    @Test(arguments: [true, false])
+    func `a resource is removed from a full disk`(keepsReserve: Bool) throws {
+        let disk = MemoryDisk()
+        let store = try open(disk, keepsReserve: keepsReserve)
+        try self.store(film, 2_000_000, in: store)
+        try self.store(song, 200_000, in: store)
+        try store.makeDurable()
+        fill(disk)
+        #expect(try store.remove(film.key))
+        #expect(try store.lookup(film.key) == nil)
+        #expect(try store.lookup(song.key)?.spans == .of(0..<200_000))
+        // And there is room again.
+        try self.store(StoreSample("another"), 100_000, in: store)
+        try store.close()
+    }
+
+    @Test(arguments: [true, false])
+    func `everything is removed from a full disk`(keepsReserve: Bool) throws {
+        let disk = MemoryDisk()
+        let store = try open(disk, keepsReserve: keepsReserve)
+        for number in 0..<20 { try self.store(StoreSample("file \(number)"), 50_000, in: store) }
+        try store.makeDurable()
+        fill(disk)
+        try store.removeAll()
+        #expect(try store.count() == 0)
+        try self.store(film, 500_000, in: store)
+        try store.close()
+    }
+
+    @Test func `a store on a disk that became full while it was closed opens, and removes`() throws {
+        let disk = MemoryDisk()
+        let store = try open(disk)
+        try self.store(film, 200_000, in: store)
+        try store.close()
+        fill(disk)
+        let again = try open(disk)
+        #expect(try again.lookup(film.key)?.spans == .of(0..<200_000))
+        #expect(try again.remove(film.key))
+        try again.close()
+    }
+
+    @Test func `what was written before the disk became full is committed`() throws {
+        let disk = MemoryDisk()
+        let store = try open(disk)
+        let generation = store.makeGeneration()
+        let file = try film.store([0..<100_000], of: generation, in: store)
+        var commit = film.commit(generation)
+        commit.pieces = try file.write(film.pattern(generation.rawValue, at: 100_000, count: 100_000), at: 100_000)
+        fill(disk)
+        try store.commit(commit)
+        #expect(try store.lookup(film.key)?.spans == .of(0..<200_000))
+        try store.close()
+    }
+
+    @Test func `the room for the index comes back when the disk has some again`() throws {
+        let disk = MemoryDisk()
+        let store = try open(disk)
+        try self.store(film, 200_000, in: store)
+        fill(disk)
+        #expect(try store.remove(film.key))
+        #expect(try disk.status("/cache/reserve") == nil)
+        disk.setFaults(.none)
+        try self.store(film, 200_000, in: store)
+        try store.makeDurable()
+        #expect(try disk.status("/cache/reserve")?.allocatedBytes == 1 << 20)
+        try store.close()
+    }
+
+    @Test func `bytes that never entered the index give their room back, and the others stay`() throws {
+        let disk = MemoryDisk()
+        let store = try open(disk)
+        let generation = store.makeGeneration()
+        let file = try film.store([0..<100_000], of: generation, in: store)
+        let before = disk.allocatedBytes
+        let unnamed = ByteRange(lower: 131_072, upper: 2_000_000)
+        try file.write(film.pattern(generation.rawValue, at: unnamed.lowerBound, count: Int(unnamed.count)), at: unnamed.lowerBound)
+        try store.release(ByteRangeSet([unnamed]), of: generation, in: file)
+        #expect(disk.allocatedBytes <= before)
+        #expect(try file.bytes(at: 0, count: 100_000) == film.pattern(generation.rawValue, at: 0, count: 100_000))
+        // A reader finds the end of the file there, and no zeros.
+        #expect(try file.bytes(at: unnamed.lowerBound, count: 10).isEmpty)
+        // The file still takes bytes.
+        try film.store([100_000..<150_000], of: generation, in: store)
+        #expect(try store.lookup(film.key)?.spans == .of(0..<150_000))
+        try store.close()
+    }
+
+    @Test func `a file that its file system can't hold is no trouble of the disk`() throws {
+        let disk = MemoryDisk()
+        let store = try open(disk)
+        let file = try film.store([0..<10], of: store.makeGeneration(), in: store)
+        disk.setFaults(FaultPlan(faults: [.init(.write, .from(1), code: EFBIG)]))
+        #expect(throws: StoreError.tooLarge) { try file.write([1, 2, 3], at: 1 << 50) }
+        disk.setFaults(.none)
+        try store.close()
+    }
+}
