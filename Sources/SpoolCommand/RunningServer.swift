@@ -34,6 +34,17 @@ struct RunningServer {
         let system = POSIXFileSystem()
         // Written aside and renamed: who reads it finds all of it or nothing.
         let draft = Self.path(in: directory) + ".new"
+        do throws(SystemError) { try write(to: draft, system) } catch {
+            // A server that was killed may have left its own word, which holds no longer.
+            for path in [Self.path(in: directory), draft] {
+                do throws(SystemError) { try system.unlink(path) } catch { if error.code != ENOENT { throw error } }
+            }
+            throw error
+        }
+        try system.rename(draft, to: Self.path(in: directory))
+    }
+
+    private func write(to draft: String, _ system: POSIXFileSystem) throws(SystemError) {
         let page = page.map { ",\"page\":\"\($0)\"" } ?? ""
         let file = try system.createPrivate(draft)
         let text = Array(
@@ -44,7 +55,6 @@ struct RunningServer {
             do throws(SystemError) { try file.write(bytes, at: 0) } catch { failure = error }
         }
         if let failure { throw failure }
-        try system.rename(draft, to: Self.path(in: directory))
     }
 
     /// Whether other users of the machine can make files in a directory, and so take the place of those that a server keeps there.

@@ -15,6 +15,10 @@ struct CacheSettings {
     let logLevel: LogLevel
     let logFormat: StandardErrorLog.Format
     let encryption: EncryptionSettings
+    /// The limits that are on the command line, as text by the names of their flags. The environment's are not among them.
+    let givenLimits: [String: String]
+    /// Those of the environment as well: what holds for this command, whatever the store keeps.
+    private let ownLimits: [String: String]
 
     static let directory = Flag(
         "cache", takes: "DIR", environment: "SPOOL_CACHE",
@@ -50,11 +54,13 @@ struct CacheSettings {
         + KeySettings.all + [certificates, http2, verbose, logJSON]
 
     /// - Parameter level: what is logged without `--verbose`.
-    init(_ arguments: Arguments, level: LogLevel = .info) throws(UsageError) {
+    /// - Parameter takesDefaults: whether limits may be `default`.
+    init(_ arguments: Arguments, level: LogLevel = .info, takesDefaults: Bool = false) throws(UsageError) {
         configuration.directory = arguments[Self.directory] ?? Self.defaultDirectory
         logLevel = arguments.has(Self.verbose) ? .debug : level
         logFormat = arguments.has(Self.logJSON) ? .json : .text
-        try LimitFlags.read(arguments, into: &configuration.limits)
+        givenLimits = try LimitFlags.given(arguments, isExplicit: true, takesDefaults: takesDefaults)
+        ownLimits = try LimitFlags.given(arguments, isExplicit: false, takesDefaults: takesDefaults)
         if let policy = try arguments.value(Self.policy, expected: "while-playing, read-ahead=BYTES or whole", Self.fetchPolicy) {
             configuration.fetchPolicy = policy
         }
@@ -185,12 +191,44 @@ struct CacheSettings {
 
     private func cache(_ given: Configuration, by other: EncryptionOptions? = nil) throws -> MediaCache {
         var configuration = given
+        if let directory = configuration.directory { configuration.limits = try limits(in: directory) }
         configuration.encryption = if let other { other } else { try encryption.options() }
         do throws(CacheError) { return try MediaCache(configuration: configuration) } catch {
             guard case StoreError.key(.missing)? = error.cause else { throw error }
             let flags = "\(EncryptionSettings.keyFile.spelling) or \(EncryptionSettings.passphraseFile.spelling)"
             throw Failure("\(error.message) (\(flags))")
         }
+    }
+
+    // MARK: Limits
+
+    /// Whether this command decides how large the store may be: a server does. Any other command that is given no quota evicts nothing
+    /// below the size that it finds.
+    var decidesOnSize = false
+
+    /// The limits for a store: those of this command, then those that the store keeps, then the defaults.
+    func limits(in directory: String) throws -> StorageLimits {
+        let stored = try StoredLimits.read(in: directory)
+        var limits = StorageLimits()
+        for flag in LimitFlags.all {
+            if let own = ownLimits[flag.name] {
+                _ = LimitFlags.set(flag, own, in: &limits)
+            } else if let kept = stored[flag], !LimitFlags.set(flag, kept, in: &limits) {
+                throw Failure(
+                    "the limit '\(flag.name)=\(kept)' that the store at \(directory) keeps makes no sense; set it by 'spool limits'")
+            }
+        }
+        let isDecided = ownLimits[LimitFlags.quota.name] != nil || (decidesOnSize && stored[LimitFlags.quota] != nil)
+        limits.keepsPresentSize = !isDecided
+        return limits
+    }
+
+    /// Keeps the limits that were given on the command line for the commands that follow.
+    func keepLimits(in directory: String) throws(SystemError) {
+        guard !givenLimits.isEmpty else { return }
+        var stored = try StoredLimits.read(in: directory)
+        stored.take(givenLimits)
+        try stored.write(in: directory)
     }
 
     /// The server that has the store, for commands that need it to act.

@@ -5,7 +5,9 @@ import SpoolCore
 enum LimitFlags {
     static let quota = Flag(
         "quota", takes: "BYTES", environment: "SPOOL_QUOTA",
-        help: "The most that stored media may occupy on disk, 8G by default, or 'none'.")
+        help:
+            "The most that stored media may occupy on disk, 8G by default, or 'none'. Given to 'serve' or 'limits', a limit is the store's from"
+            + " then on.")
     static let maximumAge = Flag(
         "max-age", takes: "TIME", environment: "SPOOL_MAX_AGE",
         help: "What nobody used for so long goes, for example 30d, 12h or 90m; 'none' by default.")
@@ -26,20 +28,63 @@ enum LimitFlags {
 
     static let all = [quota, maximumAge, maximumCount, minimumFree, evict]
 
-    /// Sets what is given; 0 is refused, since nothing could be stored.
-    static func read(_ arguments: Arguments, into limits: inout StorageLimits) throws(UsageError) {
-        let size = "a size above 0, for example 10G, or none"
-        if let limit = try arguments.value(quota, expected: size, { Limit($0, ByteCount.parse) }) { limits.quotaBytes = limit.value }
-        if let limit = try arguments.value(minimumFree, expected: size, { Limit($0, ByteCount.parse) }) {
+    /// What is given, as text by the names of the flags. Values that make no sense are refused; 0 is one, since nothing could be stored.
+    ///
+    /// - Parameters:
+    ///   - isExplicit: only what is on the command line, and nothing of the environment.
+    ///   - takesDefaults: whether a value may be `default`.
+    static func given(_ arguments: Arguments, isExplicit: Bool, takesDefaults: Bool = false) throws(UsageError) -> [String: String] {
+        var given: [String: String] = [:]
+        for flag in all where isExplicit ? arguments.isGiven(flag) : arguments.has(flag) {
+            let text = try arguments.value(flag, expected: expected(flag)) { text -> String? in
+                var limits = StorageLimits()
+                return (takesDefaults && text == StoredLimits.defaultWord) || set(flag, text, in: &limits) ? text : nil
+            }
+            given[flag.name] = text
+        }
+        return given
+    }
+
+    /// Sets a limit; false when the text says none.
+    static func set(_ flag: Flag, _ text: String, in limits: inout StorageLimits) -> Bool {
+        switch flag.name {
+        case quota.name:
+            guard let limit = Limit(text, ByteCount.parse) else { return false }
+            limits.quotaBytes = limit.value
+        case minimumFree.name:
+            guard let limit = Limit(text, ByteCount.parse) else { return false }
             limits.minimumFreeBytes = limit.value
-        }
-        if let limit = try arguments.value(maximumCount, expected: "a number above 0, or none", { Limit($0, Int64.init) }) {
+        case maximumCount.name:
+            guard let limit = Limit(text, { Int64($0) }) else { return false }
             limits.maximumCount = limit.value.map(Int.init(clamping:))
-        }
-        if let limit = try arguments.value(maximumAge, expected: "a time above 0, for example 30d, 12h or 90m, or none", age) {
+        case maximumAge.name:
+            guard let limit = age(text) else { return false }
             limits.maximumAge = limit.value.map { .seconds($0) }
+        case evict.name:
+            guard let choice = policy(text) else { return false }
+            limits.policy = choice.value
+        default: return false
         }
-        if let policy = try arguments.value(evict, expected: "lru, largest or keep-heads=BYTES", policy) { limits.policy = policy.value }
+        return true
+    }
+
+    private static func expected(_ flag: Flag) -> String {
+        switch flag.name {
+        case maximumCount.name: "a number above 0, or none"
+        case maximumAge.name: "a time above 0, for example 30d, 12h or 90m, or none"
+        case evict.name: "lru, largest or keep-heads=BYTES"
+        default: "a size above 0, for example 10G, or none"
+        }
+    }
+
+    /// What holds where a store keeps no limit of its own.
+    static func defaultText(_ flag: Flag) -> String {
+        switch flag.name {
+        case quota.name: "8G"
+        case minimumFree.name: "256M"
+        case evict.name: "lru"
+        default: "none"
+        }
     }
 
     /// The most bytes of one resource; nil for no limit.

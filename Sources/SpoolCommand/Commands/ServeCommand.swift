@@ -26,6 +26,7 @@ struct ServeCommand: Command {
         cacheSettings.configuration.isShared = proxySettings.hasManyUsers
         // Not for `play`: the player that it starts could inherit where a lane may run.
         cacheSettings.configuration.keepsLanesOffLoop = true
+        cacheSettings.decidesOnSize = true
         self.proxySettings = proxySettings
         self.cacheSettings = cacheSettings
     }
@@ -36,7 +37,11 @@ struct ServeCommand: Command {
         options.commandToken = token
         let service = try await ProxyService.start(cacheSettings, options)
         do {
-            try announce(service, token)
+            keepLimits(service)
+            do throws(SystemError) { try announce(service, token) } catch {
+                // Commands beside it can't find this server; players can.
+                service.log.log(.warning, "commands on the store won't find this server: \(error)")
+            }
             warnOfEnvironmentProxies(service.log)
             try OutputStream.output.write("listening on \(isShownToPerson ? service.baseURL : service.publicAddress)\n")
             // Below a fixed origin the page has an address that the site's scripts can't guess.
@@ -68,10 +73,17 @@ struct ServeCommand: Command {
     /// On a terminal the URL is for a person, who wants the token in it. Elsewhere it ends in a log.
     private var isShownToPerson: Bool { OutputStream.output.isTerminal }
 
+    /// The limits that were given are the store's from now on, when this process is the one that writes it.
+    private func keepLimits(_ service: ProxyService) {
+        guard service.cache.store.isWritable, let directory = cacheSettings.configuration.directory else { return }
+        do throws(SystemError) { try cacheSettings.keepLimits(in: directory) } catch {
+            service.log.log(.warning, "the limits hold for this run only: \(error)")
+        }
+    }
+
     /// Tells commands on the same store whom to ask, when this process is the one that writes it.
-    private func announce(_ service: ProxyService, _ token: String) throws {
-        guard service.cache.store.isWritable else { return }
-        let directory = try cacheSettings.directory()
+    private func announce(_ service: ProxyService, _ token: String) throws(SystemError) {
+        guard service.cache.store.isWritable, let directory = cacheSettings.configuration.directory else { return }
         if RunningServer.isOpenToOthers(directory) {
             service.log.log(.warning, "others can write to \(directory), where the store is: 'chmod go-w \(directory)'")
         }
@@ -98,13 +110,18 @@ struct ProxyService {
 
     /// The same without the token.
     var publicAddress: String { RunningServer(address: baseURL, token: "", isGeneral: true).publicAddress }
+    /// The most descriptors for data files, however many the process may have: the files of all idle sessions, and what is being written.
+    private static let mostOpenFiles = 1024
 
     /// Opens the store and listens; returns once connections are accepted.
     static func start(_ settings: CacheSettings, _ options: ProxyOptions) async throws -> ProxyService {
         // Signals first: one that comes while the store opens must close it.
         let interruption = try await Interruption.install()
         let log = settings.makeLog()
-        let options = options.connections(within: DescriptorLimit.raise(), log)
+        let descriptors = DescriptorLimit.raise()
+        let options = options.connections(within: descriptors, log)
+        var settings = settings
+        settings.configuration.openFiles = min(mostOpenFiles, descriptors / Configuration.descriptorShare)
         let cache = try settings.open(log: log)
         do {
             let proxy = try ProxyServer(cache: cache, options: options.logging(to: log))

@@ -1,0 +1,81 @@
+import Foundation
+import SpoolCore
+import SpoolTesting
+import Testing
+
+/// The limits that a store keeps: who sets them, and who keeps to them.
+@Suite(.timeLimit(.minutes(20)))
+struct LimitsTests {
+    private let directory: ScratchDirectory
+    private var environment: [String: String] { ["SPOOL_CACHE": directory.path("store")] }
+
+    init() throws { directory = try ScratchDirectory() }
+
+    private func run(_ words: String..., setting variables: [String: String] = [:]) throws -> SpoolProcess.Outcome {
+        try SpoolProcess.run(words, environment: environment.merging(variables) { $1 }, in: directory)
+    }
+
+    private func serve(_ words: String..., setting variables: [String: String] = [:]) throws {
+        let server = try SpoolProcess(
+            ["serve", "--listen", "127.0.0.1:0"] + words, environment: environment.merging(variables) { $1 }, in: directory)
+        #expect(server.readLine()?.hasPrefix("listening on") == true)
+        server.send(SIGTERM)
+        #expect(try server.end().code == 0)
+    }
+
+    private func limits() throws -> [String: String] {
+        let lines = try run("limits").text.split(separator: "\n")
+        return Dictionary(
+            uniqueKeysWithValues: lines.map { line in
+                let words = line.split(separator: " ", maxSplits: 1)
+                return (String(words[0]), words[1].trimmingCharacters(in: .whitespaces))
+            })
+    }
+
+    @Test func `a limit that is given to serve is the store's from then on, one of the environment is not`() throws {
+        try serve("--quota", "20M", setting: ["SPOOL_MIN_FREE": "1M"])
+        let kept = try limits()
+        #expect(kept["quota"] == "20M")
+        #expect(kept["min-free"] == "256M (default)")
+        #expect(kept["evict"] == "lru (default)")
+        // What was given before stays.
+        try serve("--max-age", "30d")
+        #expect(try limits()["quota"] == "20M")
+        #expect(try limits()["max-age"] == "30d")
+    }
+
+    @Test func `limits sets limits, takes them back, and refuses what makes no sense`() throws {
+        #expect(try run("limits", "--quota", "5G").code == 1)
+        try serve()
+        #expect(try run("limits", "--quota", "5G", "--evict", "keep-heads=2M").code == 0)
+        #expect(try limits()["quota"] == "5G")
+        #expect(try limits()["evict"] == "keep-heads=2M")
+        #expect(try run("limits", "--quota", "default").code == 0)
+        #expect(try limits()["quota"] == "8G (default)")
+        #expect(try run("limits", "--quota", "0").code == 64)
+        #expect(try run("serve", "--quota", "default").code == 64)
+        #expect(try limits()["quota"] == "8G (default)")
+    }
+
+    @Test func `a command that is given no limit does not make the store smaller than it is`() throws {
+        let origin = try RawOrigin()
+        defer { origin.stop() }
+        let urls = (1...4).map { origin.url("/song\($0).mp3") }
+        for url in urls { origin.serve(VirtualResource(url: url, seed: 7, length: 3_000_000, contentType: "audio/mpeg")) }
+        for url in urls.prefix(3) { #expect(try run("get", url, "-o", "-").output.count == 3_000_000) }
+        #expect(try run("limits", "--quota", "1M").code == 0)
+        #expect(try run("get", urls[3], "-o", "-").output.count == 3_000_000)
+        let kept = try urls.filter { try run("stat", $0).code == 0 }
+        #expect(kept.count >= 3, "\(kept)")
+        // The server keeps to it.
+        try serve()
+        #expect(try limits()["quota"] == "1M")
+    }
+
+    @Test func `limits stay when a damaged index is set aside`() throws {
+        try serve("--quota", "20M")
+        try Data("this is no index".utf8).write(to: URL(fileURLWithPath: directory.path("store/spool.sqlite")))
+        try serve()
+        #expect(try limits()["quota"] == "20M")
+    }
+}
