@@ -54,6 +54,8 @@ public struct Configuration: Sendable {
     /// of what the process may have open where that is less: on Apple's systems that is 256, and the app around the cache needs most of it.
     /// A store with few opens and closes its files more often; it stores no less.
     public var openFiles: Int?
+    /// What may go where the disk has no room for the store to be opened for writing.
+    package var expendable: SQLiteStore.Expendable?
     /// Open the store for reading only, and store nothing.
     public var isReadOnly = false
     /// Encrypts what is stored: media, names, URLs and headers; nil for a plain store. A store is one or the other from its beginning

@@ -52,6 +52,7 @@ extension MediaCache {
         options.isReadOnly = configuration.isReadOnly
         options.encryption = configuration.encryption
         options.openFiles = configuration.openFileLimits
+        options.expendable = configuration.expendable
         let sinks = sinks(configuration)
         options.onRecovery = { note in for sink in sinks { sink.record(.storeTrouble("\(note)")) } }
         return options

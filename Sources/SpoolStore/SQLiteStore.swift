@@ -17,6 +17,8 @@ public final class SQLiteStore: ResourceStore {
         public var isReadOnly = false
         /// How the store is encrypted; nil for a plain one.
         public var encryption: EncryptionOptions?
+        /// Whose files may be unlinked where the disk has no room for the index to be opened for writing: the caller is about to remove them.
+        package var expendable: Expendable?
         /// How many descriptors data files take.
         package var openFiles = OpenFileLimits()
         /// Hears of damage that was found and repaired. Called on the thread of the call that found it.
@@ -33,6 +35,13 @@ public final class SQLiteStore: ResourceStore {
         package var keyHash: @Sendable (String) -> [UInt8] = { SHA256Digest.of($0) }
 
         public init() {}
+    }
+
+    /// What a caller is about to remove.
+    package enum Expendable: Sendable {
+        /// Found by the hash of the key, and so in a plain store only.
+        case resources([ResourceKey])
+        case everything
     }
 
     /// Changes when this process becomes the writer, or is suspended.

@@ -54,7 +54,7 @@ extension StoreError: CustomStringConvertible {
             "the store has format \(found), this program knows \(supported); use a newer program or another directory"
         case .closed: "the store is closed"
         case .suspended: "the cache is suspended; resume it first"
-        case .readOnly: "the store is open for reading only: another process has it"
+        case .readOnly: "the store is open for reading only: another process has it, or its disk is full"
         case .key(let problem): "\(problem)"
         case .transformFailed: "the content transform failed"
         case .index(let code, let message): "the index failed: \(message) (\(code))"

@@ -57,26 +57,13 @@ struct StoreOpening {
 
     private func openForWriting(_ lock: StoreLock, _ newDirectories: [String]) throws(StoreError) -> Result {
         do throws(StoreError) {
-            var result = try openWithReserve(lock)
+            var result = try makingRoom { () throws(StoreError) in try openForWriting(lock) }
             // A killed process may have made the store and not synced the names that lead to it.
             result.newDirectories = result.isAfterKill ? layout.rootAndAbove : newDirectories
             return result
         } catch {
             do throws(SystemError) { try lock.release() } catch { throw StoreError(error) }
             throw error
-        }
-    }
-
-    /// Opens for writing; where the disk has no room for that, with the room that the store keeps for the index.
-    private func openWithReserve(_ lock: StoreLock) throws(StoreError) -> Result {
-        do throws(StoreError) { return try openForWriting(lock) } catch {
-            guard error == .full else { throw error }
-            let isReleased: Bool
-            do throws(SystemError) { isReleased = try StoreReserve(layout, fileSystem: fileSystem).release() } catch {
-                throw StoreError(error)
-            }
-            guard isReleased else { throw error }
-            return try openForWriting(lock)
         }
     }
 

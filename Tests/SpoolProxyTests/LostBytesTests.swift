@@ -27,17 +27,17 @@ import Glibc
     }
 
     /// The short way sends the first 2 MiB without a question, so the cut lies once in them and once behind them.
-    @Test(arguments: [StoreKind.files, .encrypted], [Int64(150_000), 5_000_000])
+    @Test(arguments: [StoreKind.files, .encrypted], [Int64(150_000), 2_500_000])
     func `what another program has cut off a stored file is fetched again in the same answer`(store: StoreKind, end: Int64) throws {
-        let film = VirtualResource.film(length: 6_000_000)
+        let film = VirtualResource.film(length: 3_000_000)
         let (world, path) = try stored(film, store)
         defer { world.stop() }
         let client = try world.connect()
         #expect(try client.get(film.target, ["Range": "bytes=0-9"]).status == 206)
         try POSIXFileSystem().open(path, .readWrite).truncate(to: end)
         for _ in 0..<2 { #expect(try client.get(film.target).body == film.allBytes) }
-        // What is still there is not fetched twice, but for the blocks around the cut.
-        #expect(world.origin.log.handedOver(film.url).bytes < 2 * film.length - end + 1_000_000)
+        // What is still there is not fetched again, but for the blocks around the cut. The store writes no more to a file that was cut.
+        #expect(world.origin.log.handedOver(film.url).bytes < film.length + 2 * (film.length - end) + 1_000_000)
     }
 
     @Test func `only what the disk can't read any more is lost`() {

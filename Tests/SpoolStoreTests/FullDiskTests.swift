@@ -15,10 +15,13 @@ struct FullDiskTests {
     private let film = StoreSample("film")
     private let song = StoreSample("song")
 
-    private func open(_ disk: MemoryDisk, keepsReserve: Bool = true) throws(StoreError) -> SQLiteStore {
+    private func open(
+        _ disk: MemoryDisk, keepsReserve: Bool = true, expendable: SQLiteStore.Expendable? = nil
+    ) throws(StoreError) -> SQLiteStore {
         var options = SQLiteStore.Options()
         options.usesFileSystemForIndex = true
         options.keepsReserve = keepsReserve
+        options.expendable = expendable
         options.bootID = "boot"
         options.processID = 1
         return try SQLiteStore(directory: "/cache", fileSystem: disk, random: SeededRandom(seed: 7), options: options)
@@ -69,6 +72,35 @@ struct FullDiskTests {
         let again = try open(disk)
         #expect(try again.lookup(film.key)?.spans == .of(0..<200_000))
         #expect(try again.remove(film.key))
+        try again.close()
+    }
+
+    @Test func `what is to be removed makes room for the index where nothing else does`() throws {
+        let disk = MemoryDisk()
+        let store = try open(disk, keepsReserve: false)
+        for sample in [film, song, StoreSample("another")] { try self.store(sample, 1_000_000, in: store) }
+        try store.close()
+        fill(disk)
+        #expect(throws: StoreError.full) { try open(disk, keepsReserve: false) }
+        let again = try open(disk, keepsReserve: false, expendable: .resources([film.key]))
+        #expect(try again.remove(film.key))
+        #expect(try again.lookup(film.key) == nil)
+        #expect(try again.lookup(song.key)?.spans == .of(0..<1_000_000))
+        try again.close()
+        fill(disk)
+        let last = try open(disk, keepsReserve: false, expendable: .everything)
+        try last.removeAll()
+        #expect(try last.count() == 0)
+        try last.close()
+    }
+
+    @Test func `a store that has room loses nothing that may go`() throws {
+        let disk = MemoryDisk()
+        let store = try open(disk)
+        try self.store(film, 1_000_000, in: store)
+        try store.close()
+        let again = try open(disk, expendable: .everything)
+        #expect(try again.lookup(film.key)?.spans == .of(0..<1_000_000))
         try again.close()
     }
 

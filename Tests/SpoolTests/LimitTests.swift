@@ -109,6 +109,17 @@ import Testing
         await world.cache.close()
     }
 
+    @Test func `nothing goes for others where even an empty store would leave them too little`() async throws {
+        let disk = MemoryDisk(faults: FaultPlan(capacityBytes: 32 << 20))
+        let first = try EngineWorld(songs, store: sqlite(disk), time: time) { $0.limits.minimumFreeBytes = 1 << 20 }
+        for song in songs.prefix(2) { try await play(song, first) }
+        await first.cache.close()
+        let second = try EngineWorld(songs, store: sqlite(disk), time: time) { $0.limits.minimumFreeBytes = 64 << 20 }
+        #expect(try await second.cache.reader(for: songs[2].url).bytes() == second.expected(songs[2], 0..<songs[2].length))
+        for song in songs.prefix(2) { #expect(try await isStored(song, second), "\(song.url)") }
+        await second.cache.close()
+    }
+
     // MARK: A tiny quota
 
     @Test func `with a quota below one resource its beginning stays when it has played`() async throws {

@@ -167,10 +167,12 @@ final class Evictor: Sendable {
     private func hasRoomForFirst() -> Bool {
         do throws(StoreError) {
             try look()
-            let missing = state.withLock { $0.ledger.shortageBytes }
+            let (missing, isDiskShort, uncommitted) = state.withLock {
+                ($0.ledger.shortageBytes, $0.ledger.isDiskShort, $0.ledger.promisedBytes)
+            }
             if missing <= 0 { return true }
             // Another program has the disk: even an empty store would leave too little. Nothing goes for what can't be stored.
-            guard try missing <= store.totalSizeBytes() else { return false }
+            if isDiskShort { guard try missing <= store.totalSizeBytes() + uncommitted else { return false } }
             let session = state.withLock { state in state.ledger.waiting.first.flatMap { state.oversized[$0.id] } }
             if let session {
                 try makeRoom(missing, forOversized: session)
@@ -196,7 +198,10 @@ final class Evictor: Sendable {
         let share = (limits.quotaBytes ?? .max) / Self.oversizedShare
         if own + bytes <= share { return try evict(bytes, slack: min(slackBytes, share - own - bytes)) }
         hooks.commitAll()
-        _ = try evict(from: session, bytes + min(slackBytes, Self.usedSlackLimit), length: length)
+        let slack = min(slackBytes, Self.usedSlackLimit)
+        let freed = try evict(from: session, bytes + slack, length: length, keeping: ByteRangeSet([head].compactMap(\.self)))
+        // With a small quota it may have its beginning only, and what its readers are at: then the others give all the same.
+        if freed < bytes { try evict(bytes - freed, slack: slack) }
     }
 
     /// The quota that holds: what the store occupied at first, where that is more and is to stay.
@@ -384,8 +389,11 @@ final class Evictor: Sendable {
         return freed
     }
 
-    private func evict(from session: ResourceSession, _ bytes: Int64, length: Int64?) throws(StoreError) -> Int64 {
-        guard let part = session.beginEviction(of: bytes, regions: regions(length: length), unless: isSolid) else { return 0 }
+    private func evict(
+        from session: ResourceSession, _ bytes: Int64, length: Int64?, keeping kept: ByteRangeSet = ByteRangeSet()
+    ) throws(StoreError) -> Int64 {
+        let regions = regions(length: length)
+        guard let part = session.beginEviction(of: bytes, regions: regions, keeping: kept, unless: isSolid) else { return 0 }
         // Readers of these blocks wait from now on, so nothing may leave this method without an end.
         do throws(StoreError) {
             let freed = try measured(session.key) { () throws(StoreError) in
@@ -408,9 +416,11 @@ final class Evictor: Sendable {
         return freed
     }
 
+    /// The beginning of a resource, which players ask for first.
+    private var head: ByteRange? { ByteRange(0, min(Self.headBytes, (limits.quotaBytes ?? .max) / 8)) }
+
     /// What goes after the middle of a resource, in this order.
     private func regions(length: Int64?) -> [EvictionCut.Region] {
-        let head = ByteRange(0, min(Self.headBytes, (limits.quotaBytes ?? .max) / 8))
         let end = length.flatMap { ByteRange(max(0, $0 - Self.endBytes), $0) }
         return [end, head].compactMap { $0.map { EvictionCut.Region($0) } }
     }

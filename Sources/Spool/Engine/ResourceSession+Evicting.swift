@@ -14,7 +14,8 @@ extension ResourceSession {
 
     /// Takes up to `bytes`, or a little more, away from readers; nil when nothing may go, or the file can't be punched.
     func beginEviction(
-        of bytes: Int64, regions: [EvictionCut.Region], unless isSolid: (GenerationID) -> Bool
+        of bytes: Int64, regions: [EvictionCut.Region], keeping kept: ByteRangeSet = ByteRangeSet(),
+        unless isSolid: (GenerationID) -> Bool
     ) -> EvictedPart? {
         // A commit that is on its way to this lane would claim what is gone.
         enterWritten(isEnforcing: false)
@@ -24,7 +25,7 @@ extension ResourceSession {
             guard let file = state.file, state.machine.version?.generation == generation, state.fileGeneration == generation else {
                 return nil
             }
-            let blocks = state.machine.evict(bytes, sparing: state.uncommitted, regions: regions)
+            let blocks = state.machine.evict(bytes, sparing: state.uncommitted.union(kept), regions: regions)
             return blocks.isEmpty ? nil : EvictedPart(generation: generation, file: file, blocks: blocks)
         }
     }

@@ -151,7 +151,8 @@ struct CacheSettings {
     /// Says who has the store when it is not this process, and what becomes of fetched bytes.
     private func tell(_ log: StandardErrorLog, of server: RunningServer?) {
         guard let server else {
-            return log.log(.warning, "another process has the store: what it holds is served, and what is fetched is not kept")
+            return log.log(
+                .warning, "another process has the store, or its disk is full: what it holds is served, and what is fetched is not kept")
         }
         let owner = "the server at \(server.publicAddress)" + (server.process.map { " (process \($0))" } ?? "")
         if server.isGeneral {
@@ -236,7 +237,8 @@ struct CacheSettings {
         let directory = try directory()
         if let server = RunningServer.announced(in: directory) { return server }
         throw Failure(
-            "another process has the store at \(directory), and it is no 'spool serve' that could be asked; stop it first", .inputOutput)
+            "the store at \(directory) can't be changed: another process has it that is no 'spool serve' and could be asked, or its disk is"
+                + " full; stop that process, or free some room", .inputOutput)
     }
 
     func makeLog() -> StandardErrorLog { StandardErrorLog(level: logLevel, format: logFormat) }

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolStore
 
 /// `spool rm`: takes resources out of the store.
 struct RemoveCommand: Command {
@@ -15,8 +16,10 @@ struct RemoveCommand: Command {
     private let names: [String]
 
     init(_ arguments: Arguments) throws(UsageError) {
-        settings = try CacheSettings(arguments)
+        var settings = try CacheSettings(arguments)
         names = arguments.operands
+        settings.configuration.expendable = names.isEmpty ? .everything : .resources(names.map { settings.key($0) })
+        self.settings = settings
         if names.isEmpty != arguments.has(Self.all) {
             let what = names.isEmpty ? "URL… or flag --all is missing" : "flag --all and a URL exclude each other"
             throw UsageError(what, command: Self.syntax.name)
@@ -25,8 +28,13 @@ struct RemoveCommand: Command {
 
     func run() async throws -> ExitCode {
         // Nothing is made only to remove from it.
-        guard let looked = try settings.openToLook() else { return try await missing() }
-        await looked.close()
+        do {
+            guard let looked = try settings.openToLook() else { return try await missing() }
+            await looked.close()
+        } catch let error as CacheError {
+            // On a full disk even a look may find no room. What is to be removed makes it.
+            guard case StoreError.full? = error.cause else { throw error }
+        }
         let cache = try settings.open()
         return try await cache.closing {
             guard cache.store.isWritable else { return try remove(through: settings.server()) }

@@ -19,6 +19,9 @@ struct SQLiteError: Error, Hashable {
     /// Whether the file is not a database, or one whose pages contradict each other.
     var isCorruption: Bool { Self.isCorruption(code) }
 
+    /// `SQLITE_IOERR_SHMSIZE`, which C composes of two numbers.
+    fileprivate static let sharedMemorySize = SQLITE_IOERR | (19 << 8)
+
     /// Whether a result code says so.
     static func isCorruption(_ code: Int32) -> Bool { code & 0xFF == SQLITE_CORRUPT || code & 0xFF == SQLITE_NOTADB }
 }
@@ -31,6 +34,8 @@ extension StoreError {
     /// What a failure of the index means to the store's caller.
     init(_ error: SQLiteError) {
         switch error.primaryCode {
+        // The memory that connections share is a file as well, and SQLite only says that it could not grow.
+        case SQLITE_IOERR where error.code == SQLiteError.sharedMemorySize: self = .full
         case SQLITE_FULL: self = .full
         case SQLITE_BUSY, SQLITE_LOCKED: self = .locked(by: nil)
         default: self = .index(code: error.code, message: "\(error.message) in \(error.context)")

@@ -1,0 +1,60 @@
+import SpoolCore
+import SpoolSystem
+
+// A disk without room for the index to be opened: the store gives up what keeps room for it, then what is about to be removed anyway.
+
+extension StoreOpening {
+    /// Runs `open`; while the disk has no room for it, once more after each thing that could be given up.
+    func makingRoom(_ open: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        do throws(StoreError) { return try open() } catch {
+            guard error == .full, try releaseReserve() else { return try openWithoutExpendable(error, open) }
+        }
+        do throws(StoreError) { return try open() } catch { return try openWithoutExpendable(error, open) }
+    }
+
+    private func openWithoutExpendable(_ failure: StoreError, _ open: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        guard failure == .full, unlinkExpendable() else { throw failure }
+        return try open()
+    }
+
+    private func releaseReserve() throws(StoreError) -> Bool {
+        do throws(SystemError) { return try StoreReserve(layout, fileSystem: fileSystem).release() } catch { throw StoreError(error) }
+    }
+
+    /// Unlinks the files of what the caller is about to remove. The index still names them: their bytes are gaps until the removal is
+    /// entered, and no file of their number is made before.
+    private func unlinkExpendable() -> Bool {
+        var hasUnlinked = false
+        for directory in expendableDirectories {
+            for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: note) where unlinkUnlessInUse(file.path) {
+                hasUnlinked = true
+            }
+        }
+        return hasUnlinked
+    }
+
+    private var expendableDirectories: [String] {
+        switch options.expendable {
+        case nil: []
+        case .resources(let keys)?: keys.map { layout.directory(hash: options.keyHash($0.string)) }
+        case .everything?:
+            layout.groups(on: fileSystem, onTrouble: note).flatMap { layout.directories(ofGroup: $0, on: fileSystem, onTrouble: note) }
+        }
+    }
+
+    /// The caller holds the store's lock, so no other process asks for an exclusive lock on a data file.
+    private func unlinkUnlessInUse(_ path: String) -> Bool {
+        do throws(SystemError) {
+            guard try fileSystem.open(path, .readWrite).lock(.exclusive) else { return false }
+            try fileSystem.unlink(path)
+            return true
+        } catch {
+            note(path, error)
+            return false
+        }
+    }
+
+    private func note(_ path: String, _ error: SystemError) {
+        if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: path, error)) }
+    }
+}
