@@ -323,7 +323,10 @@ public final class MediaCache: Sendable {
             let unwritten = Countdown(sessions.count) { [self] in
                 environment.indexLane.post { [self] in
                     for session in sessions { session.enterWritten(isEnforcing: true) }
-                    committer.whenSettled { [self] in closeStore() }
+                    // Behind the release of what could not be entered.
+                    environment.indexLane.post { [self] in
+                        committer.whenSettled { [self] in closeStore() }
+                    }
                 }
             }
             for session in sessions { session.whenWritten { unwritten.tick() } }

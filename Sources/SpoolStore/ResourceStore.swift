@@ -64,9 +64,13 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// Takes away the data file of a generation that is over, unless the index has it. Index call.
     func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError)
 
-    /// Gives back the room of bytes that were written and never entered the index, as far as nothing that is in the index lies behind them.
-    /// Index call.
-    func release(_ unnamed: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError)
+    /// The bytes of a generation that the index names. Index call.
+    func namedBytes(of generation: GenerationID) throws(StoreError) -> ByteRangeSet
+
+    /// Gives back the room of what the file has beside `kept` and the bytes that the index names, in whole blocks. Index call.
+    ///
+    /// Nobody reads other bytes of the file, and nobody writes to it any more.
+    func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError)
 
     /// The pieces of a generation that have bytes in `range`, in order and not cut; none when the generation is not in the index.
     func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece]
@@ -208,8 +212,13 @@ extension ResourceStore {
     /// The file goes with its last holder.
     public func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String) {}
     public func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError) {}
-    /// The room comes back with the file's last holder.
-    public func release(_ unnamed: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) {}
+    public func namedBytes(of generation: GenerationID) throws(StoreError) -> ByteRangeSet {
+        guard let all = ByteRange(0, ByteRange.maximumOffset) else { return ByteRangeSet() }
+        return ByteRangeSet(try pieces(of: generation, in: all).map(\.range))
+    }
+    public func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) {
+        try file.release(allBut: kept.union(namedBytes(of: generation)))
+    }
     /// The page of most systems.
     public var allocationBytes: Int64 { 4096 }
     public func freeBytes() throws(StoreError) -> Int64? { nil }
@@ -298,6 +307,10 @@ public protocol DataFile: StoredBytes {
     /// The bytes are out of the index, and nobody is about to read them.
     @discardableResult
     func punch(_ range: ByteRange) throws(StoreError) -> Bool
+    /// Gives the disk back what the file has in the blocks without a byte of `kept`, and ends the file behind the last that has one.
+    ///
+    /// Nothing happens where `punch` answers false. Nobody reads other bytes, and nobody writes to the file any more.
+    func release(allBut kept: ByteRangeSet) throws(StoreError)
 }
 
 extension DataFile {

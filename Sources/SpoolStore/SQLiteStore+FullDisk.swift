@@ -34,15 +34,16 @@ extension SQLiteStore {
         }
     }
 
-    public func release(_ unnamed: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) {
+    public func namedBytes(of generation: GenerationID) throws(StoreError) -> ByteRangeSet {
+        try read { (index) throws(StoreError) in
+            try index.translating { (index) throws(SQLiteError) in try index.spans(of: generation).all }
+        }
+    }
+
+    public func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) {
         try write { (index) throws(StoreError) in
             let named = try index.translating { (index) throws(SQLiteError) in try index.spans(of: generation).all }
-            guard let file = file as? StoreDataFile, !files.isRetired(generation), let first = unnamed.ranges.first else { return }
-            // Readers may be sent bytes of the file at this moment. Behind its new end they find nothing, but never zeros.
-            let end = ((named.upperBound ?? 0) + Piece.blockBytes - 1) / Piece.blockBytes * Piece.blockBytes
-            if end <= first.lowerBound {
-                do throws(SystemError) { try file.cut(to: end) } catch { throw StoreError(error) }
-            }
+            try file.release(allBut: kept.union(named))
         }
     }
 }

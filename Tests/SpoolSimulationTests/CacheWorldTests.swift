@@ -114,6 +114,7 @@ import Testing
         try Self.check("disk", count: 500) { seed in
             var plan = World.Plan()
             plan.usesDisk = seed % 2 == 0
+            plan.keptFiles = seed % 6 == 4 ? 1 : nil
             plan.diskFaults = .random(seed: seed, oneIn: [10, 50, 300][Int(seed % 3)])
             plan.capacityBytes = [0, 65_536, 400_000][Int(seed % 3)]
             let world = try World(seed: seed, plan: plan)
@@ -134,6 +135,7 @@ import Testing
         try Self.check("everything", count: 300) { seed in
             var plan = World.Plan()
             plan.usesDisk = seed % 2 == 0
+            plan.keptFiles = seed % 6 == 4 ? 1 : nil
             plan.diskFaults = .random(seed: seed, oneIn: 100)
             plan.capacityBytes = 400_000
             plan.windowBytes = seed % 3 == 0 ? 200_000 : nil
@@ -157,6 +159,7 @@ import Testing
         try Self.check("quota", count: 300) { seed in
             var plan = World.Plan()
             plan.usesDisk = seed % 3 != 0
+            plan.keptFiles = seed % 4 == 1 ? 1 : nil
             plan.quotaBytes = [300_000, 1_000_000, 3_000_000][Int(seed / 3 % 3)]
             let policies: [any EvictionPolicy] = [LeastRecentlyUsed(), LargestFirst(), KeepHeads(bytes: 65_536)]
             plan.policy = policies[Int(seed / 9 % 3)]

@@ -139,12 +139,17 @@ struct FullDiskTests {
         let before = disk.allocatedBytes
         let unnamed = ByteRange(lower: 131_072, upper: 2_000_000)
         try file.write(film.pattern(generation.rawValue, at: unnamed.lowerBound, count: Int(unnamed.count)), at: unnamed.lowerBound)
-        try store.release(ByteRangeSet([unnamed]), of: generation, in: file)
+        let held = ByteRange(lower: 1_000_000, upper: 1_000_010)
+        try store.release(allBut: ByteRangeSet([held]), of: generation, in: file)
+        // The block around what a reader holds stays.
+        #expect(disk.allocatedBytes <= before + Piece.blockBytes)
+        #expect(try file.bytes(at: held.lowerBound, count: 10) == film.pattern(generation.rawValue, at: held.lowerBound, count: 10))
+        try store.release(allBut: ByteRangeSet(), of: generation, in: file)
         #expect(disk.allocatedBytes <= before)
         #expect(try file.bytes(at: 0, count: 100_000) == film.pattern(generation.rawValue, at: 0, count: 100_000))
-        // A reader finds the end of the file there, and no zeros.
+        // A mistaken read finds the end of the file there, and no zeros.
         #expect(try file.bytes(at: unnamed.lowerBound, count: 10).isEmpty)
-        // The file still takes bytes.
+        // The file still takes bytes: of the next session.
         try film.store([100_000..<150_000], of: generation, in: store)
         #expect(try store.lookup(film.key)?.spans == .of(0..<150_000))
         try store.close()

@@ -37,6 +37,8 @@ final class Evictor: Sendable {
         var answers: [UInt64: @Sendable (Bool) -> Void] = [:]
         /// Of requests for room, the session that writes, where its resource does not fit into the quota.
         var oversized: [UInt64: ResourceSession] = [:]
+        /// The first that waits does so until a write of its session has landed.
+        var isPostponed = false
         /// What the store occupied when somebody first looked; nil where that does not matter, or nobody has.
         var presentBytes: Int64?
         /// A search for room is on its way to the index lane, or under way there.
@@ -128,6 +130,15 @@ final class Evictor: Sendable {
         state.withLock { $0.ledger.written(bytes) }
     }
 
+    /// A write of a session is over, and the session has entered it: one that waited for that has its turn.
+    func landed() {
+        let mustServe = state.withLock { state in
+            defer { state.isPostponed = false }
+            return state.isPostponed
+        }
+        if mustServe { environment.indexLane.post { [self] in serve() } }
+    }
+
     /// On the index lane: what was promised is entered in the index, or is nobody's.
     func settle(_ bytes: Int64) {
         state.withLock { $0.ledger.settled(bytes) }
@@ -145,7 +156,8 @@ final class Evictor: Sendable {
         guard !mustCountFirst() else { return state.withLock { $0.isHeld = true } }
         hooks.writeTouches()
         for _ in 0..<state.withLock({ $0.ledger.waiting.count }) {
-            let isGranted = hasRoomForFirst()
+            // It stays at the head of the queue, and the queue is served from there again.
+            guard let isGranted = hasRoomForFirst() else { return }
             let (answer, session) = state.withLock { state in
                 let request = state.ledger.waiting.first
                 state.ledger.answerFirst(isGranted: isGranted)
@@ -164,7 +176,8 @@ final class Evictor: Sendable {
         if !isOver { environment.indexLane.post { [self] in serve() } }
     }
 
-    private func hasRoomForFirst() -> Bool {
+    /// Whether there is room for the first that waits, now or after others gave theirs; nil when it waits for a write of its session.
+    private func hasRoomForFirst() -> Bool? {
         do throws(StoreError) {
             try look()
             let (missing, isDiskShort, uncommitted) = state.withLock {
@@ -173,9 +186,12 @@ final class Evictor: Sendable {
             if missing <= 0 { return true }
             // Another program has the disk: even an empty store would leave too little. Nothing goes for what can't be stored.
             if isDiskShort { guard try missing <= store.totalSizeBytes() + uncommitted else { return false } }
-            let session = state.withLock { state in state.ledger.waiting.first.flatMap { state.oversized[$0.id] } }
+            let (session, wanted) = state.withLock { state in
+                let first = state.ledger.waiting.first
+                return (first.flatMap { state.oversized[$0.id] }, first?.bytes ?? 0)
+            }
             if let session {
-                try makeRoom(missing, forOversized: session)
+                guard try makeRoom(for: wanted, ofOversized: session) else { return nil }
             } else {
                 try evict(missing, slack: slackBytes)
             }
@@ -191,17 +207,34 @@ final class Evictor: Sendable {
     /// of it is a window around its readers, whatever it pushes out.
     private static let oversizedShare: Int64 = 2
 
-    /// Makes room for a resource that does not fit into the quota: beyond its share only it gives.
-    private func makeRoom(_ bytes: Int64, forOversized session: ResourceSession) throws(StoreError) {
-        let own = session.state.withLock { $0.machine.version?.stored.totalBytes ?? 0 }
-        let length = session.state.withLock { $0.machine.version?.representation.length }
-        let share = (limits.quotaBytes ?? .max) / Self.oversizedShare
-        if own + bytes <= share { return try evict(bytes, slack: min(slackBytes, share - own - bytes)) }
+    /// Makes room for a write of a resource that does not fit into the quota: beyond its share only it gives. False when a write of its own
+    /// has to land first, as nobody can say before what it occupies and what it can give; then `landed` goes on.
+    private func makeRoom(for bytes: Int64, ofOversized session: ResourceSession) throws(StoreError) -> Bool {
+        // Set before the question: a write that lands after it finds it, and posts the next turn.
+        state.withLock { $0.isPostponed = true }
+        if session.hasWritesInHand { return false }
+        let mustGoOn = state.withLock { state in
+            defer { state.isPostponed = false }
+            return state.isPostponed
+        }
+        guard mustGoOn else { return false }
         hooks.commitAll()
+        try look()
+        let missing = state.withLock { $0.ledger.shortageBytes }
+        guard missing > 0 else { return true }
+        let (own, length) = session.state.withLock { state in
+            (state.machine.version?.stored.totalBytes ?? 0, state.machine.version?.representation.length)
+        }
+        let share = (limits.quotaBytes ?? .max) / Self.oversizedShare
+        if own + bytes <= share {
+            try evict(missing, slack: min(slackBytes, share - own - bytes))
+            return true
+        }
         let slack = min(slackBytes, Self.usedSlackLimit)
-        let freed = try evict(from: session, bytes + slack, length: length, keeping: ByteRangeSet([head].compactMap(\.self)))
+        let freed = try evict(from: session, missing + slack, length: length, keeping: ByteRangeSet([head].compactMap(\.self)))
         // With a small quota it may have its beginning only, and what its readers are at: then the others give all the same.
-        if freed < bytes { try evict(bytes - freed, slack: slack) }
+        if freed < missing { try evict(missing - freed, slack: slack) }
+        return true
     }
 
     /// The quota that holds: what the store occupied at first, where that is more and is to stay.

@@ -12,6 +12,9 @@ extension ResourceSession {
         var blocks: ByteRangeSet
     }
 
+    /// Whether writes that have their room are not over yet.
+    var hasWritesInHand: Bool { state.withLock { $0.grantedBytes > 0 } }
+
     /// Takes up to `bytes`, or a little more, away from readers; nil when nothing may go, or the file can't be punched.
     func beginEviction(
         of bytes: Int64, regions: [EvictionCut.Region], keeping kept: ByteRangeSet = ByteRangeSet(),

@@ -17,27 +17,6 @@ extension ResourceSession {
         effects.append(.dropUncommitted(generation, promised: promised))
     }
 
-    /// On the index lane: a commit failed, so its bytes are in the file and nothing names them. Gives their room back, so that a disk that
-    /// is full does not stay so for bytes that are not stored.
-    ///
-    /// Readers that have them before them get them from the origin, where the version allows that; else they are kept for them.
-    func releaseUnnamed(_ commit: StoreCommit) {
-        let generation = commit.generation
-        let unnamed = ByteRangeSet(commit.pieces.map(\.range))
-        guard !unnamed.isEmpty else { return }
-        let released = run { state, effects -> (any DataFile)? in
-            guard let file = state.file, state.fileGeneration == generation, let version = state.machine.version,
-                version.generation == generation, version.isCombinable || state.wakes.isEmpty
-            else { return nil }
-            for range in unnamed.ranges { apply(state.machine.lost(range, of: generation, now: now), &state, &effects) }
-            return file
-        }
-        guard let file = released else { return }
-        do throws(StoreError) { try shared.store.release(unnamed, of: generation, in: file) } catch {
-            shared.record(.storeTrouble("release: \(error)"))
-        }
-    }
-
     private func takeDirty(_ state: inout State) -> Int64 {
         defer { state.promisedBytes = 0 }
         state.dirty = []

@@ -128,9 +128,12 @@ extension ResourceSession {
             let bytes = ByteRange(segment.start, segment.end).map(shared.evictor.allocation) ?? 0
             let length = state.withLock { $0.machine.version?.representation.length }
             let isGranted = shared.evictor.reserve(bytes, of: self, length: length) { [self] isGranted in
+                if isGranted { state.withLock { $0.grantedBytes += bytes } }
                 lane.post { [self] in write(segment, generation, intake, promised: isGranted ? bytes : nil) }
             }
-            if let isGranted { write(segment, generation, intake, promised: isGranted ? bytes : nil) }
+            guard let isGranted else { return }
+            if isGranted { state.withLock { $0.grantedBytes += bytes } }
+            write(segment, generation, intake, promised: isGranted ? bytes : nil)
         }
         // Somebody waits for the beginning. Later segments go at once: each that waits is memory.
         if segment.isBeginning { shared.environment.postBehindReaders(lane, job) } else { lane.post(job) }
@@ -143,6 +146,8 @@ extension ResourceSession {
         }
         let result: Result<Written?, WriteFailure>
         do throws(StoreError) {
+            // Nothing more is written to it; readers have the bytes from memory.
+            guard state.withLock({ $0.releasedGeneration != generation }) else { throw .readOnly }
             let file = try dataFile(of: generation)
             let pieces = try file?.write(segment.allBytes, at: segment.start)
             result = .success(file.map { Written(file: $0, pieces: pieces ?? []) })
@@ -175,6 +180,7 @@ extension ResourceSession {
         var isFirstFailure = false
         let mustCommit = run { state, effects -> Bool in
             state.writesUnderWay -= 1
+            state.grantedBytes -= promised
             guard state.machine.version?.generation == generation else {
                 // Retired meanwhile: the bytes belong to nobody.
                 letGo([segment], of: intake, &effects)
@@ -197,11 +203,13 @@ extension ResourceSession {
             case .failure(let failure):
                 segment.isHandedOver = false
                 isFirstFailure = state.machine.version?.passReason == nil
+                state.owesRelease = true
                 apply(state.machine.storeFailed(generation, failure.reason, now: now), &state, &effects)
                 return true
             }
         }
         shared.evictor.abandon(unused)
+        shared.evictor.landed()
         if case .failure(let failure) = result {
             shared.makeStale(key)
             // Several writes of one fetch that fail are one failure.
@@ -292,12 +300,12 @@ extension ResourceSession {
                     return
                 }
                 effects.append(.event(.storeTrouble("commit: \(error)")))
+                state.owesRelease = true
                 apply(state.machine.storeFailed(next.commit.generation, .storeTrouble("\(error)"), now: now), &state, &effects)
             }
             shared.evictor.settle(next.promisedBytes)
             guard isWanted else { continue }
             guard error == nil else {
-                releaseUnnamed(next.commit)
                 shared.makeStale(key)
                 shared.storeFailed()
                 continue

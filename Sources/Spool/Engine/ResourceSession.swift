@@ -64,9 +64,15 @@ final class ResourceSession: Sendable {
         var pace: CommitPace
         /// Room that was promised for what is written and not yet queued for a commit.
         var promisedBytes: Int64 = 0
+        /// Room that was promised for writes that are not over.
+        var grantedBytes: Int64 = 0
         /// The files that writes have opened and no commit has entered since, by their file extension. One of each version that is current
         /// or being retired.
         var uncommittedFiles: [GenerationID: String] = [:]
+        /// The store failed, so the file of the current version may have bytes that the index will never name.
+        var owesRelease = false
+        /// The version of which such bytes were released: nothing more is written to its file.
+        var releasedGeneration: GenerationID?
         /// Commits on their way to the index lane, oldest first.
         var commits: [QueuedCommit] = []
         /// The representation is new or was updated; commit it even without bytes.
@@ -143,6 +149,7 @@ final class ResourceSession: Sendable {
         case flush
         case forgetStored
         case dropUncommitted(GenerationID, promised: Int64)
+        case release(GenerationID)
         /// Let go of memory, and with it perhaps of a pool buffer, outside the lock.
         case letGo([Segment])
     }
@@ -152,6 +159,7 @@ final class ResourceSession: Sendable {
         var effects: [Effect] = []
         let result = state.withLock { state in
             let result = body(&state, &effects)
+            if state.owesRelease { releaseUnnamedIfSettled(&state, &effects) }
             assert(state.machine.violations.isEmpty, "session of \(key): \(state.machine.violations.joined(separator: "; "))")
             if state.isIdle { effects.append(.call { [self] in shared.sessionIdle(self) }) }
             if state.writesUnderWay == 0, let done = state.whenWritten {
@@ -273,6 +281,7 @@ final class ResourceSession: Sendable {
             case .flush: commitUnlessWriting()
             case .forgetStored: forgetStored()
             case .dropUncommitted(let generation, let promised): dropUncommitted(generation, promised: promised)
+            case .release(let generation): releaseUnnamed(of: generation)
             case .letGo: break
             }
         }

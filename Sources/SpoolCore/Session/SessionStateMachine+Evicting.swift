@@ -20,14 +20,46 @@ extension SessionStateMachine {
         cut.protected = neededSoon.union(spared).union(version.verifying)
         let whole = wholeBlocks(of: version)
         let gone = cut.blocks(of: whole, wanted: bytes).intersection(whole)
-        self.version?.evicting = gone
-        // To readers it is as if the bytes were being compared with their checks, and found wanting.
-        self.version?.unverified.formUnion(gone)
-        self.version?.verifying.formUnion(gone)
+        takeAway(gone)
         return gone
     }
 
-    /// What `evict` took is gone; or it is not, and then it is compared with its checks before its next use.
+    /// Takes stored bytes away from readers that the index could not enter, and never will: the version is passed on only.
+    ///
+    /// Answers whole blocks without a byte of `named`; empty when none may go. `evicted` follows once they are gone. The bytes that
+    /// readers hold or come to next stay for them. A version that can't be asked for in parts keeps everything while it has readers.
+    package mutating func release(allBut named: ByteRangeSet) -> ByteRangeSet {
+        guard mayRelease, let version, version.evicting.isEmpty else { return ByteRangeSet() }
+        var kept = named.union(version.verifying)
+        for reader in readers {
+            if let hold = reader.hold { kept.insert(hold) }
+            guard reader.failure == nil else { continue }
+            guard version.isCombinable else { return ByteRangeSet() }
+            if let next = ByteRange(reader.position, reader.position.addingClamped(limits.readAheadBytes)) { kept.insert(next) }
+        }
+        var cut = EvictionCut(blockBytes: limits.blockBytes)
+        cut.protected = kept
+        let gone = cut.blocks(of: version.stored, wanted: .max).intersection(version.stored)
+        takeAway(gone)
+        return gone
+    }
+
+    /// Whether stored bytes of the version may be released that the index does not name.
+    package var mayRelease: Bool {
+        switch phase {
+        case .ready, .ended(.closed): version?.passReason != nil
+        default: false
+        }
+    }
+
+    /// To readers it is as if the bytes were being compared with their checks, and found wanting.
+    private mutating func takeAway(_ bytes: ByteRangeSet) {
+        version?.evicting = bytes
+        version?.unverified.formUnion(bytes)
+        version?.verifying.formUnion(bytes)
+    }
+
+    /// What `evict` or `release` took is gone; or it is not, and then it is compared with its checks before its next use.
     package mutating func evicted(
         _ blocks: ByteRangeSet, of generation: GenerationID, isGone: Bool, now: MonotonicInstant
     ) -> [SessionAction] {

@@ -18,6 +18,12 @@ package struct OpenFileLimits: Sendable {
         keptFiles = descriptors / 2
         unsyncedHandles = descriptors / 8
     }
+
+    /// For tests: a store that closes files all the time.
+    package init(keptFiles: Int, unsyncedHandles: Int) {
+        self.keptFiles = keptFiles
+        self.unsyncedHandles = unsyncedHandles
+    }
 }
 
 /// Open files that may be closed while nobody uses them, longest unused first, by second chance: one that was used since it was looked at

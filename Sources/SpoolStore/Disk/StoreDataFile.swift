@@ -87,6 +87,8 @@ final class StoreDataFile: DataFile {
             return (opened, isWritable)
         }
         if mustCount { table.reopened(self, handle) }
+        // The store was suspended meanwhile: either its walk over the open files has found this one, or this finds that out.
+        if !isUsable { _ = try handle.lock(.none) }
         return handle
     }
 
@@ -206,20 +208,40 @@ final class StoreDataFile: DataFile {
     }
 
     func punch(_ range: ByteRange) throws(StoreError) -> Bool {
+        guard let whole = range.wholeBlocks else { return false }
+        return try freeing { (handle) throws(SystemError) in try handle.punchHole(at: whole.lowerBound, count: whole.count) }
+    }
+
+    func release(allBut kept: ByteRangeSet) throws(StoreError) {
+        let blocks = kept.ranges.map(\.widenedToBlocks)
+        let end = blocks.last?.upperBound ?? 0
+        try freeing { (handle) throws(SystemError) in
+            guard try handle.status().size > end else { return }
+            // Behind its end a file has no zeros that a mistaken read could take for bytes.
+            size.withLock { $0 = min($0, end) }
+            try handle.truncate(to: end)
+        }
+        guard let whole = ByteRange(0, end) else { return }
+        for gap in ByteRangeSet([whole]).subtracting(ByteRangeSet(blocks)).ranges { _ = try punch(gap) }
+    }
+
+    /// Runs a change that gives room of the file back; false where that may not be, or files have no holes.
+    @discardableResult
+    private func freeing(_ change: (any FileHandle) throws(SystemError) -> Void) throws(StoreError) -> Bool {
         guard isWritable else { throw .readOnly }
         guard !table.isClosed else { throw .closed }
         guard isUsable else { throw .suspended }
-        guard let whole = range.wholeBlocks else { return false }
         do throws(SystemError) {
             let handle = try use()
-            // The file has a name outside the store as well: what is punched here would be missing there.
+            // The file has a name outside the store as well: what goes here would be missing there.
             guard try handle.status().linkCount <= 1 else { return false }
             guard try handle.lock(.exclusive) else {
                 // Another process reads it. Who asked in vain has lost the lock that it had.
                 _ = try handle.lock(.shared)
                 return false
             }
-            let failure = Self.punch(whole, of: handle)
+            var failure: SystemError?
+            do throws(SystemError) { try change(handle) } catch { failure = error }
             _ = try handle.lock(.shared)
             if let failure { throw failure }
             return true
@@ -227,20 +249,6 @@ final class StoreDataFile: DataFile {
             if error.meansNoHoles { return false }
             throw StoreError(error)
         }
-    }
-
-    private static func punch(_ range: ByteRange, of handle: any FileHandle) -> SystemError? {
-        do throws(SystemError) { try handle.punchHole(at: range.lowerBound, count: range.count) } catch { return error }
-        return nil
-    }
-
-    /// Cuts the file to `end`, a multiple of the block size.
-    func cut(to end: Int64) throws(SystemError) {
-        let handle = try use()
-        guard try handle.status().size > end else { return }
-        // The lower bound first: a write that comes between may not take the cut for another program's.
-        size.withLock { $0 = min($0, end) }
-        try handle.truncate(to: end)
     }
 
     /// The state of the file, open or not. `ENOENT` when it is closed and its name is gone, or another program's file has it.

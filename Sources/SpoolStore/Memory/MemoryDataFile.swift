@@ -85,6 +85,19 @@ final class MemoryDataFile: DataFile {
         return true
     }
 
+    func release(allBut kept: ByteRangeSet) {
+        let blocks = kept.ranges.map(\.widenedToBlocks)
+        let end = blocks.last?.upperBound ?? 0
+        let freed = state.withLock { state in
+            state.size = min(state.size, end)
+            let kept = ByteRangeSet(blocks)
+            let outside = state.pages.keys.filter { !kept.contains($0 * Int64(Self.pageBytes)) }
+            for page in outside { state.pages[page] = nil }
+            return outside.count
+        }
+        budget.giveBack(pages: freed)
+    }
+
     // MARK: Pages
 
     /// The part of a transfer that lies in one page.

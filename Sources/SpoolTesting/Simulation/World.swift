@@ -18,6 +18,8 @@ package final class World {
         package var disk: MemoryDisk?
         /// Which start of the machine it is; another one than before after a power loss.
         package var bootID = "first boot"
+        /// How many data files stay open on the disk; nil for as many as in an app.
+        package var keptFiles: Int?
         /// The bytes that a store in memory holds.
         package var capacityBytes: Int64 = 256 << 20
         /// What the transport says of itself.
@@ -80,6 +82,7 @@ package final class World {
         var options = SQLiteStore.Options()
         options.usesFileSystemForIndex = true
         options.bootID = plan.bootID
+        if let kept = plan.keptFiles { options.openFiles = OpenFileLimits(keptFiles: kept, unsyncedHandles: kept) }
         return try SQLiteStore(directory: directory, fileSystem: disk, random: random, options: options)
     }
 

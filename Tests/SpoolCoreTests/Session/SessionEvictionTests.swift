@@ -67,6 +67,44 @@ import Testing
         #expect(probe.starts.first?.lower == 0)
     }
 
+    // MARK: What the index could not enter
+
+    /// The store has failed: what is stored beyond `named` lies in the file only.
+    private func release(_ probe: SessionProbe, allBut named: ByteRange) -> [ByteRange] {
+        if let generation = probe.machine.version?.generation {
+            probe.actions += probe.machine.storeFailed(generation, .storeTrouble("full"), now: probe.now)
+        }
+        let gone = probe.machine.release(allBut: ByteRangeSet([named]))
+        #expect(probe.machine.violations == [])
+        return gone.ranges
+    }
+
+    @Test func `of what the index could not enter stays what readers hold and come to next`() {
+        let probe = complete()
+        _ = probe.step(probe.join(10 * MiB), max: MiB)
+        #expect(release(probe, allBut: range(0, 2 * MiB + 1)) == [range(2 * MiB + block, 10 * MiB), range(14 * MiB, 32 * MiB)])
+        evicted(probe)
+        #expect(probe.machine.version?.stored.totalBytes == 6 * MiB + block)
+    }
+
+    @Test func `what the index could not enter stays as long as the version is stored`() {
+        let probe = complete()
+        #expect(probe.machine.release(allBut: ByteRangeSet()).isEmpty)
+    }
+
+    @Test func `a reader waits for bytes that are released, and then gets them from the origin`() {
+        let probe = complete()
+        let reader = probe.join(20 * MiB)
+        _ = probe.step(reader)
+        #expect(!release(probe, allBut: range(0, 1)).isEmpty)
+        probe.move(reader, to: 0)
+        probe.move(reader, to: 5 * MiB)
+        #expect(probe.step(reader) == .wait)
+        #expect(probe.starts.isEmpty)
+        evicted(probe)
+        #expect(probe.starts.first?.lower == 5 * MiB)
+    }
+
     @Test func `what could not be taken out is compared with its checks before its next use`() {
         let probe = complete()
         let reader = probe.join(20 * MiB)
