@@ -288,7 +288,7 @@ extension SessionStateMachine {
             } else if let failure {
                 ownFailed(reader, fetch, failure, now: now)
             } else if case .own(let id, var response?) = readers[reader].source, response.representation.length == nil,
-                fetch.servedEnd == nil
+                fetch.servedEnd == nil, fetch.upper == nil
             {
                 response.representation.length = fetch.front
                 readers[reader].source = .own(id, response)

@@ -141,7 +141,7 @@ extension SessionStateMachine {
 
     /// What asked whether the version is current brings bytes instead: its lease begins.
     private mutating func becomesOrdinary(_ index: Int) {
-        if fetches[index].isValidation { fetches[index].upper = nil }
+        if fetches[index].isValidation { fetches[index].upper = fetches[index].namedEnd }
     }
 
     /// Whether the body of this fetch may be kept: by its version, and beside what others of that version still remember.

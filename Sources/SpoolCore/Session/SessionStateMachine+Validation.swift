@@ -132,10 +132,9 @@ extension SessionStateMachine {
             id: id, start: lower, upper: lower, front: lower, released: lower, selecting: Selecting(fields: requestFields, site: site),
             askedBy: asking?.id, startedAt: now)
         fetch.revalidates = version.generation
+        fetch.namedEnd = asksOpenEnded ? nil : limits.requestBytes.map { lower.addingClamped($0) }
         fetches.append(fetch)
-        var ask = OriginAsk(
-            lower: lower, upper: limits.requestBytes.map { lower.addingClamped($0) }, ifRange: nil,
-            revalidation: version.representation.revalidation)
+        var ask = OriginAsk(lower: lower, upper: fetch.namedEnd, ifRange: nil, revalidation: version.representation.revalidation)
         ask.site = site
         return [.start(id, ask)]
     }

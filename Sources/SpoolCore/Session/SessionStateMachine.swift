@@ -196,6 +196,8 @@ package struct SessionStateMachine: Sendable {
         package var condition: GenerationID?
         /// The generation of which it asked whether it is current.
         package var revalidates: GenerationID?
+        /// The offset after the last byte that such a request named; nil for an open range.
+        var namedEnd: Int64?
         /// What it was made with.
         package var selecting: Selecting
         /// The reader for whom it was made; nil when nobody waited.

@@ -210,6 +210,23 @@ import Testing
         #expect(probe.failure(reader) == .notStored)
     }
 
+    @Test func `the end of a window is not the end of a version whose length is not known`() {
+        let probe = SessionProbe({ $0.requestBytes = 2 * MiB })
+        probe.open(length: 100_000, stored: [0...29_999])
+        var rules = UseRules()
+        rules.mode = .reload
+        let reader = probe.join(0, rules: rules)
+        _ = probe.prepare(reader)
+        let fetch = probe.startedIDs[0]
+        probe.head(fetch, 206, ["ETag": "\"v2\"", "Content-Range": "bytes 0-9223372036854775806/9223372036854775807"])
+        var count: Int64 = 0
+        while count < 2 * MiB, probe.body(fetch, 65_536) > 0 { count += probe.read(reader) }
+        #expect(count == 2 * MiB)
+        probe.finish(fetch)
+        #expect(probe.step(reader) == .wait)
+        #expect(probe.starts.last?.lower == 2 * MiB)
+    }
+
     // MARK: Pages
 
     private static let page: HTTPFields = ["Content-Type": "text/html"]
