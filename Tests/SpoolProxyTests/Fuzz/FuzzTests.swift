@@ -118,7 +118,7 @@ private final class Zeros: BodySource {
         let fuzzer = try Fuzzer("fields")
         fuzzer.run { (text: String) in
             guard let header = RangeHeader(text) else { return }
-            for length in [0, 1, 100, Int64.max] {
+            for length in [0, 1, 100, ByteRange.maximumOffset - 1, ByteRange.maximumOffset, Int64.max] {
                 guard case .ranges(let ranges) = header.resolve(length: length) else { continue }
                 let isSound = !ranges.isEmpty && ranges.count <= 64 && ranges.allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= length }
                 if !isSound { Issue.record("\(ranges) of \(length); seed \(fuzzer.seed): \(text)") }

@@ -43,7 +43,7 @@ struct Fuzzer {
 
     private func change(_ text: inout [UInt8]) {
         let place = below(text.count + 1)
-        switch below(8) {
+        switch below(9) {
         case 0 where place < text.count: text[place] ^= 1 << UInt8(below(8))
         case 1 where place < text.count: text.remove(at: place)
         case 2: text.insert(contentsOf: Self.snippets[below(Self.snippets.count)].utf8, at: place)
@@ -51,9 +51,24 @@ struct Fuzzer {
         case 4: text.removeSubrange(place...)
         case 5: text += seeds[below(seeds.count)]
         case 6: text.insert(contentsOf: [UInt8](repeating: UInt8(below(256)), count: 1 + below(300)), at: place)
+        case 7: replaceNumber(in: &text, from: place)
         default: text.insert(UInt8(below(256)), at: place)
         }
     }
+
+    /// Puts a number that is at the end of what is counted with in the place of the next one.
+    private func replaceNumber(in text: inout [UInt8], from place: Int) {
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        guard let start = text[place...].firstIndex(where: digits.contains) else { return }
+        let end = text[start...].firstIndex { !digits.contains($0) } ?? text.count
+        text.replaceSubrange(start..<end, with: Self.extremes[below(Self.extremes.count)].utf8)
+    }
+
+    /// Around 2^60, beyond which there is no byte, 2^63 and 2^64.
+    private static let extremes = [
+        "1152921504606846974", "1152921504606846975", "1152921504606846976", "1152921504606846977", "9223372036854775806",
+        "9223372036854775807", "9223372036854775808", "18446744073709551615", "18446744073709551616",
+    ]
 
     private static let snippets = [
         ",", "=", "-", "/", "*", "\"", "\\", ";", ":", "%", "@", "?", "#", " ", "\t", "\r\n", "\r", "\n", "\0", "..", "//", "[", "]", "é",
