@@ -48,6 +48,11 @@ public struct Configuration: Sendable {
     public var keyPolicy = KeyPolicy()
     /// Fields sent with every origin request, for example `User-Agent`. They cross to another host on a redirect only if they carry no credentials.
     public var requestFields: HTTPFields = [:]
+    /// Further fields of requests to one URL, such as a token or cookies that belong to its host; nil for none.
+    ///
+    /// Called when a resource is first used and for each redirect to another origin, from any thread; it must not block.
+    /// Fields of the same name in `requestFields` give way.
+    public var requestFieldsForURL: (@Sendable (_ url: String) -> HTTPFields)?
     /// Resources whose index entries stay in memory after use. 256 × a few hundred bytes.
     public var idleSessions = 256
     /// The most descriptors that the store takes for data files, besides those that a client is being sent from. Nil for 64, or a quarter

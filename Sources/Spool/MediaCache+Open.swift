@@ -67,7 +67,8 @@ extension MediaCache {
         let lanes = data + [sync, index, control]
         let (wire, loop) = transport(configuration)
         if configuration.keepsLanesOffLoop { loop?.keepOffItsCore(lanes) }
-        var transport: any Transport = RedirectingTransport(wire, privateNames: configuration.privateNames)
+        var transport: any Transport = RedirectingTransport(
+            wire, privateNames: configuration.privateNames, fieldsForURL: configuration.requestFieldsForURL)
         if let around = configuration.transportAround { transport = around(transport) }
         if let modifier = configuration.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
         return CacheEnvironment(

@@ -27,14 +27,20 @@ package struct RedirectPolicy: Sendable {
 
     private let maxHops: Int
     private let privateNames: PrivateNames
+    /// The fields that requests to a URL get besides, whoever points there.
+    private let fieldsForURL: (@Sendable (String) -> HTTPFields)?
     private var request: OriginRequest
     /// Every URL that was asked, without fragment.
     private var asked: [String]
     /// The web site whose page asks, once a redirect to another origin has hidden it.
     private var hiddenSite: String?
 
-    package init(_ request: OriginRequest, maxHops: Int = Self.defaultMaxHops, privateNames: PrivateNames = .allowed) {
+    package init(
+        _ request: OriginRequest, maxHops: Int = Self.defaultMaxHops, privateNames: PrivateNames = .allowed,
+        fieldsForURL: (@Sendable (String) -> HTTPFields)? = nil
+    ) {
         self.privateNames = privateNames
+        self.fieldsForURL = fieldsForURL
         self.request = request
         self.maxHops = maxHops
         asked = [Self.withoutFragment(request.url)]
@@ -73,7 +79,7 @@ package struct RedirectPolicy: Sendable {
         guard !asked.contains(url) else { throw .redirect("the origin points in a circle") }
         guard asked.count <= maxHops else { throw .redirect("more than \(maxHops) redirects") }
         asked.append(url)
-        var next = OriginRequest(url: url, fields: from == to ? request.fields : fieldsForOtherOrigin(), access: request.access)
+        var next = OriginRequest(url: url, fields: from == to ? request.fields : fieldsForOtherOrigin(url), access: request.access)
         next.reach = request.reach
         return next
     }
@@ -94,12 +100,13 @@ package struct RedirectPolicy: Sendable {
     ///
     /// `Origin` becomes `null`, as in a browser that follows such a redirect (Fetch, "HTTP-redirect fetch"): a field is left for the other
     /// origin to answer, and it does not learn the site.
-    private mutating func fieldsForOtherOrigin() -> HTTPFields {
+    private mutating func fieldsForOtherOrigin(_ url: String) -> HTTPFields {
         var fields = HTTPFields(request.fields.lines.filter { Self.isHarmless($0.name) })
         if let site = request.fields["Origin"] {
             hiddenSite = hiddenSite ?? site
             fields["Origin"] = "null"
         }
+        if let own = fieldsForURL?(url) { fields = fields.replacing(with: own) }
         return fields
     }
 

@@ -1,4 +1,4 @@
-internal import SpoolCore
+package import SpoolCore
 internal import SpoolSystem
 
 /// A transport that follows redirects, around one that does not: what the engine sees are final responses only.
@@ -9,14 +9,18 @@ package final class RedirectingTransport: Transport {
     private let base: any Transport
     private let maxHops: Int
     private let privateNames: PrivateNames
+    private let fieldsForURL: (@Sendable (String) -> HTTPFields)?
 
     /// - Parameters:
     ///   - maxHops: the most redirects for one request.
     ///   - privateNames: whether a public origin may lead into a private network.
+    ///   - fieldsForURL: the fields that a request to another origin gets, which belong to that one.
     package init(
-        _ base: any Transport, maxHops: Int = RedirectPolicy.defaultMaxHops, privateNames: PrivateNames = .allowed
+        _ base: any Transport, maxHops: Int = RedirectPolicy.defaultMaxHops, privateNames: PrivateNames = .allowed,
+        fieldsForURL: (@Sendable (String) -> HTTPFields)? = nil
     ) {
         self.privateNames = privateNames
+        self.fieldsForURL = fieldsForURL
         self.base = base
         self.maxHops = maxHops
     }
@@ -25,7 +29,7 @@ package final class RedirectingTransport: Transport {
 
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         guard request.followsRedirects, request.method == "GET" else { return base.start(request, receiver: receiver) }
-        let policy = RedirectPolicy(request, maxHops: maxHops, privateNames: privateNames)
+        let policy = RedirectPolicy(request, maxHops: maxHops, privateNames: privateNames, fieldsForURL: fieldsForURL)
         let transfer = RedirectingTransfer(policy: policy, receiver: receiver, transport: base)
         transfer.begin(request, hop: 0)
         return transfer

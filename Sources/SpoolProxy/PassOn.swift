@@ -58,7 +58,9 @@ final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
     /// Asks the origin; the answer comes later.
     func begin() {
         let body = (exchange?.bodySink as? PassedBody)?.body
-        var asked = OriginRequest(url: url, fields: site.fieldsForOrigin(request))
+        // What the client says itself counts.
+        let fields = cache.configuration.fields(for: url).replacing(with: site.fieldsForOrigin(request))
+        var asked = OriginRequest(url: url, fields: fields)
         asked.method = request.method
         asked.followsRedirects = false
         // A method that has a body by its nature is told that there is none (RFC 9110 §8.6).

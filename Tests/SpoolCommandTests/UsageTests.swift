@@ -51,6 +51,13 @@ struct UsageTests {
     }
 
     static let mistakes = [
+        Mistake(words: ["serve", "--header", "User-Agent"], names: "'NAME: VALUE'"),
+        Mistake(words: ["serve", "--header", "Range: bytes=0-1"], names: "Range"),
+        Mistake(words: ["get", "http://a/", "--header", "A: b\r\nC: d"], names: "without control characters"),
+        Mistake(words: ["get", "http://a/", "--header", "@/nowhere/fields"], names: "/nowhere/fields"),
+        Mistake(words: ["play", "http://a/", "--header-for", "media.example.com"], names: "two values"),
+        Mistake(words: ["serve", "--header-for", "http://media.example.com", "A: b"], names: "a host such as"),
+        Mistake(words: ["serve", "--cookies", "/nowhere/cookies.txt"], names: "/nowhere/cookies.txt"),
         Mistake(words: ["serve", "--nonsense"], names: "--nonsense"),
         Mistake(words: ["serve", "-x"], names: "-x"),
         Mistake(words: ["serve", "--listen"], names: "--listen"),

@@ -111,7 +111,7 @@ final class ResourceSession: Sendable {
         self.shared = shared
         accessTime = AccessTime(key)
         let defaults = shared.configuration
-        var requestFields = defaults.requestFields
+        var requestFields = defaults.fields(for: url)
         if let via = shared.via { requestFields.append("Via", via.via(for: origin.description)) }
         self.requestFields = requestFields
         var rules = StoringRules(

@@ -19,6 +19,7 @@ struct CacheSettings {
     let givenLimits: [String: String]
     /// Those of the environment as well: what holds for this command, whatever the store keeps.
     private let ownLimits: [String: String]
+    private let headers: HeaderSettings
 
     static let directory = Flag(
         "cache", takes: "DIR", environment: "SPOOL_CACHE",
@@ -51,7 +52,7 @@ struct CacheSettings {
     /// For commands that fetch.
     static let fetching =
         store + LimitFlags.all + [LimitFlags.maximumResource, readAhead, policy, freshness, IdentitySettings.identity]
-        + KeySettings.all + [certificates, http2, verbose, logJSON]
+        + HeaderSettings.all + KeySettings.all + [certificates, http2, verbose, logJSON]
 
     /// - Parameter level: what is logged without `--verbose`.
     /// - Parameter takesDefaults: whether limits may be `default`.
@@ -70,6 +71,8 @@ struct CacheSettings {
         if let bytes = try arguments.value(Self.readAhead, expected: "a size of at least 64K", Self.readAheadBytes) {
             configuration.readAheadBytes = bytes
         }
+        headers = try HeaderSettings(arguments)
+        headers.apply(to: &configuration)
         configuration.keyPolicy = try KeySettings.policy(arguments)
         #if canImport(Darwin)
         if arguments.has(Self.certificates) {
@@ -138,12 +141,13 @@ struct CacheSettings {
         var configuration = configuration
         configuration.directory = directory
         configuration.log = log
-        if let server, server.isGeneral {
+        let isAsked = server?.isGeneral ?? false && headers.isEmpty
+        if let server, isAsked {
             configuration.transportAround = { ServerTransport($0, server: server, isInUse: asksServer) }
         }
         let cache = try cache(configuration)
         guard !cache.store.isWritable else { return cache }
-        asksServer.withLock { $0 = true }
+        asksServer.withLock { $0 = isAsked }
         if let log { tell(log, of: server) }
         return cache
     }
@@ -155,7 +159,10 @@ struct CacheSettings {
                 .warning, "another process has the store, or its disk is full: what it holds is served, and what is fetched is not kept")
         }
         let owner = "the server at \(server.publicAddress)" + (server.process.map { " (process \($0))" } ?? "")
-        if server.isGeneral {
+        if !headers.isEmpty {
+            let flags = "\(HeaderSettings.header.spelling), \(HeaderSettings.headerFor.spelling) or \(HeaderSettings.cookies.spelling)"
+            log.log(.warning, "\(owner) has the store: what is fetched with \(flags) is not kept; give them to the server")
+        } else if server.isGeneral {
             log.log(.info, "\(owner) has the store: what is fetched goes through it and is kept there")
         } else {
             log.log(.warning, "\(owner) has the store and serves one site only: what is fetched here is not kept")

@@ -65,13 +65,20 @@ struct CommandLineParser {
     }
 
     private mutating func record(_ flag: Flag, inline: String?) throws(UsageError) {
-        guard let placeholder = flag.placeholder else { return found.append("", to: flag) }
-        if let inline { return found.append(inline, to: flag) }
+        guard flag.placeholder != nil else { return found.append("", to: flag) }
+        let first = if let inline { inline } else { try value(of: flag) }
+        found.append(first, to: flag)
+        if flag.second != nil { found.append(try value(of: flag), to: flag) }
+    }
+
+    /// The next word, which is a value of `flag`.
+    private mutating func value(of flag: Flag) throws(UsageError) -> String {
         guard let next = rest.first, Self.isValue(next) else {
-            throw UsageError("flag \(flag.spelling) needs a value: \(flag.spelling) \(placeholder)", command: syntax.name)
+            let what = flag.second == nil ? "a value" : "two values"
+            throw UsageError("flag \(flag.spelling) needs \(what): \(flag.spelling) \(flag.placeholders ?? "")", command: syntax.name)
         }
         rest.removeFirst()
-        found.append(next, to: flag)
+        return next
     }
 
     private static func isValue(_ word: String) -> Bool {
@@ -133,7 +140,7 @@ struct Arguments {
     /// The value that was given last, else that of the environment.
     subscript(flag: Flag) -> String? { values.byFlag[flag.name]?.last }
 
-    /// Every value of a flag that may be repeated.
+    /// Every value of a flag that may be repeated; of one that takes two words, both by turns.
     func all(_ flag: Flag) -> [String] { values.byFlag[flag.name] ?? [] }
 
     /// The value as `convert` reads it, or nil when there is none.

@@ -8,6 +8,8 @@ struct Flag: Sendable {
     let letter: Character?
     /// What the value is called in the help; nil for a flag that takes none.
     let placeholder: String?
+    /// What the second value is called, for a flag that takes two words.
+    let second: String?
     /// The environment variable that stands in for the flag.
     let environment: String?
     /// What the flag does and what holds without it; lines are broken by the help.
@@ -16,12 +18,14 @@ struct Flag: Sendable {
     let isHidden: Bool
 
     init(
-        _ name: String, _ letter: Character? = nil, takes placeholder: String? = nil, environment: String? = nil, isHidden: Bool = false,
+        _ name: String, _ letter: Character? = nil, takes placeholder: String? = nil, second: String? = nil,
+        environment: String? = nil, isHidden: Bool = false,
         help: String
     ) {
         self.name = name
         self.letter = letter
         self.placeholder = placeholder
+        self.second = second
         self.environment = environment
         self.help = help
         self.isHidden = isHidden
@@ -29,6 +33,9 @@ struct Flag: Sendable {
 
     /// How the flag is written, for messages.
     var spelling: String { "--\(name)" }
+
+    /// What its values are called; nil for a flag that takes none.
+    var placeholders: String? { placeholder.map { $0 + (second.map { " \($0)" } ?? "") } }
 }
 
 extension Flag {

@@ -35,7 +35,7 @@ enum HelpText {
 
     private static func spelling(_ flag: Flag) -> String {
         let letter = flag.letter.map { "-\($0), " } ?? "    "
-        return "  " + letter + flag.spelling + (flag.placeholder.map { " \($0)" } ?? "")
+        return "  " + letter + flag.spelling + (flag.placeholders.map { " \($0)" } ?? "")
     }
 
     private static func explanation(_ flag: Flag) -> String {

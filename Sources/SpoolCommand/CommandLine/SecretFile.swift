@@ -29,15 +29,19 @@ enum SecretFile {
 
     /// Calls `body` with all bytes of the file, and overwrites them afterwards.
     ///
-    /// - Parameter what: what it holds, for messages.
+    /// - Parameters:
+    ///   - what: what it holds, for messages.
+    ///   - limitBytes: the most that is read.
+    ///   - mustBePrivate: whether a regular file that others may read is refused.
     /// - Throws: when it can't be read, others may read it, or it is longer than `limitBytes`. No message shows a byte of it.
     static func read<R>(
-        _ path: String, holding what: String = "the key of the store", _ body: (UnsafeRawBufferPointer) -> R
+        _ path: String, holding what: String = "the key of the store", limitBytes: Int = Self.limitBytes, mustBePrivate: Bool = true,
+        _ body: (UnsafeRawBufferPointer) -> R
     ) throws(Failure) -> R {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw failure(errno, "open", path, what) }
         defer { close(file) }
-        try check(file, path, what)
+        if mustBePrivate { try check(file, path, what) }
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: limitBytes + 1, alignment: 16)
         defer {
             EncryptionKey.wipe(bytes)

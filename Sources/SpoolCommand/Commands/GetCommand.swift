@@ -18,8 +18,8 @@ struct GetCommand: Command {
                 + " A file is written as FILE.part and renamed when it is complete."
         ],
         operands: .init(usage: "URL", count: 1...1),
-        flags: [outputFlag, range] + CacheSettings.store + [CacheSettings.readAhead, CacheSettings.freshness] + KeySettings.all
-            + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
+        flags: [outputFlag, range] + CacheSettings.store + [CacheSettings.readAhead, CacheSettings.freshness] + HeaderSettings.all
+            + KeySettings.all + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
             + [CacheSettings.verbose, CacheSettings.logJSON])
 
     private let settings: CacheSettings

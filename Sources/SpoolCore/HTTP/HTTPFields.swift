@@ -42,9 +42,31 @@ public struct HTTPFields: Hashable, Sendable {
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
+    /// These fields, with those of `other` in place of the ones of the same names.
+    package func replacing(with other: HTTPFields) -> HTTPFields {
+        var result = self
+        for field in other.lines { result[field.name] = nil }
+        result.lines += other.lines
+        return result
+    }
+
     /// Adds a line after the others, whatever there is already.
     public mutating func append(_ name: String, _ value: String) {
         lines.append(Field(name: name, value: value))
+    }
+}
+
+extension HTTPFields.Field {
+    /// The field that a line such as `Name: value` has (RFC 9110 §5.5, §5.6.2); nil when the name is no token or a control character is
+    /// in the value. Spaces and tabs around the value are not part of it.
+    package init?(line: String) {
+        var scanner = ByteScanner(line)
+        guard let name = scanner.token(), scanner.take(.colon) else { return nil }
+        scanner.skipWhitespace()
+        let value = String(decoding: line.utf8.dropFirst(scanner.offset), as: UTF8.self)
+        guard value.utf8.allSatisfy({ ($0 > 0x1F && $0 != 0x7F) || $0 == 0x09 }) else { return nil }
+        let end = value.utf8.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { value.utf8.index(after: $0) } ?? value.startIndex
+        self.init(name: name, value: String(value[..<end]))
     }
 }
 

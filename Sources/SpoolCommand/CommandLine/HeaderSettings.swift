@@ -1,0 +1,129 @@
+import Spool
+import SpoolCore
+import SpoolSystem
+
+/// Fields that requests to origins get, for players that can't send them: the flags of commands that fetch.
+struct HeaderSettings {
+    static let header = Flag(
+        "header", takes: "'NAME: VALUE'",
+        help: "A field for every origin, such as 'User-Agent: MyTV'; may be repeated. '@FILE' is a file of such lines, which only you may"
+            + " read. Fields with credentials stay with the origin that was asked when it redirects to another.")
+    static let headerFor = Flag(
+        "header-for", takes: "HOST", second: "'NAME: VALUE'",
+        help: "The same for one host, also when another origin redirects to it.")
+    static let cookies = Flag(
+        "cookies", takes: "FILE",
+        help:
+            "Cookies for origins, in the format of Netscape's cookies.txt, as curl and yt-dlp write it. What is fetched with them is stored"
+            + " for all who use this cache.")
+
+    static let all = [header, headerFor, cookies]
+
+    /// The most bytes of a file of cookies: a browser's whole jar has about 1 MiB.
+    private static let cookieFileBytes = 4 << 20
+
+    /// For every origin.
+    private(set) var everywhere = HTTPFields()
+    /// By host, in lower case.
+    private var byHost: [String: HTTPFields] = [:]
+    private var jar = CookieJar()
+
+    /// Whether any was given.
+    var isEmpty: Bool { everywhere.lines.isEmpty && byHost.isEmpty && jar.cookies.isEmpty }
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        for text in arguments.all(Self.header) {
+            for field in try Self.fields(text, Self.header, arguments) { everywhere.append(field.name, field.value) }
+        }
+        let words = arguments.all(Self.headerFor)
+        for index in stride(from: 0, to: words.count - 1, by: 2) {
+            let host = words[index].asciiLowercased
+            guard !host.isEmpty, !host.contains(where: { "/@: ".contains($0) }) || host.hasPrefix("[") else {
+                throw arguments.complaint(Self.headerFor, "can't be '\(words[index])'; it is a host such as media.example.com")
+            }
+            for field in try Self.fields(words[index + 1], Self.headerFor, arguments) {
+                byHost[host, default: HTTPFields()].append(field.name, field.value)
+            }
+        }
+        if let path = arguments[Self.cookies] { jar = try Self.jar(path, arguments) }
+    }
+
+    /// Writes the fields into a configuration.
+    func apply(to configuration: inout Configuration) {
+        configuration.requestFields.lines += everywhere.lines
+        guard !byHost.isEmpty || !jar.cookies.isEmpty else { return }
+        let byHost = byHost, jar = jar
+        configuration.requestFieldsForURL = { url in
+            var fields = Self.host(of: url).flatMap { byHost[$0] } ?? HTTPFields()
+            guard let cookies = jar.field(for: url, now: SystemTime().wallNow) else { return fields }
+            // Both are the user's: one `Cookie` field has all (RFC 6265 §5.4).
+            fields["Cookie"] = fields["Cookie"].map { "\($0); \(cookies)" } ?? cookies
+            return fields
+        }
+    }
+
+    private static func host(of url: String) -> String? {
+        do { return try URIReference(lenient: url).origin?.host.asciiLowercased } catch {
+            // The transport refuses what can't be split.
+            return nil
+        }
+    }
+
+    // MARK: Reading
+
+    /// What the cache itself says of a request: a field that is given would say something else.
+    private static let ownFields: Set<String> = [
+        "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "accept-encoding", "host",
+        "connection",
+        "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "content-length", "expect", "via",
+        "icy-metadata",
+    ]
+
+    private static func fields(_ text: String, _ flag: Flag, _ arguments: Arguments) throws(UsageError) -> [HTTPFields.Field] {
+        guard text.hasPrefix("@") else { return [try field(text, shown: text, flag, arguments)] }
+        let path = String(text.dropFirst())
+        let lines: [String]
+        do throws(Failure) {
+            lines = try SecretFile.read(path, holding: "fields of requests") { bytes in
+                String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
+            }
+        } catch {
+            throw arguments.complaint(flag, "can't be read: \(error.message)")
+        }
+        var fields: [HTTPFields.Field] = []
+        for line in lines where !line.hasPrefix("#") {
+            // A line of a secret file is not for a message.
+            fields.append(try field(line, shown: "a line of \(path)", flag, arguments))
+        }
+        return fields
+    }
+
+    private static func field(
+        _ text: String, shown: String, _ flag: Flag, _ arguments: Arguments
+    ) throws(UsageError) -> HTTPFields.Field {
+        guard let field = HTTPFields.Field(line: text) else {
+            throw arguments.complaint(flag, "can't be '\(shown)'; it is 'NAME: VALUE' without control characters")
+        }
+        guard !ownFields.contains(field.name.asciiLowercased) else {
+            throw arguments.complaint(flag, "can't set \(field.name), which the cache decides itself")
+        }
+        return field
+    }
+
+    private static func jar(_ path: String, _ arguments: Arguments) throws(UsageError) -> CookieJar {
+        let text: String
+        do throws(Failure) {
+            // Not refused when others may read it: the programs that write such files leave them so.
+            text = try SecretFile.read(path, holding: "cookies", limitBytes: cookieFileBytes, mustBePrivate: false) {
+                String(decoding: $0, as: UTF8.self)
+            }
+        } catch {
+            throw arguments.complaint(cookies, "can't be read: \(error.message)")
+        }
+        do throws(ParseError) {
+            return try CookieJar(netscape: text)
+        } catch {
+            throw arguments.complaint(cookies, "names \(path), which has not \(error.expected)")
+        }
+    }
+}
