@@ -18,6 +18,16 @@ fail() {
     exit 1
 }
 
+# Prints what the calling script says of itself at its beginning, and ends, when its first argument asks for help.
+help_if_asked() {
+    case ${1:-} in
+        -h | --help) ;;
+        *) return 0 ;;
+    esac
+    sed -n '2,/^[^#]/ { /^# shellcheck/d; s/^# \{0,1\}//p; }' "$0"
+    exit 0
+}
+
 # Whether a program is there. Debian keeps daemons out of a plain user's PATH.
 have() {
     command -v "$1" >/dev/null 2>&1 || [[ -x /usr/sbin/$1 ]]
