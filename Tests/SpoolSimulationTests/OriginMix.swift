@@ -124,6 +124,8 @@ struct OriginMix {
             if !found.isEmpty { lastReport = world.simulator.report("start \(start) of \(starts)\n\(Self.requests(in: world))") }
             history = world.versions[Self.url] ?? history
             world.shutdown()
+            // Its script holds the world.
+            world.origin.follow { _, _ in .correct }
             if !found.isEmpty { return found }
         }
         return []
