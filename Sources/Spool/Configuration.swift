@@ -61,6 +61,8 @@ public struct Configuration: Sendable {
     public var openFiles: Int?
     /// What may go where the disk has no room for the store to be opened for writing.
     package var expendable: SQLiteStore.Expendable?
+    /// Hears what went so: of which resource, where that is known, and what it occupied.
+    package var onExpended: @Sendable (ResourceKey?, Int64) -> Void = { _, _ in }
     /// Open the store for reading only, and store nothing.
     public var isReadOnly = false
     /// Encrypts what is stored: media, names, URLs and headers; nil for a plain store. A store is one or the other from its beginning

@@ -53,6 +53,7 @@ extension MediaCache {
         options.encryption = configuration.encryption
         options.openFiles = configuration.openFileLimits
         options.expendable = configuration.expendable
+        options.onExpended = configuration.onExpended
         let sinks = sinks(configuration)
         options.onRecovery = { note in for sink in sinks { sink.record(.storeTrouble("\(note)")) } }
         return options

@@ -19,6 +19,8 @@ public final class SQLiteStore: ResourceStore {
         public var encryption: EncryptionOptions?
         /// Whose files may be unlinked where the disk has no room for the index to be opened for writing: the caller is about to remove them.
         package var expendable: Expendable?
+        /// Hears of each file that went so: of which resource, where that is known, and what it occupied.
+        package var onExpended: @Sendable (ResourceKey?, Int64) -> Void = { _, _ in }
         /// How many descriptors data files take.
         package var openFiles = OpenFileLimits()
         /// Hears of damage that was found and repaired. Called on the thread of the call that found it.

@@ -25,32 +25,40 @@ extension StoreOpening {
     /// entered, and no file of their number is made before.
     private func unlinkExpendable() -> Bool {
         var hasUnlinked = false
-        for directory in expendableDirectories {
-            for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: note) where unlinkUnlessInUse(file.path) {
+        for (key, directory) in expendableDirectories {
+            for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: note) {
+                guard let bytes = unlinkUnlessInUse(file.path) else { continue }
                 hasUnlinked = true
+                options.onExpended(key, bytes)
             }
         }
         return hasUnlinked
     }
 
-    private var expendableDirectories: [String] {
+    /// Where the files are that may go, and of which resource; nil where that is not known.
+    private var expendableDirectories: [(key: ResourceKey?, path: String)] {
         switch options.expendable {
         case nil: []
-        case .resources(let keys)?: keys.map { layout.directory(hash: options.keyHash($0.string)) }
+        case .resources(let keys)?: keys.map { ($0, layout.directory(hash: options.keyHash($0.string))) }
         case .everything?:
-            layout.groups(on: fileSystem, onTrouble: note).flatMap { layout.directories(ofGroup: $0, on: fileSystem, onTrouble: note) }
+            layout.groups(on: fileSystem, onTrouble: note)
+                .flatMap { layout.directories(ofGroup: $0, on: fileSystem, onTrouble: note) }
+                .map { (nil, $0) }
         }
     }
 
-    /// The caller holds the store's lock, so no other process asks for an exclusive lock on a data file.
-    private func unlinkUnlessInUse(_ path: String) -> Bool {
+    /// What the file occupied; nil when it is still there. The caller holds the store's lock, so no other process asks for an exclusive lock
+    /// on a data file.
+    private func unlinkUnlessInUse(_ path: String) -> Int64? {
         do throws(SystemError) {
-            guard try fileSystem.open(path, .readWrite).lock(.exclusive) else { return false }
+            let file = try fileSystem.open(path, .readWrite)
+            guard try file.lock(.exclusive) else { return nil }
+            let bytes = try file.status().allocatedBytes
             try fileSystem.unlink(path)
-            return true
+            return bytes
         } catch {
             note(path, error)
-            return false
+            return nil
         }
     }
 

@@ -16,12 +16,14 @@ struct FullDiskTests {
     private let song = StoreSample("song")
 
     private func open(
-        _ disk: MemoryDisk, keepsReserve: Bool = true, expendable: SQLiteStore.Expendable? = nil
+        _ disk: MemoryDisk, keepsReserve: Bool = true, expendable: SQLiteStore.Expendable? = nil,
+        onExpended: @escaping @Sendable (ResourceKey?, Int64) -> Void = { _, _ in }
     ) throws(StoreError) -> SQLiteStore {
         var options = SQLiteStore.Options()
         options.usesFileSystemForIndex = true
         options.keepsReserve = keepsReserve
         options.expendable = expendable
+        options.onExpended = onExpended
         options.bootID = "boot"
         options.processID = 1
         return try SQLiteStore(directory: "/cache", fileSystem: disk, random: SeededRandom(seed: 7), options: options)
@@ -82,7 +84,11 @@ struct FullDiskTests {
         try store.close()
         fill(disk)
         #expect(throws: StoreError.full) { try open(disk, keepsReserve: false) }
-        let again = try open(disk, keepsReserve: false, expendable: .resources([film.key]))
+        let freed = Locked<[ResourceKey?: Int64]>([:])
+        let again = try open(disk, keepsReserve: false, expendable: .resources([film.key])) { key, bytes in
+            freed.withLock { $0[key, default: 0] += bytes }
+        }
+        #expect((try #require(freed.withLock { $0[film.key] })) >= 1_000_000)
         #expect(try again.remove(film.key))
         #expect(try again.lookup(film.key) == nil)
         #expect(try again.lookup(song.key)?.spans == .of(0..<1_000_000))

@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolStore
+import SpoolSystem
 
 /// `spool rm`: takes resources out of the store.
 struct RemoveCommand: Command {
@@ -14,11 +15,15 @@ struct RemoveCommand: Command {
 
     private let settings: CacheSettings
     private let names: [String]
+    /// What went before the index could be opened, because the disk had no room for it.
+    private let expended = Locked<[ResourceKey?: Int64]>([:])
 
     init(_ arguments: Arguments) throws(UsageError) {
         var settings = try CacheSettings(arguments)
         names = arguments.operands
         settings.configuration.expendable = names.isEmpty ? .everything : .resources(names.map { settings.key($0) })
+        let expended = expended
+        settings.configuration.onExpended = { key, bytes in expended.withLock { $0[key, default: 0] += bytes } }
         self.settings = settings
         if names.isEmpty != arguments.has(Self.all) {
             let what = names.isEmpty ? "URL… or flag --all is missing" : "flag --all and a URL exclude each other"
@@ -83,7 +88,8 @@ struct RemoveCommand: Command {
             let key = settings.key(name)
             let status = try await cache.status(of: key)
             if try await cache.remove(key) {
-                let bytes = status.map { " (\(ByteCount.text($0.stored.totalBytes)))" } ?? ""
+                let before = expended.withLock { $0[key] }
+                let bytes = (before ?? status?.stored.totalBytes).map { " (\(ByteCount.text($0)))" } ?? ""
                 try OutputStream.output.write("removed \(key)\(bytes)\n")
             } else {
                 OutputStream.error.say("spool: nothing is stored of \(name)")
@@ -95,7 +101,7 @@ struct RemoveCommand: Command {
 
     private func removeAll(_ cache: MediaCache) async throws -> ExitCode {
         let count = try await cache.count()
-        let bytes = try await cache.totalSizeBytes()
+        let bytes = max(try await cache.totalSizeBytes(), expended.withLock { $0.values.reduce(0, +) })
         try await cache.removeAll()
         try tell(RunningServer.Outcome(removed: Int64(count), bytes: bytes))
         return .success
