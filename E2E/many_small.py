@@ -1,0 +1,123 @@
+"""Measures `spool serve` while many small resources pass: descriptors, resident memory, and what a second pass asks the origin for.
+
+    python3 E2E/many_small.py --resources 88000
+    python3 E2E/many_small.py --resources 10000 --descriptors 256
+
+Prints one line, and exits 1 when a bound of docs/scaling.md does not hold. Linux only: it reads /proc.
+"""
+
+import argparse
+import asyncio
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+BODY_BYTES = 4096
+CLIENTS = 8
+
+
+class Origin:
+    """Answers every path with a body of its own, and counts."""
+
+    def __init__(self):
+        self.requests = 0
+
+    async def serve(self, reader, writer):
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                self.requests += 1
+                path = head.split(b" ", 2)[1]
+                fields = f'ETag: "{path.decode()}"\r\nContent-Type: video/mp4\r\nCache-Control: max-age=86400\r\n'
+                length = f"Content-Length: {BODY_BYTES}\r\n"
+                status = "200 OK"
+                if b"\r\nrange:" in head.lower():
+                    status = "206 Partial Content"
+                    fields += f"Content-Range: bytes 0-{BODY_BYTES - 1}/{BODY_BYTES}\r\n"
+                writer.write(f"HTTP/1.1 {status}\r\n{fields}{length}\r\n".encode() + body(path))
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+def body(path):
+    return (path + b"\n").ljust(64, b".") * (BODY_BYTES // 64)
+
+
+async def play(port, numbers):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for number in numbers:
+        path = b"/%d.mp4" % number
+        writer.write(b"GET " + path + b" HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port)
+        head = await reader.readuntil(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 200") or await reader.readexactly(BODY_BYTES) != body(path):
+            raise SystemExit(f"{path.decode()} came otherwise: {head!r}")
+    writer.close()
+
+
+async def watch(process, most):
+    while True:
+        try:
+            most["descriptors"] = max(most["descriptors"], len(os.listdir(f"/proc/{process.pid}/fd")))
+            with open(f"/proc/{process.pid}/status") as status:
+                lines = dict(line.split(":", 1) for line in status)
+            most["KiB"] = max(most["KiB"], int(lines["VmRSS"].split()[0]))
+            # Pages of the program and its libraries, and of mapped files: the kernel's to take back.
+            most["anonymous KiB"] = max(most["anonymous KiB"], int(lines["RssAnon"].split()[0]))
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        await asyncio.sleep(0.05)
+
+
+async def measure(options, directory):
+    origin = Origin()
+    server = await asyncio.start_server(origin.serve, "127.0.0.1", 0)
+    origin_port = server.sockets[0].getsockname()[1]
+    limit = options.descriptors
+
+    def restrict():
+        if limit:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+    process = subprocess.Popen(
+        [options.program, "serve", "--cache", directory, "--origin", f"http://127.0.0.1:{origin_port}", "--listen", "127.0.0.1:0"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=restrict, text=True)
+    try:
+        line = await asyncio.to_thread(process.stdout.readline)
+        port = int(line.strip().rstrip("/").rsplit(":", 1)[1].split("/")[0])
+        most = {"descriptors": 0, "KiB": 0, "anonymous KiB": 0}
+        watcher = asyncio.create_task(watch(process, most))
+        passes = []
+        for _ in range(2):
+            before, start = origin.requests, time.monotonic()
+            shares = [range(client, options.resources, CLIENTS) for client in range(CLIENTS)]
+            await asyncio.gather(*(play(port, share) for share in shares))
+            passes.append((origin.requests - before, time.monotonic() - start))
+        watcher.cancel()
+    finally:
+        process.terminate()
+        process.wait()
+    (first, seconds), (second, _) = passes
+    print(
+        f"{options.resources} resources in {seconds:.0f} s: {most['descriptors']} descriptors, {most['KiB'] / 1024:.1f} MiB resident "
+        f"({most['anonymous KiB'] / 1024:.1f} of them anonymous), {first} requests, {second} of the second pass")
+    bound = 96 if limit else 2048
+    return second == 0 and most["descriptors"] <= bound and most["KiB"] <= 48 << 10
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--resources", type=int, default=10_000)
+    parser.add_argument("--descriptors", type=int, help="the limit of the server's process; that of this shell if not given")
+    parser.add_argument("--program", default=os.environ.get("SPOOL_BIN", ".build/release/spool"))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="spool-many-") as directory:
+        return 0 if asyncio.run(measure(options, directory)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
