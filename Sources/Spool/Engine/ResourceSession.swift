@@ -69,6 +69,8 @@ final class ResourceSession: Sendable {
         /// The files that writes have opened and no commit has entered since, by their file extension. One of each version that is current
         /// or being retired.
         var uncommittedFiles: [GenerationID: String] = [:]
+        /// How often a read said that stored bytes are lost.
+        var losses = 0
         /// The store failed, so the file of the current version may have bytes that the index will never name.
         var owesRelease = false
         /// The version of which such bytes were released: nothing more is written to its file.

@@ -233,12 +233,14 @@ package final class SessionReader: Sendable {
             session.shared.record(.damageFound(key, bytes: damaged.count))
         }
         session.shared.record(.storeTrouble("read \(range) of \(key.forLog): \(error)"))
-        let reported = session.state.withLock { state -> GenerationID? in
+        let reported = session.state.withLock { state -> (generation: GenerationID, losses: Int)? in
             guard let generation = state.machine.toldVersion(of: id) else { return nil }
             state.dirty = state.dirty.flatMap { $0.removing(range) }
-            return generation
+            state.losses += 1
+            return (generation, state.losses)
         }
-        guard let generation = reported else { return }
+        guard let (generation, losses) = reported else { return }
+        if losses == ResourceSession.lossLimit { session.stopStoring(generation, because: error) }
         // The old claim is on its way out before anyone fetches the bytes anew: the other way round, a slow thread here took out what was
         // fetched and committed meanwhile.
         session.discard(ByteRangeSet([range]), of: generation)
