@@ -138,11 +138,16 @@ package final class World {
         }
         guard violations.isEmpty else { return }
         if !plan.usesDisk { checkStored(store) }
+        close()
+        if plan.usesDisk { checkDisk() }
+    }
+
+    /// Closes the cache, whatever it is at, and lets everything come to its end.
+    package func close() {
         let isClosed = Locked(false)
         cache.close { isClosed.withLock { $0 = true } }
         if !simulator.run(until: { isClosed.withLock { $0 } }, maxSteps: Self.maxSteps) { violated("the cache does not close") }
         simulator.runUntilIdle(maxSteps: Self.maxSteps)
-        if plan.usesDisk { checkDisk() }
     }
 
     /// Runs a number of steps, looking at the books after each; for worlds that are stopped in the middle.
@@ -155,7 +160,11 @@ package final class World {
     }
 
     /// Lets go of everything; to be called at the end, since waiting jobs hold the world.
-    package func shutdown() { simulator.shutdown() }
+    package func shutdown() {
+        simulator.shutdown()
+        // A script that looks at the world holds it, too.
+        origin.follow { _, _ in .correct }
+    }
 
     private var unfinished: String { readers.filter { !$0.isOver }.map { "\($0)" }.joined(separator: ", ") }
 
