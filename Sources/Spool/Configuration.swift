@@ -59,9 +59,9 @@ public struct Configuration: Sendable {
     /// of what the process may have open where that is less: on Apple's systems that is 256, and the app around the cache needs most of it.
     /// A store with few opens and closes its files more often; it stores no less.
     public var openFiles: Int?
-    /// What may go where the disk has no room for the store to be opened for writing.
+    /// The resources that the store may delete when the disk has no room to open it for writing.
     package var expendable: SQLiteStore.Expendable?
-    /// Hears what went so: of which resource, where that is known, and what it occupied.
+    /// Called for each file that the store deleted so: its resource, where that is known, and the bytes that it occupied.
     package var onExpended: @Sendable (ResourceKey?, Int64) -> Void = { _, _ in }
     /// Open the store for reading only, and store nothing.
     public var isReadOnly = false

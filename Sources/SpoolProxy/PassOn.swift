@@ -58,7 +58,7 @@ final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
     /// Asks the origin; the answer comes later.
     func begin() {
         let body = (exchange?.bodySink as? PassedBody)?.body
-        // What the client says itself counts.
+        // A field that the client sends takes the place of a configured one.
         let fields = cache.configuration.fields(for: url).replacing(with: site.fieldsForOrigin(request))
         var asked = OriginRequest(url: url, fields: fields)
         asked.method = request.method

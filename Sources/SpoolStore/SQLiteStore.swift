@@ -39,7 +39,7 @@ public final class SQLiteStore: ResourceStore {
         public init() {}
     }
 
-    /// What a caller is about to remove.
+    /// The resources that a caller is about to remove.
     package enum Expendable: Sendable {
         /// Found by the hash of the key, and so in a plain store only.
         case resources([ResourceKey])

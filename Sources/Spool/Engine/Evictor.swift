@@ -39,7 +39,7 @@ final class Evictor: Sendable {
         var oversized: [UInt64: ResourceSession] = [:]
         /// The first that waits does so until a write of its session has landed.
         var isPostponed = false
-        /// What the store occupied when somebody first looked; nil where that does not matter, or nobody has.
+        /// The bytes that the store occupied at the first look; nil before that, and where the quota alone holds.
         var presentBytes: Int64?
         /// A search for room is on its way to the index lane, or under way there.
         var isServing = false
@@ -184,7 +184,7 @@ final class Evictor: Sendable {
                 ($0.ledger.shortageBytes, $0.ledger.isDiskShort, $0.ledger.promisedBytes)
             }
             if missing <= 0 { return true }
-            // Another program has the disk: even an empty store would leave too little. Nothing goes for what can't be stored.
+            // Another program fills the disk: even an empty store would leave too little room. Evict nothing.
             if isDiskShort { guard try missing <= store.totalSizeBytes() + uncommitted else { return false } }
             let (session, wanted) = state.withLock { state in
                 let first = state.ledger.waiting.first

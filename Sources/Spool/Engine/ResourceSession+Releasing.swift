@@ -23,7 +23,7 @@ extension ResourceSession {
             state.owesRelease = false
             return
         }
-        // What readers hold or come to next is released when they have gone.
+        // Bytes that readers hold or read next are released when the readers have left.
         let hasReaders = state.machine.phase == .ready && (!state.wakes.isEmpty || state.claims > 0)
         guard !hasReaders || state.releasedGeneration != generation else { return }
         state.owesRelease = hasReaders

@@ -8,7 +8,7 @@ struct Flag: Sendable {
     let letter: Character?
     /// What the value is called in the help; nil for a flag that takes none.
     let placeholder: String?
-    /// What the second value is called, for a flag that takes two words.
+    /// The name of the second value, for a flag that takes two words.
     let second: String?
     /// The environment variable that stands in for the flag.
     let environment: String?
@@ -34,7 +34,7 @@ struct Flag: Sendable {
     /// How the flag is written, for messages.
     var spelling: String { "--\(name)" }
 
-    /// What its values are called; nil for a flag that takes none.
+    /// The names of its values; nil for a flag that takes none.
     var placeholders: String? { placeholder.map { $0 + (second.map { " \($0)" } ?? "") } }
 }
 

@@ -14,8 +14,8 @@ struct HeaderSettings {
     static let cookies = Flag(
         "cookies", takes: "FILE",
         help:
-            "Cookies for origins, in the format of Netscape's cookies.txt, as curl and yt-dlp write it. What is fetched with them is stored"
-            + " for all who use this cache.")
+            "Cookies for origins, in the format of Netscape's cookies.txt, as curl and yt-dlp write it. The cache stores responses to them"
+            + " for everybody who uses it.")
 
     static let all = [header, headerFor, cookies]
 
@@ -71,7 +71,7 @@ struct HeaderSettings {
 
     // MARK: Reading
 
-    /// What the cache itself says of a request: a field that is given would say something else.
+    /// Fields that the cache sets itself. A given field of the same name would contradict it.
     private static let ownFields: Set<String> = [
         "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "accept-encoding", "host",
         "connection",

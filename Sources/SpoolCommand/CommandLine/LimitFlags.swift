@@ -28,7 +28,7 @@ enum LimitFlags {
 
     static let all = [quota, maximumAge, maximumCount, minimumFree, evict]
 
-    /// What is given, as text by the names of the flags. Values that make no sense are refused; 0 is one, since nothing could be stored.
+    /// The given limits, as text by the names of the flags. Values that make no sense are refused; 0 is one, since nothing could be stored.
     ///
     /// - Parameters:
     ///   - isExplicit: only what is on the command line, and nothing of the environment.
@@ -77,7 +77,7 @@ enum LimitFlags {
         }
     }
 
-    /// What holds where a store keeps no limit of its own.
+    /// The default, for a store that keeps no limit of its own.
     static func defaultText(_ flag: Flag) -> String {
         switch flag.name {
         case quota.name: "8G"

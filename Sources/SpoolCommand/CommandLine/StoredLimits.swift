@@ -30,7 +30,7 @@ struct StoredLimits: Equatable {
 
     // MARK: The file
 
-    /// What the store in `directory` keeps; nothing where it keeps none. Lines that make no sense are passed over, as a newer program may
+    /// The limits that the store in `directory` keeps; empty when it keeps none. Lines that make no sense are passed over, as a newer program may
     /// have written them.
     static func read(in directory: String) throws(SystemError) -> StoredLimits {
         let system = POSIXFileSystem()

@@ -15,7 +15,7 @@ struct RemoveCommand: Command {
 
     private let settings: CacheSettings
     private let names: [String]
-    /// What went before the index could be opened, because the disk had no room for it.
+    /// The bytes of each resource that was deleted before the index could be opened, because the disk had no room for it.
     private let expended = Locked<[ResourceKey?: Int64]>([:])
 
     init(_ arguments: Arguments) throws(UsageError) {

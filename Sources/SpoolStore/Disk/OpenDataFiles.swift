@@ -128,7 +128,7 @@ final class OpenDataFiles: Sendable {
         while let file = state.withLock({ $0.closable.popFirst() }) {
             if case .closed(wasCounted: true) = file.close() { uncount(file) }
         }
-        // What waits for a durable point is opened anew to be synced.
+        // Files that wait for a durable point are opened again when it syncs them.
         let handles = state.withLock { state in
             defer { state.unsynced = [:] }
             for (generation, unsynced) in state.unsynced { state.unsyncedByName[generation] = unsynced.file }

@@ -103,7 +103,7 @@ final class StoreDataFile: DataFile {
         return handle
     }
 
-    /// What `OpenDataFiles` asks of a file that it may close.
+    /// The answer to `OpenDataFiles`, which asks a file to close.
     enum Closing {
         /// It was closed, now or before.
         case closed(wasCounted: Bool)
