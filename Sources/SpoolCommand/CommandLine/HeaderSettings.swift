@@ -14,8 +14,8 @@ struct HeaderSettings {
     static let cookies = Flag(
         "cookies", takes: "FILE",
         help:
-            "Cookies for origins, in the format of Netscape's cookies.txt, as curl and yt-dlp write it. The cache stores responses to them"
-            + " for everybody who uses it.")
+            "Cookies for origins, in the format of Netscape's cookies.txt, as curl and yt-dlp write it. Responses that need them are"
+            + " stored for everybody who uses the cache.")
 
     static let all = [header, headerFor, cookies]
 
