@@ -38,4 +38,50 @@ import Testing
         }
         stage.simulator.shutdown()
     }
+
+    /// Files so small that their bytes fill no bound of bytes.
+    private let icons = (0..<WriteBacklog.limitJobs + 3).map { number in
+        VirtualResource(url: "http://origin.test/icon-\(number).ts", seed: UInt64(number), length: 1024)
+    }
+
+    @Test func `has at most so many small files that wait to be written`() throws {
+        let data = HeldMailbox()
+        let stage = try LaneStage(icons, data: data)
+        try playUntilFull(on: stage)
+        #expect(data.count == WriteBacklog.limitJobs)
+        for _ in 0..<6 {
+            data.runAll()
+            stage.simulator.advance(by: .seconds(2))
+        }
+        for icon in icons.suffix(3) {
+            #expect(try stage.play(icon, steps: 500) == icon.content.bytes(at: 0, count: 1024))
+        }
+        data.runAll()
+        stage.simulator.shutdown()
+    }
+
+    @Test func `has at most so many small files that wait to be entered into the index`() throws {
+        let first = VirtualResource(url: "http://origin.test/first.ts", seed: 7, length: 1024)
+        let stage = try LaneStage([first] + icons)
+        // The keys of the store are read with the first fetch. From then on a new resource needs no look-up.
+        _ = try stage.play(first)
+        stage.simulator.advance(by: .seconds(60))
+        stage.index.delay(true)
+        try playUntilFull(on: stage)
+        stage.index.deliver()
+        stage.simulator.advance(by: .seconds(2))
+        for icon in icons.suffix(3) { #expect(try stage.play(icon) == icon.content.bytes(at: 0, count: 1024)) }
+        stage.simulator.advance(by: .seconds(60))
+        for icon in icons {
+            #expect(try stage.store.lookup(stage.cache.key(for: icon.url))?.spans.totalBytes == 1024)
+        }
+        stage.simulator.shutdown()
+    }
+
+    private func playUntilFull(on stage: LaneStage) throws {
+        for icon in icons.prefix(WriteBacklog.limitJobs) {
+            #expect(try stage.play(icon, steps: 500) == icon.content.bytes(at: 0, count: 1024), "nothing waits so far")
+        }
+        for icon in icons.suffix(3) { #expect(try stage.play(icon, steps: 500) == []) }
+    }
 }

@@ -56,7 +56,9 @@ extension ResourceSession {
             // Whole ones of them end at the same places of a file, whatever its fetches began at: they are written as large blocks.
             segment = Segment(start: offset, pooled: pooled, capacity: shared.segmentBytes - Int(offset % Int64(shared.segmentBytes)))
         } else {
-            segment = Segment(start: offset, capacity: toBlockEnd)
+            // A resource of a few kilobytes takes the memory of its bytes, not of a block: hundreds of images may load at once.
+            let toEnd = state.machine.version?.representation.length.map { Int(clamping: $0 - offset) } ?? toBlockEnd
+            segment = Segment(start: offset, capacity: min(toBlockEnd, max(toEnd, 1)))
         }
         segment.isBeginning = intake.segments.isEmpty
         intake.segments.append(segment)
@@ -228,7 +230,8 @@ extension ResourceSession {
         state.tickIsSet = true
         effects.append(
             .call { [self] in
-                _ = shared.environment.time.after(Committer.commitInterval, on: shared.environment.control) { [self] in tick() }
+                // A session with unwritten bytes is busy, so the table keeps it. One that was let go has nothing left to do.
+                _ = shared.environment.time.after(Committer.commitInterval, on: shared.environment.control) { [weak self] in self?.tick() }
             })
     }
 
@@ -276,6 +279,7 @@ extension ResourceSession {
                 fileExtension: fileExtension(url: url, contentType: version.representation.contentType),
                 pieces: state.dirty, time: shared.environment.time.wallNow)
             state.commits.append(QueuedCommit(commit: commit, promisedBytes: state.promisedBytes))
+            shared.backlog.enter()
             state.dirty = []
             state.pace.taken()
             state.promisedBytes = 0
@@ -292,6 +296,7 @@ extension ResourceSession {
         while let next = state.withLock({ $0.commits.first }) {
             let isWanted = state.withLock { $0.machine.phase != .ended(.removed) }
             let error = isWanted ? shared.committer.enter(next.commit) : nil
+            defer { shared.backlog.leave() }
             run { state, effects in
                 state.commits.removeFirst()
                 state.writesUnderWay -= 1
