@@ -14,8 +14,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-func module(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+func module(_ name: String, path: String? = nil, exclude: [String] = [], _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -39,7 +39,7 @@ let avFoundation: [Target.Dependency] = []
 
 var targets: [Target] = [
     // Values
-    module("Rangeable", []),
+    module("Rangeable", exclude: ["README.md"], []),
     module("SpoolCore", ["Rangeable"]),
 
     // System calls and threads

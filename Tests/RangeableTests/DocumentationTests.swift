@@ -45,7 +45,7 @@ import Testing
 
     @Test func `what is run here is what the README shows`() throws {
         let package = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
-        let readme = try String(contentsOf: package.appendingPathComponent("README.md"), encoding: .utf8)
+        let readme = try String(contentsOf: package.appendingPathComponent("Sources/Rangeable/README.md"), encoding: .utf8)
         let shown = Set(readme.split(separator: "\n").map { Self.words($0) })
         let source = try String(contentsOfFile: #filePath, encoding: .utf8).split(separator: "\n")
         for part in ["IntervalSet", "Rangeable"] {
