@@ -1,20 +1,25 @@
 import SpoolCore
 import SpoolSystem
 
-/// When a resource was last used, until the index knows it. A use after the first costs one look at the clock.
+/// The time of the last use of one resource, in memory until it is entered into the index.
+///
+/// Only the first use after a `take()` costs more than the lock: it makes the committer queue this
+/// record.
 final class AccessTime: Sendable {
     let key: ResourceKey
     private let state = Locked(State())
 
     private struct State {
         var time = Timestamp(seconds: 0)
-        /// There was a use that was not taken.
+        /// Whether there was a use since the last `take()`.
         var isUsed = false
     }
 
     init(_ key: ResourceKey) { self.key = key }
 
-    /// Notes a use; whether it is the first since the last `take`.
+    /// Stores the time of a use.
+    ///
+    /// - Returns: Whether this is the first use since the last `take()`.
     func isFirstUse(at time: Timestamp) -> Bool {
         state.withLock { state in
             state.time = time
@@ -23,7 +28,7 @@ final class AccessTime: Sendable {
         }
     }
 
-    /// The newest use.
+    /// Returns the time of the newest use, and begins anew.
     func take() -> Timestamp {
         state.withLock { state in
             state.isUsed = false

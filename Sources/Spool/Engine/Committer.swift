@@ -2,47 +2,56 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// Enters written bytes into the index, and sets durable points at a named pace (docs/disk-format.md).
+/// Enters written bytes into the index, and sets durable points at a given pace
+/// (docs/disk-format.md).
 ///
-/// The data of a durable point is synced on a lane of its own: no look-up and no commit waits for it.
+/// The data of a durable point is synced on a lane of its own, so no look-up and no commit waits
+/// for the sync.
 final class Committer: Sendable {
-    /// A generation commits when this many bytes were written, as much as passes in a second at a network's speed …
+    /// A generation commits when this many bytes are written and the first of them has waited for
+    /// `commitPause`. A network delivers about as much in a second.
     static let commitBytes: Int64 = 32 << 20
-    /// … and the first of them waited so long: a faster origin is on this machine or beside it, and what a kill takes is fetched anew in
-    /// the same time.
+    /// The shortest time between the first uncommitted byte and a commit of `commitBytes`. Only an
+    /// origin on this machine or beside it is faster, and it delivers again in the same time what a
+    /// kill takes.
     static let commitPause: Nanoseconds = .milliseconds(250)
-    /// … but at once when there are this many, or the 32nd part of the quota where that is less and `commitBytes` are there: after a kill
-    /// they lie on the disk beside the index. Until then they are 16 KiB of checks in memory, 112 KiB where bytes are sealed …
+    /// A generation commits at once when this many bytes are written, or the 32nd part of the quota
+    /// if that is less and at least `commitBytes`. A kill leaves uncommitted bytes on the disk that
+    /// the index does not name. Until the commit their checks are in memory: 16 KiB, or 112 KiB
+    /// where bytes are sealed.
     static let commitLimitBytes: Int64 = 256 << 20
     private static let commitQuotaDivisor: Int64 = 32
-    /// … and at the latest after so long.
+    /// A generation commits at the latest this long after its first uncommitted byte.
     static let commitInterval: Nanoseconds = .seconds(1)
-    /// A durable point follows when this many bytes were committed since the last …
+    /// A durable point follows when this many bytes were committed since the last one and the first
+    /// of them has waited for `durablePause`.
     static let durableBytes: Int64 = 128 << 20
-    /// … and the first of them waited so long …
+    /// The shortest time between the first commit and a durable point for `durableBytes`.
     static let durablePause: Nanoseconds = .seconds(1)
-    /// … but at once when there are this many …
+    /// A durable point follows at once when this many bytes were committed since the last one.
     static let durableLimitBytes: Int64 = 1 << 30
-    /// … and at the latest this long after the first of them.
+    /// A durable point follows at the latest this long after the first commit that it covers.
     static let durableInterval: Nanoseconds = .seconds(5)
-    /// After a durable point that failed, so many more are begun without another commit: a minute's worth.
+    /// The number of further durable points that the timer begins after one that failed, without
+    /// another commit. At one every `durableInterval`, these last a minute.
     private static let retryLimit = 12
-    /// Access times wait in memory until there are this many, or the next durable point.
+    /// Access times wait in memory until there are this many, or until the next durable point.
     static let touchBatch = 64
 
     private struct State {
-        /// What was committed since the last durable point began.
+        /// The bytes that were committed since the last durable point began.
         var undurable = CommitPace(bytes: durableBytes, interval: durablePause, limitBytes: durableLimitBytes)
         var timerIsSet = false
-        /// Durable points that failed one after the other, and whether the timer begins another one.
+        /// The number of durable points that failed in a row.
         var failedPoints = 0
+        /// Whether the timer begins another durable point.
         var owesRetry = false
         var used: [AccessTime] = []
-        /// A durable point was begun and is not finished.
+        /// A durable point was begun and has not finished.
         var pointIsUnderWay = false
-        /// Another one is wanted after it.
+        /// Another durable point was asked for meanwhile, and follows the current one.
         var owesPoint = false
-        /// Those who wait until no point is under way.
+        /// Closures to call once no durable point is under way.
         var waiting: [@Sendable () -> Void] = []
         var lost: @Sendable (GenerationID, ByteRangeSet) -> Void = { _, _ in }
     }
@@ -51,10 +60,12 @@ final class Committer: Sendable {
     private let store: any ResourceStore
     private let record: @Sendable (CacheEvent) -> Void
     private let state = Locked(State())
-    /// When what a generation has written is due, for a session to keep.
+    /// The pace at which a generation commits its written bytes; each session keeps a copy.
     let commitPace: CommitPace
 
-    /// - Parameter quotaBytes: what the store may occupy; nil for no limit.
+    /// Creates a committer for a store.
+    ///
+    /// - Parameter quotaBytes: The most bytes that the store may occupy, or nil for no limit.
     init(
         environment: CacheEnvironment, store: any ResourceStore, quotaBytes: Int64?, record: @escaping @Sendable (CacheEvent) -> Void
     ) {
@@ -65,16 +76,20 @@ final class Committer: Sendable {
         commitPace = CommitPace(bytes: Self.commitBytes, interval: Self.commitPause, limitBytes: limit)
     }
 
-    /// - Parameter lost: hears which generation lost bytes because the system could not write them, and what is left of it. Set once, when
-    ///   the cache is made; called on the index lane.
+    /// Sets the handler for bytes that the system could not write. Called once, when the cache is
+    /// made.
+    ///
+    /// - Parameter lost: Called on the index lane with the generation that lost bytes, and the
+    ///   bytes that are left of it.
     func connect(lost: @escaping @Sendable (GenerationID, ByteRangeSet) -> Void) {
         state.withLock { $0.lost = lost }
     }
 
-    /// A number for a new generation. May be called anywhere.
+    /// Returns a number for a new generation. Callable from any thread.
     func makeGeneration() -> GenerationID {
         let generation = store.makeGeneration()
-        // Long before the last number is used: each answer of an origin takes one, whatever is stored of it.
+        // The store reserves numbers long before the last one is used. Each response of an origin
+        // takes one, even if nothing of it is stored.
         if store.owesGenerations() { environment.indexLane.post { [self] in reserveGenerations() } }
         return generation
     }
@@ -85,7 +100,9 @@ final class Committer: Sendable {
         }
     }
 
-    /// On the index lane: enters a commit in the index; what went wrong, or nil.
+    /// Enters a commit into the index. Runs on the index lane.
+    ///
+    /// - Returns: The error, or nil if the commit was entered.
     func enter(_ commit: StoreCommit) -> StoreError? {
         do throws(StoreError) {
             try store.commit(commit)
@@ -93,14 +110,15 @@ final class Committer: Sendable {
         } catch { return error }
     }
 
-    /// On the index lane: a commit was entered.
+    /// Counts a commit that was entered, and begins a durable point if one is due. Runs on the
+    /// index lane.
     func entered(_ commit: StoreCommit) {
         let bytes = commit.pieces.reduce(0) { $0 + $1.range.count }
         record(.bytesCommitted(commit.key, bytes: bytes))
         committed(bytes)
     }
 
-    /// Notes that a resource was used.
+    /// Records that a resource was used now.
     func touch(_ access: AccessTime) {
         guard access.isFirstUse(at: environment.time.wallNow) else { return }
         let isFull = state.withLock { state in
@@ -112,7 +130,9 @@ final class Committer: Sendable {
 
     // MARK: Durable points
 
-    /// On the index lane: everything that waits, then a durable point. One that is wanted while another is under way follows it.
+    /// Enters the access times that wait, then begins a durable point. Runs on the index lane.
+    ///
+    /// If a durable point is under way, the new one follows it.
     func makeDurable() {
         writeTouches()
         let mayBegin = state.withLock { state in
@@ -135,7 +155,8 @@ final class Committer: Sendable {
         }
     }
 
-    /// A durable point failed, and what it covered belongs to the next one, which need not wait for another commit.
+    /// Sets the timer for another durable point after one that failed. The next point covers the
+    /// same bytes and does not wait for another commit.
     private func tryAgain(after error: StoreError) {
         guard error != .closed, error != .suspended, error != .readOnly else { return }
         let mayTry = state.withLock { state in
@@ -182,7 +203,8 @@ final class Committer: Sendable {
         if let failure = outcome.failure, waiting.isEmpty { tryAgain(after: failure) }
     }
 
-    /// On the index lane: calls `done` there once no durable point is under way; at once when none is.
+    /// Calls `done` on the index lane once no durable point is under way, or at once if none is.
+    /// Runs on the index lane.
     func whenSettled(_ done: @escaping @Sendable () -> Void) {
         let mustWait = state.withLock { state in
             if state.pointIsUnderWay { state.waiting.append(done) }
@@ -200,7 +222,7 @@ final class Committer: Sendable {
         if isDue { makeDurable() } else { setTimer() }
     }
 
-    /// On the index lane.
+    /// Enters the access times that wait into the index. Runs on the index lane.
     func writeTouches() {
         let used = state.withLock { state in
             defer { state.used = [] }

@@ -2,71 +2,89 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// Keeps what is stored within the limits: makes room before bytes are written, by the order of the policy.
+/// Keeps the stored bytes within the limits: makes room before bytes are written, in the order of
+/// the eviction policy.
 ///
-/// First goes what nobody uses, from its end to its beginning, one resource after the other; then, of what is in use, the bytes that nobody
-/// needs soon. Pins, and what a reader is about to read, never go. When that is not enough, the write is refused and its bytes are passed on.
+/// Resources without a session in use go first, one after the other, each from its end to its
+/// beginning. Then go bytes of resources in use that no reader needs soon. Pinned resources, and
+/// bytes that a reader is about to read, never go. When that does not free enough, the write is
+/// refused and its bytes are passed on without being stored.
 ///
-/// `reserve` may be called anywhere; everything else happens on the index lane.
+/// `reserve`, `written`, `landed`, `abandon`, `allocation` and `isDiskShort` may be called on any
+/// thread. Everything else runs on the index lane.
 final class Evictor: Sendable {
-    /// Pages of candidates that one search for room looks at. With a policy that keeps heads, the oldest resources may all be heads only.
+    /// The number of pages of candidates that one search for room reads. With a policy that keeps
+    /// heads, the oldest resources may all consist of heads only.
     private static let pageLimit = 16
-    /// What is freed beyond what is needed, so that the next writes find room: this part of the quota …
+    /// A search frees more than it needs, so that the next writes find room: the quota divided by
+    /// this …
     private static let slackDivisor: Int64 = 32
-    /// … and at most so many bytes.
+    /// … and at most this many bytes.
     private static let slackLimit: Int64 = 32 << 20
-    /// … of what is in use at most so many: a cut of the file waits for the disk's journal, so a few large ones are many times faster than
-    /// many small ones, but look-ups wait meanwhile.
+    /// The most bytes that a search frees beyond the need from a resource in use. Each cut of a
+    /// file waits for the journal of the disk, so a few large cuts are many times faster than many
+    /// small ones. But look-ups wait meanwhile.
     private static let usedSlackLimit: Int64 = 8 << 20
-    /// The end of a resource that goes after its middle: some containers have their table of contents there, and players ask for it first.
+    /// The length of the end of a resource, which goes after its middle. Some containers have their
+    /// table of contents there, and players ask for it first.
     private static let endBytes: Int64 = 512 << 10
-    /// The beginning of a resource, which goes last; less where the quota is small.
+    /// The length of the beginning of a resource, which goes last. It is less where the quota is
+    /// small.
     private static let headBytes: Int64 = 1 << 20
-    /// Files without holes that are remembered; beyond, they are tried again.
+    /// The most generations that the evictor remembers because their files can't be punched. Beyond
+    /// this limit it forgets them all and tries their files again.
     private static let solidLimit = 1024
-    /// Resources without a byte that are kept. A request for headers only leaves one for each URL …
+    /// The number of resources without bytes that are kept. A request for headers only leaves one
+    /// for each URL.
     static let emptyLimit = 4096
-    /// … and so many more may come before the longest unused of them go.
+    /// The number of commits without bytes between two removals of the longest unused resources
+    /// beyond `emptyLimit`.
     static let emptySlack = 1024
-    /// How long writes wait at most while the files are looked at that a killed process left. Later ones find room only where something
-    /// else goes, until all of them were looked at.
+    /// The longest time that writes wait while the evictor counts the files that a killed process
+    /// left. Later writes find room only where something else goes, until all files are counted.
     private static let countingWait: Nanoseconds = .milliseconds(500)
 
     private struct State {
         var ledger: RoomLedger
         var answers: [UInt64: @Sendable (Bool) -> Void] = [:]
-        /// Of requests for room, the session that writes, where its resource does not fit into the quota.
+        /// The sessions of waiting requests whose resource does not fit into the quota, by the
+        /// number of the request.
         var oversized: [UInt64: ResourceSession] = [:]
-        /// The first that waits does so until a write of its session has landed.
+        /// The first waiting request waits until a write of its session has landed.
         var isPostponed = false
-        /// The bytes that the store occupied at the first look; nil before that, and where the quota alone holds.
+        /// The bytes that the store occupied at the first look. Nil before that look, and where the
+        /// quota alone counts.
         var presentBytes: Int64?
-        /// A search for room is on its way to the index lane, or under way there.
+        /// A search for room is queued on the index lane, or runs there.
         var isServing = false
         var hooks = Hooks()
-        /// Commits without a byte since resources without a byte were counted. The first one counts what earlier processes left.
+        /// The number of commits without bytes since the last removal of such resources. It begins
+        /// at the limit, so the first commit counts what earlier processes left.
         var emptyCommits = Evictor.emptySlack
         /// Generations whose files can't be punched.
         var solid: Set<GenerationID> = []
-        /// What a killed process may have left beside the index, in bytes; nil while nobody asked, and once everything is counted.
+        /// The bytes that a killed process may have left beside the index. Nil before the first
+        /// request for room, and once everything is counted.
         var uncountedBytes: Int64?
-        /// Until when writes wait while the files are looked at; nil before the first of them.
+        /// The time until which writes wait while files are counted. Nil before the first such
+        /// write.
         var countingDeadline: MonotonicInstant?
-        /// Whether the files are being looked at for those who write.
+        /// Whether files are being counted for waiting writes.
         var isCounting = false
-        /// Those who wait for room are answered by the job that looks at the files.
+        /// Whether waiting requests are answered by the job that counts the files.
         var isHeld = false
     }
 
-    /// What the cache does for its evictor. Set once, when the cache is made.
+    /// The calls that the evictor makes into its cache. Set once, when the cache is made.
     struct Hooks: Sendable {
-        /// Enters the access times that wait, so that what was used a moment ago does not look unused.
+        /// Enters the access times that wait, so that a resource that was used just now does not
+        /// look unused.
         var writeTouches: @Sendable () -> Void = {}
-        /// Ends a resource's session if nobody uses it; false when it is in use.
+        /// Ends the session of a resource if it is idle, and returns false if it is in use.
         var release: @Sendable (ResourceKey) -> Bool = { _ in false }
-        /// Enters everything that is written into the index, so that it may go.
+        /// Enters all written bytes into the index, so that they may be evicted.
         var commitAll: @Sendable () -> Void = {}
-        /// The session of a resource.
+        /// Returns the session of a resource.
         var session: @Sendable (ResourceKey) -> ResourceSession? = { _ in nil }
     }
 
@@ -95,18 +113,22 @@ final class Evictor: Sendable {
 
     // MARK: Reserving
 
-    /// What a write of `range` may add to what the files occupy: whole units of the disk.
+    /// Returns the most bytes that a write of `range` can add to the size of the files, in whole
+    /// units of the disk.
     func allocation(of range: ByteRange) -> Int64 {
         let unit = store.allocationBytes
         // No range is longer than `ByteRange.maximumOffset`, so the sum fits.
         return (range.upperBound + unit - 1) / unit * unit - range.lowerBound / unit * unit
     }
 
-    /// Asks for room for a write. True when it is there; nil when it has to be made first: then `answer` is called on the index lane.
+    /// Asks for room for a write.
     ///
     /// - Parameters:
-    ///   - session: which resource the bytes are of; nil for one that is not played.
-    ///   - length: its length, where that is known.
+    ///   - session: The session of the resource that the bytes belong to, or nil if no session
+    ///     writes them.
+    ///   - length: The length of the resource, or nil if it is not known.
+    ///   - answer: Called on the index lane with whether there is room, if this method returns nil.
+    /// - Returns: True if there is room, or nil if it has to be made first.
     func reserve(
         _ bytes: Int64, of session: ResourceSession? = nil, length: Int64? = nil, _ answer: @escaping @Sendable (Bool) -> Void
     ) -> Bool? {
@@ -122,15 +144,17 @@ final class Evictor: Sendable {
         return isGranted
     }
 
-    /// Whether room was refused because the disk has too little left, and not because of the quota.
+    /// Whether the last refusal was because too little of the disk is free, and not because of the
+    /// quota.
     var isDiskShort: Bool { state.withLock { $0.ledger.isDiskShort } }
 
-    /// The write that room was promised for is over.
+    /// Notes that the write of `bytes` that were reserved is over.
     func written(_ bytes: Int64) {
         state.withLock { $0.ledger.written(bytes) }
     }
 
-    /// A write of a session is over, and the session has entered it: one that waited for that has its turn.
+    /// Notes that a write of a session is over and that the session has entered it. Goes on with a
+    /// request that waited for this.
     func landed() {
         let mustServe = state.withLock { state in
             defer { state.isPostponed = false }
@@ -139,24 +163,28 @@ final class Evictor: Sendable {
         if mustServe { environment.indexLane.post { [self] in serve() } }
     }
 
-    /// On the index lane: what was promised is entered in the index, or is nobody's.
+    /// Takes reserved bytes out of the ledger after they were entered into the index or dropped.
+    /// Runs on the index lane.
     func settle(_ bytes: Int64) {
         state.withLock { $0.ledger.settled(bytes) }
         do throws(StoreError) { try look() } catch { note(error) }
     }
 
-    /// What was promised and written belongs to nobody: its version is gone. Anywhere.
+    /// Takes reserved bytes out of the ledger because their version is gone. Callable from any
+    /// thread.
     func abandon(_ bytes: Int64) {
         guard bytes > 0 else { return }
         state.withLock { $0.ledger.settled(bytes) }
     }
 
-    /// Answers those who wait now; those who come meanwhile have their turn after other jobs of the lane.
+    /// Answers the requests that wait now. Requests that come meanwhile are served after other jobs
+    /// of the lane.
     private func serve() {
         guard !mustCountFirst() else { return state.withLock { $0.isHeld = true } }
         hooks.writeTouches()
         for _ in 0..<state.withLock({ $0.ledger.waiting.count }) {
-            // It stays at the head of the queue, and the queue is served from there again.
+            // The first request stays at the head of the queue, and the queue is served from there
+            // again.
             guard let isGranted = hasRoomForFirst() else { return }
             let (answer, session) = state.withLock { state in
                 let request = state.ledger.waiting.first
@@ -176,7 +204,8 @@ final class Evictor: Sendable {
         if !isOver { environment.indexLane.post { [self] in serve() } }
     }
 
-    /// Whether there is room for the first that waits, now or after others gave theirs; nil when it waits for a write of its session.
+    /// Returns whether there is room for the first waiting request, after eviction if needed, or
+    /// nil if it waits for a write of its session.
     private func hasRoomForFirst() -> Bool? {
         do throws(StoreError) {
             try look()
@@ -184,7 +213,8 @@ final class Evictor: Sendable {
                 ($0.ledger.shortageBytes, $0.ledger.isDiskShort, $0.ledger.promisedBytes)
             }
             if missing <= 0 { return true }
-            // Another program fills the disk: even an empty store would leave too little room. Evict nothing.
+            // Another program fills the disk: even an empty store would leave too little room.
+            // Evict nothing.
             if isDiskShort { guard try missing <= store.totalSizeBytes() + uncommitted else { return false } }
             let (session, wanted) = state.withLock { state in
                 let first = state.ledger.waiting.first
@@ -203,14 +233,19 @@ final class Evictor: Sendable {
         }
     }
 
-    /// The part of the quota that a resource larger than the quota may take from others: half. The other half is theirs, since what is kept
-    /// of it is a window around its readers, whatever it pushes out.
+    /// A resource that is larger than the quota may push other resources out for half of the quota
+    /// (the quota divided by this). The other half stays theirs, because only a window around its
+    /// readers is kept of it, whatever it pushes out.
     private static let oversizedShare: Int64 = 2
 
-    /// Makes room for a write of a resource that does not fit into the quota: beyond its share only it gives. False when a write of its own
-    /// has to land first, as nobody can say before what it occupies and what it can give; then `landed` goes on.
+    /// Makes room for a write of a resource that does not fit into the quota. Beyond its share,
+    /// only this resource gives bytes.
+    ///
+    /// - Returns: False if a write of its own has to land first. Before that, its size and the
+    ///   bytes that it can give are unknown. `landed()` then goes on.
     private func makeRoom(for bytes: Int64, ofOversized session: ResourceSession) throws(StoreError) -> Bool {
-        // Set before the question: a write that lands after it finds it, and posts the next turn.
+        // Set before the check: a write that lands after the check finds this flag and posts the
+        // next turn.
         state.withLock { $0.isPostponed = true }
         if session.hasWritesInHand { return false }
         let mustGoOn = state.withLock { state in
@@ -232,12 +267,14 @@ final class Evictor: Sendable {
         }
         let slack = min(slackBytes, Self.usedSlackLimit)
         let freed = try evict(from: session, missing + slack, length: length, keeping: ByteRangeSet([head].compactMap(\.self)))
-        // With a small quota it may have its beginning only, and what its readers are at: then the others give all the same.
+        // With a small quota the resource may have only its beginning and the bytes at its readers.
+        // Then the others give bytes all the same.
         if freed < missing { try evict(missing - freed, slack: slack) }
         return true
     }
 
-    /// The quota that holds: what the store occupied at first, where that is more and is to stay.
+    /// Returns the quota in effect: the size of the store at the first look, if that is more and
+    /// `keepsPresentSize` is set.
     private func quota() throws(StoreError) -> Int64? {
         guard let quota = limits.quotaBytes, limits.keepsPresentSize else { return limits.quotaBytes }
         if let present = state.withLock({ $0.presentBytes }) { return max(quota, present) }
@@ -268,11 +305,12 @@ final class Evictor: Sendable {
 
     // MARK: What a killed process left
 
-    /// What the files may occupy beside what the store says.
+    /// Returns the bytes that files may occupy beyond those that the store counts.
     ///
-    /// A kill leaves bytes that were written and not committed, and files that were out of the index and not unlinked yet. A process keeps
-    /// within the quota, so together with what the index knows they are no more than that; but not all of it may be promised again, or a few
-    /// short lives would fill the disk.
+    /// A kill leaves bytes that were written and not committed, and files that were removed from
+    /// the index and not yet unlinked. A process keeps within the quota, so all of these and the
+    /// indexed bytes together are at most the quota. But they may not all be promised again, or a
+    /// few short lives of the process would fill the disk.
     private func uncounted(beside known: Int64, _ quota: Int64?) -> Int64 {
         guard let quota else { return 0 }
         let isCounted = !store.hasUncountedFiles
@@ -288,7 +326,8 @@ final class Evictor: Sendable {
         }
     }
 
-    /// On the index lane: whether those who wait for room wait until the files were looked at. Begins with that when nobody has.
+    /// Returns whether waiting requests wait until the files are counted, and begins to count if
+    /// that has not begun. Runs on the index lane.
     private func mustCountFirst() -> Bool {
         guard limits.quotaBytes != nil, store.hasUncountedFiles else { return false }
         let now = environment.time.now
@@ -302,13 +341,14 @@ final class Evictor: Sendable {
         return mustWait
     }
 
-    /// On the index lane: looks at some of the files; look-ups have their turn between two such steps.
+    /// Counts some of the files and then posts itself again, so that look-ups get their turn
+    /// between two steps. Runs on the index lane.
     private func count() {
         do throws(StoreError) {
             _ = try store.sweepOrphans(limit: MediaCache.sweepBatch)
         } catch {
             note(error)
-            // Whoever asks for room next tries again, and does not wait for it.
+            // The next request for room starts the count again, and does not wait for it.
             state.withLock { $0.isCounting = false }
             return stopWaiting()
         }
@@ -322,7 +362,7 @@ final class Evictor: Sendable {
         }
     }
 
-    /// On the index lane: answers those who wait for the files to be looked at, by what is known now.
+    /// Answers the requests that wait for the count, by what is known now. Runs on the index lane.
     private func answerHeld() {
         let isHeld = state.withLock { state in
             defer { state.isHeld = false }
@@ -331,14 +371,16 @@ final class Evictor: Sendable {
         if isHeld { serve() }
     }
 
-    /// On the index lane: nobody who waits for room now waits any longer.
+    /// Ends the waiting for the count: requests that wait for it are answered now. Runs on the
+    /// index lane.
     func stopWaiting() {
         let now = environment.time.now
         state.withLock { if $0.countingDeadline != nil { $0.countingDeadline = now } }
         answerHeld()
     }
 
-    /// On the index lane: another process may have written to the store.
+    /// Drops what was measured of the store, because another process may have written to it. Runs
+    /// on the index lane.
     func forget() {
         state.withLock { state in
             state.ledger.forget()
@@ -349,7 +391,7 @@ final class Evictor: Sendable {
 
     // MARK: Evicting
 
-    /// Frees `bytes`, and of what nobody uses up to `slack` more.
+    /// Frees `bytes`, and up to `slack` more from resources that are not in use.
     private func evict(_ bytes: Int64, slack: Int64) throws(StoreError) {
         var freed: Int64 = 0
         let head = limits.policy.keptHeadBytes
@@ -358,8 +400,8 @@ final class Evictor: Sendable {
         if freed < bytes { _ = try evictUsed(bytes - freed, slack: min(slack, Self.usedSlackLimit)) }
     }
 
-    /// Calls `body` with candidates that occupy more than `bytes`, in the order of the policy, until it answers false or a bounded number
-    /// of them was seen.
+    /// Calls `body` with candidates that occupy more than `bytes`, in the order of the policy,
+    /// until `body` returns false or a bounded number of candidates was seen.
     private func forEachCandidate(
         largerThan bytes: Int64, _ body: (EvictionCandidate) throws(StoreError) -> Bool
     ) throws(StoreError) {
@@ -386,11 +428,13 @@ final class Evictor: Sendable {
         return freed
     }
 
-    /// Takes up to `bytes` of a resource that nobody uses; what that freed.
+    /// Evicts up to `bytes` of a resource that is not in use.
+    ///
+    /// - Returns: The number of bytes freed.
     private func evict(_ key: ResourceKey, _ bytes: Int64, keptHead: Int64) throws(StoreError) -> Int64 {
         guard let stored = try store.lookup(key) else { return 0 }
         guard !stored.spans.isEmpty else {
-            // Its file has only bytes that no commit entered.
+            // The file has only bytes that no commit entered.
             return try measured(key) { () throws(StoreError) in _ = try store.remove(key) }
         }
         var cut = EvictionCut(blockBytes: Piece.blockBytes)
@@ -409,7 +453,8 @@ final class Evictor: Sendable {
         }
     }
 
-    /// Takes `bytes` of what is in use and nobody needs soon, and up to `slack` more of the last that has to give.
+    /// Evicts `bytes` of resources in use that no reader needs soon, and up to `slack` more from
+    /// the last of them.
     private func evictUsed(_ bytes: Int64, slack: Int64) throws(StoreError) -> Int64 {
         let hooks = hooks
         hooks.commitAll()
@@ -427,7 +472,8 @@ final class Evictor: Sendable {
     ) throws(StoreError) -> Int64 {
         let regions = regions(length: length)
         guard let part = session.beginEviction(of: bytes, regions: regions, keeping: kept, unless: isSolid) else { return 0 }
-        // Readers of these blocks wait from now on, so nothing may leave this method without an end.
+        // Readers of these blocks wait from now on, so each way out of this method has to end the
+        // eviction.
         do throws(StoreError) {
             let freed = try measured(session.key) { () throws(StoreError) in
                 if try !store.evict(part.blocks, of: part.generation, in: part.file) { noteSolid(part.generation) }
@@ -440,7 +486,9 @@ final class Evictor: Sendable {
         }
     }
 
-    /// Runs an eviction; what it freed.
+    /// Runs an eviction and records its event.
+    ///
+    /// - Returns: The number of bytes freed.
     private func measured(_ key: ResourceKey, _ body: () throws(StoreError) -> Void) throws(StoreError) -> Int64 {
         let before = try store.totalSizeBytes()
         try body()
@@ -452,7 +500,7 @@ final class Evictor: Sendable {
     /// The beginning of a resource, which players ask for first.
     private var head: ByteRange? { ByteRange(0, min(Self.headBytes, (limits.quotaBytes ?? .max) / 8)) }
 
-    /// What goes after the middle of a resource, in this order.
+    /// The regions of a resource that go after its middle, in this order.
     private func regions(length: Int64?) -> [EvictionCut.Region] {
         let end = length.flatMap { ByteRange(max(0, $0 - Self.endBytes), $0) }
         return [end, head].compactMap { $0.map { EvictionCut.Region($0) } }
@@ -469,8 +517,10 @@ final class Evictor: Sendable {
 
     // MARK: Age, count, and a quota that is exceeded all the same
 
-    /// On the index lane: takes out what is too old, too much, or beyond the quota, as far as nobody uses it. `key` is spared: it was
-    /// stored a moment ago.
+    /// Removes resources that are too old or too many, and evicts what is beyond the quota, as far
+    /// as they are not in use. Runs on the index lane.
+    ///
+    /// - Parameter key: A resource to spare, because it was stored just now.
     func enforce(sparing key: ResourceKey? = nil) {
         do throws(StoreError) {
             if let age = limits.maximumAge { try removeUnused(since: environment.time.wallNow.before(age), sparing: key) }
@@ -479,7 +529,8 @@ final class Evictor: Sendable {
         } catch { note(error) }
     }
 
-    /// On the index lane: a version was entered before its first byte. From time to time the longest unused of such resources go.
+    /// Notes that a version was entered before its first byte. From time to time, removes the
+    /// longest unused of such resources. Runs on the index lane.
     func enteredEmpty() {
         let isDue = state.withLock { state in
             state.emptyCommits += 1
@@ -497,7 +548,7 @@ final class Evictor: Sendable {
         } catch { note(error) }
     }
 
-    /// On the index lane: takes out what is beyond the quota, after the files were counted.
+    /// Evicts what is beyond the quota, after the files were counted. Runs on the index lane.
     func enforceQuota() {
         do throws(StoreError) { try evictExcess() } catch { note(error) }
     }
@@ -526,7 +577,8 @@ final class Evictor: Sendable {
         }
     }
 
-    /// Whether an access time that was just entered is later than the candidate said.
+    /// Returns whether the index has a later access time than `time`, because one was entered after
+    /// the candidate was read.
     private func isUsed(_ key: ResourceKey, since time: Timestamp) throws(StoreError) -> Bool {
         try store.lookup(key).map { $0.lastAccess >= time } ?? false
     }
@@ -535,7 +587,7 @@ final class Evictor: Sendable {
         guard excess > 0 else { return }
         hooks.writeTouches()
         var missing = excess
-        // Also those without a byte: they are counted, too.
+        // The limit -1 includes resources without bytes, because they are counted as well.
         try forEachCandidate(largerThan: -1) { (candidate) throws(StoreError) in
             if candidate.key != key, try removeIfIdle(candidate.key) { missing -= 1 }
             return missing > 0
@@ -550,11 +602,11 @@ final class Evictor: Sendable {
 }
 
 extension Timestamp {
-    /// The moment that lies so long before.
+    /// Returns the moment that lies `duration` before this one.
     fileprivate func before(_ duration: Duration) -> Timestamp {
         let seconds = duration.components.seconds
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        // Parts of a second do not matter here.
+        // Fractions of a second do not matter here.
         let (result, isTooEarly) = nanoseconds.subtractingReportingOverflow(overflow ? .max : whole)
         return Timestamp(nanoseconds: isTooEarly ? .min : result)
     }

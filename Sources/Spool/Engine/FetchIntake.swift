@@ -2,27 +2,30 @@ import SpoolCore
 import SpoolOrigin
 import SpoolSystem
 
-/// The shell of one origin request: takes what the transport hands over and keeps it until it is stored or read.
+/// The shell of one origin request: receives the calls of the transport and keeps the bytes until
+/// they are stored or read.
 ///
-/// The transport's calls go straight to the session. `segments`, `transfer` and the flags belong to the session's lock.
+/// Each call goes straight to the session. The lock of the session protects `segments`, `transfer`
+/// and the flags.
 final class FetchIntake: TransferReceiver, @unchecked Sendable {
-    // Safe to share: every stored `var` is touched under the session's lock only.
+    // Safe to share: every stored `var` is used only under the lock of the session.
     let id: FetchID
     let ask: OriginAsk
     private let session: ResourceSession
     var transfer: (any Transfer)?
-    /// What is in memory, in the order of offsets; the last one may still grow.
+    /// The bytes in memory, in the order of their offsets. The last segment may still grow.
     var segments: [Segment] = []
     var generation: GenerationID?
     var ticket: UInt64?
     var isCancelled = false
-    /// The transport was asked.
+    /// Whether the transport was asked to start.
     var isStarted = false
-    /// The transport's last call has come.
+    /// Whether the last call of the transport has come.
     var isFinished = false
-    /// `resume` was wanted before the transfer was known.
+    /// Whether `resume` was due before the transfer was known.
     var owesResume = false
-    /// It was paused for want of a buffer; whatever frees memory of its own resumes it, too.
+    /// Whether the transfer was paused because no buffer was free. Memory that this fetch frees
+    /// resumes it, too.
     var isStarved = false
     var fetchedBytes: Int64 = 0
     var requestTime = Timestamp(nanoseconds: 0)

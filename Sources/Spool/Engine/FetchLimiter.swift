@@ -1,35 +1,44 @@
 import SpoolCore
 import SpoolSystem
 
-/// Lets origin requests start when there is a slot for them: a `FetchQueue` behind a lock, and the closures that it starts and preempts.
+/// Starts origin requests when there is a slot for them: a `FetchQueue` behind a lock, with the
+/// closures that start and preempt each fetch.
 ///
-/// When a host's slots are taken, a fetch that is paused or lingers gives its slot up: 32 players that stopped reading
-/// must not keep a 33rd from starting.
+/// When all slots of a host are taken, a fetch that is paused or lingers gives up its slot. Without
+/// that, 32 players that stopped reading would keep a 33rd from starting.
 package final class FetchLimiter: Sendable {
     private struct Ticket {
         var start: @Sendable () -> Void
-        /// Ends the fetch if it is idle; false when it is busy.
+        /// Ends the fetch if it is idle, and returns false if it is busy.
         var preempt: @Sendable () -> Bool
     }
 
     private struct State {
         var queue: FetchQueue
-        /// One for each entry of the queue.
+        /// One ticket for each entry of the queue.
         var tickets: [UInt64: Ticket] = [:]
     }
 
     private let state: Locked<State>
 
+    /// Creates a limiter.
+    ///
     /// - Parameters:
-    ///   - total: origin requests at once.
-    ///   - perHost: of these, to one host.
+    ///   - total: The most origin requests at once.
+    ///   - perHost: The most of these to one host.
     package init(total: Int, perHost: Int) {
         state = Locked(State(queue: FetchQueue(total: total, perHost: perHost)))
     }
 
-    /// Calls `start` now or when a slot is free. Every submission is followed by one `finished`, started or not.
+    /// Calls `start` now, or when a slot is free.
     ///
-    /// - Parameter word: as for `prioritize`.
+    /// The caller calls `finished` once for every submission, started or not.
+    ///
+    /// - Parameters:
+    ///   - word: The sequence number of `priority`, as for `prioritize`.
+    ///   - start: Starts the fetch. Called outside the lock.
+    ///   - preempt: Ends the fetch if it is idle, and returns false if it is busy.
+    /// - Returns: The id of the submission.
     package func submit(
         host: String, priority: ReadPriority = .playing, word: UInt64 = 0, start: @escaping @Sendable () -> Void,
         preempt: @escaping @Sendable () -> Bool
@@ -43,27 +52,28 @@ package final class FetchLimiter: Sendable {
         return id
     }
 
-    /// The fetch is over, or was given up in the queue. Idempotent.
+    /// Frees the slot of a fetch that is over, or removes it from the queue. Idempotent.
     package func finished(_ id: UInt64) {
         let dropped = state.withLock { $0.tickets.removeValue(forKey: id) }
         startQueued { $0.finished(id) }
         withExtendedLifetime(dropped) {}
     }
 
-    /// The fetch is so urgent from now on.
+    /// Changes the priority of a fetch.
     ///
-    /// - Parameter word: grows with each word about the fetch: those that come late are older, and ignored.
+    /// - Parameter word: A number that grows with each change of one fetch. A change with a smaller
+    ///   number than the last is late, and is ignored.
     package func prioritize(_ id: UInt64, _ priority: ReadPriority, word: UInt64) {
         startQueued { $0.prioritized(id, priority, word: word) }
         reclaim()
     }
 
-    /// Starts nothing more for a host, until as many calls of `letGo`.
+    /// Starts no further fetch to a host until `letGo` was called as often as `hold`.
     package func hold(_ host: String) {
         state.withLock { $0.queue.hold(host) }
     }
 
-    /// A pause of the host is over.
+    /// Ends one hold of a host.
     package func letGo(_ host: String) {
         startQueued { $0.letGo(host) }
     }
@@ -75,16 +85,16 @@ package final class FetchLimiter: Sendable {
         for start in starts { start() }
     }
 
-    /// Some fetch went idle: if others queue, one of them may take its slot.
+    /// Takes the slot of one idle fetch if others wait in the queue. Called when a fetch goes idle.
     package func reclaim() {
         let candidates = state.withLock { state in
             state.queue.preemptible.compactMap { state.tickets[$0]?.preempt }
         }
-        // A preempted fetch calls `finished`, which starts the queue's first.
+        // A preempted fetch calls `finished`, which starts the first of the queue.
         for preempt in candidates where preempt() { return }
     }
 
-    /// Origin requests that run and that wait.
+    /// The number of origin requests that run, and the number that wait.
     package var counts: (active: Int, queued: Int) {
         state.withLock { ($0.queue.active.count, $0.queue.queue.count) }
     }

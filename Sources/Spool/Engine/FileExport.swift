@@ -2,11 +2,13 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// One export, from the look at the index to the file's name.
+/// One export, from the look-up in the index to the file under its final name.
 ///
-/// Index calls on the index lane, everything else on the generation's data lane, a run of bytes at a time, so that others have their turn.
+/// Index calls run on the index lane, everything else on the data lane of the generation. Each job
+/// handles one run of bytes, so other jobs get their turn in between.
 final class FileExport: Sendable {
-    /// Bytes that are compared and copied at a time: what one row of the index has checks for.
+    /// The number of bytes that are compared and copied in one job: as many as one row of the index
+    /// has checks for.
     private static let runBytes: Int64 = 4 << 20
 
     private let cache: MediaCache
@@ -18,7 +20,7 @@ final class FileExport: Sendable {
     private let complete: @Sendable (Result<ExportedFile, CacheError>) -> Void
     /// The file that is being made.
     private let unfinished = Locked<FileDraft?>(nil)
-    /// Nothing of the resource is evicted meanwhile.
+    /// Protects the resource from eviction during the export.
     private let pin: TemporaryPin
 
     init(
@@ -35,23 +37,24 @@ final class FileExport: Sendable {
         pin = cache.temporaryPin(key)
     }
 
-    /// What is exported.
+    /// The resource that is exported.
     private struct Source: Sendable {
         var stored: StoredResource
         var length: Int64
-        /// Nil for a resource without bytes.
+        /// The stored bytes, or nil for a resource of length 0.
         var file: (any DataFile)?
-        /// Where the bytes lie as readers get them; nil when they are opened or changed on the way.
+        /// The path of the stored bytes if they are stored as readers get them, or nil if they are
+        /// opened or transformed on the way.
         var plainPath: String?
     }
 
-    /// The file under way.
+    /// The file that is being made, and how it gets its bytes.
     private struct Target: Sendable {
         var draft: FileDraft
         var method: ExportedFile.Method
     }
 
-    /// Tells the outcome; nothing is left of the file by then when it is a failure.
+    /// Calls the completion handler. After a failure, the unfinished file is deleted first.
     private func done(_ result: Result<ExportedFile, CacheError>) {
         let draft = unfinished.withLock { draft in
             defer { draft = nil }
@@ -65,7 +68,7 @@ final class FileExport: Sendable {
 
     func start() {
         if cache.isClosed { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
-        // What was received a moment ago is on its way to the disk, and then to the index.
+        // Bytes that were received just now are on their way to the disk, and then to the index.
         cache.afterWrites { [self] in
             cache.onIndexLane(key, { [self] in found($0) }) { [self] () throws(StoreError) in
                 cache.liveSession(of: key)?.enterWritten(isEnforcing: true)
@@ -80,7 +83,8 @@ final class FileExport: Sendable {
         guard !stored.spans.isEmpty else { return (stored, nil, nil) }
         let file = try store.dataFile(of: stored.generation, key: key, fileExtension: stored.fileExtension)
         if !store.isWritable {
-            // Another process may have evicted something before we held the file's lock; from now on it does not.
+            // Another process may have evicted bytes before this one held the lock of the file.
+            // From now on it does not.
             guard let again = try store.lookup(key), again.generation == stored.generation else { return nil }
             stored = again
         }
@@ -111,7 +115,7 @@ final class FileExport: Sendable {
 
     // MARK: Making
 
-    /// Complains before the work, not after it.
+    /// Fails before the work rather than after it.
     private func checkPath() throws(SystemError) {
         guard let status = try POSIXFileSystem().status(path) else { return }
         guard status.isRegular else { throw .isNoFile(path, status, "create") }
@@ -131,13 +135,15 @@ final class FileExport: Sendable {
         return Target(draft: try draft(.empty), method: .copy)
     }
 
-    /// A draft that has the bytes already; nil where that can't be.
+    /// Returns a draft that already has the bytes, as a clone or a link, or nil if that is not
+    /// possible.
     private func sharing(
         _ beginning: FileDraft.Beginning, _ method: ExportedFile.Method, _ source: Source
     ) throws(SystemError) -> Target? {
         do throws(SystemError) {
             let draft = try draft(beginning)
-            // What lies beyond the end belongs to nobody; it can be cut off a clone only.
+            // Bytes beyond the end of the resource are not part of it. Only a clone can be
+            // truncated.
             if try draft.status().size != source.length {
                 guard method == .clone else { return nil }
                 try draft.truncate(to: source.length)
@@ -145,7 +151,8 @@ final class FileExport: Sendable {
             return Target(draft: draft, method: method)
         } catch {
             if error.meansNoRoom { throw error }
-            // Another file system, or one that knows neither: the bytes are copied, and what is wrong besides shows there.
+            // The destination is on another file system, or the file system has neither clones nor
+            // links. The bytes are copied then, and any other trouble shows there.
             return nil
         }
     }
@@ -158,7 +165,7 @@ final class FileExport: Sendable {
 
     // MARK: Going through the bytes
 
-    /// On the data lane: the run at `position`, and then the one after it.
+    /// Handles the run at `position`, and then the one after it. Runs on the data lane.
     private func goOn(_ source: Source, _ target: Target, from position: Int64) {
         if cancellation.isCancelled { return fail(.cancelled, "the export was cancelled; nothing of the file is left") }
         guard let file = source.file, let run = ByteRange(position, position + min(Self.runBytes, source.length - position)) else {
@@ -186,7 +193,7 @@ final class FileExport: Sendable {
     private func take(
         _ run: ByteRange, _ pieces: [Piece], of file: any DataFile, _ source: Source, _ target: Target
     ) throws(SystemError) {
-        // What is sealed is checked by the read itself; a second look would open it twice.
+        // The read of sealed bytes checks them itself; a second check would open them twice.
         let isSealed = pieces.contains { $0.checks?.kind == .sealed }
         let damage = isSealed ? file.admit(pieces) : file.damage(in: pieces)
         if let cause = damage.compactMap(\.cause).first(where: { !$0.losesBytes }) {
@@ -236,7 +243,7 @@ final class FileExport: Sendable {
         if let failure { throw failure }
     }
 
-    /// Bytes that are in memory at a time.
+    /// The number of bytes that are in memory at a time.
     private static let bufferBytes = 1 << 20
 
     private static func copy(
@@ -267,7 +274,7 @@ final class FileExport: Sendable {
         }
     }
 
-    /// Damaged bytes become a gap, as if a reader had found them.
+    /// Makes a gap of damaged bytes, as if a reader had found them.
     private func takeOut(_ damaged: ByteRangeSet, _ source: Source, cause: StoreError?) {
         cache.record(.damageFound(key, bytes: damaged.totalBytes))
         if let cause { cache.record(.storeTrouble("read of \(key.forLog): \(cause)")) }
@@ -277,7 +284,7 @@ final class FileExport: Sendable {
                 + " again, and repeat", key: key, cause: cause)
         guard cache.store.isWritable else { return done(.failure(error)) }
         let generation = source.stored.generation
-        // The old claim is on its way out before a session fetches the bytes anew.
+        // The index lane drops the old entry before a session fetches the bytes again.
         cache.onIndexLane(key, { [self] (_: Result<Void, CacheError>) in done(.failure(error)) }) { [cache] () throws(StoreError) in
             try cache.store.discard(damaged, of: generation)
         }
@@ -290,7 +297,7 @@ final class FileExport: Sendable {
 
     private func onDataLane(_ source: Source, _ body: @escaping @Sendable () throws(SystemError) -> Void) {
         cache.environment.dataLane(for: source.stored.generation).post { [self] in
-            // What is posted from now on may never run.
+            // Jobs that are posted from now on may never run.
             if cache.isClosed { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
             do throws(SystemError) { try body() } catch {
                 let code: CacheError.Code = error.meansExists ? .exists : .file

@@ -4,10 +4,10 @@ import SpoolSystem
 
 /// One import, from the look at the file to the commit.
 ///
-/// All bytes are written to a generation of their own and entered in one commit, so that nobody ever sees a part of it. Room is promised
-/// before each write, as for fetched bytes.
+/// All bytes are written to a generation of their own and entered in one commit, so no reader ever
+/// sees a part of the file. The evictor grants room before each write, as for fetched bytes.
 final class FileImport: Sendable {
-    /// Bytes that are read and written at a time.
+    /// The number of bytes that are read and written at a time.
     private static let stepBytes: Int64 = 1 << 20
 
     struct Request: Sendable {
@@ -17,13 +17,13 @@ final class FileImport: Sendable {
         var options: ImportOptions
     }
 
-    /// What is written, and nobody's yet.
+    /// The pieces that are written and not yet committed.
     private struct Written {
         var pieces: [Piece] = []
         var promisedBytes: Int64 = 0
     }
 
-    /// The file and where its bytes go.
+    /// The source file, and where its bytes go.
     private struct Work: Sendable {
         var source: any FileHandle
         var status: FileStatus
@@ -113,12 +113,13 @@ final class FileImport: Sendable {
         return nil
     }
 
-    /// On the index lane: whether nothing is stored, or may be replaced.
+    /// Returns whether the store has nothing of the resource, or the import may replace it. Runs on
+    /// the index lane.
     private func mayStore() throws(StoreError) -> Bool {
         let session = cache.liveSession(of: key)
         session?.enterWritten(isEnforcing: false)
         if request.options.replacesStored { return true }
-        // Whoever reads it at this moment has bytes in memory that will be stored.
+        // A reader of this moment has bytes in memory that will be stored.
         if let session, session.state.withLock({ !$0.isIdle }) { return false }
         return try cache.store.lookup(key)?.spans.isEmpty ?? true
     }
@@ -142,7 +143,7 @@ final class FileImport: Sendable {
 
     // MARK: Copying
 
-    /// On any lane: the step at `position`, once there is room for it.
+    /// Asks for room for the step at `position`, and then runs it. Runs on any lane.
     private func next(_ work: Work, at position: Int64) {
         if cancellation.isCancelled {
             return give(up: work, CacheError(.cancelled, "the import was cancelled; nothing is stored", key: key))
@@ -193,18 +194,19 @@ final class FileImport: Sendable {
                 let now = try work.source.status()
                 guard now.size == work.status.size, now.modified == work.status.modified else { return give(up: work, changed) }
             } catch { return give(up: work, fileError(error)) }
-            // What is posted to the lane of a closed cache may never run.
+            // Jobs that are posted to the lane of a closed cache may never run.
             if cache.isClosed { return give(up: work, closed) }
             cache.environment.indexLane.post { [self] in enter(work) }
         }
     }
 
-    /// On the index lane.
+    /// Enters the file into the index in one commit. Runs on the index lane.
     private func enter(_ work: Work) {
         do throws(StoreError) {
             guard try mayStore() else { return give(up: work, existsError) }
         } catch { return give(up: work, CacheError(error, key: key)) }
-        // What it knew holds no longer; who looks from now on finds the file, and looks.
+        // The state of the old session no longer holds. Later look-ups go to the index and find the
+        // file.
         cache.store.expect(key)
         cache.sessions.withLock { $0.remove(key) }?.end(.removed)
         let (pieces, promised) = written.withLock { written in
@@ -231,7 +233,7 @@ final class FileImport: Sendable {
 
     // MARK: Failing
 
-    /// Takes what was written out of the world.
+    /// Drops the bytes that were written, gives their room back, and fails.
     private func give(up work: Work, _ error: CacheError) {
         let promised = written.withLock { written in
             defer { written = Written() }
@@ -277,13 +279,15 @@ final class FileImport: Sendable {
 }
 
 extension [Piece] {
-    /// Adds a piece, joined with the last where that is possible: fewer rows to enter.
+    /// Appends a piece, joined with the last one where that is possible. Fewer pieces make fewer
+    /// rows.
     fileprivate mutating func append(joining piece: Piece) {
         if let joined = last?.joined(with: piece) { self[count - 1] = joined } else { append(piece) }
     }
 }
 
-/// The extension of the last part of a path, without the dot; empty when it has none.
+/// Returns the extension of the last part of a path, without the dot, or an empty string if there
+/// is none.
 private func pathExtension(path: String) -> String {
     let name = path.split(separator: "/" as Character).last ?? ""
     guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }

@@ -2,25 +2,28 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-// Of a resource in use go the bytes that nobody needs soon. Every call is made on the index lane.
+// Eviction of bytes that no reader needs soon from a resource in use. Every call is made on the
+// index lane.
 
 extension ResourceSession {
-    /// What was taken away from readers, so that it can go.
+    /// Blocks that were taken away from readers, so that they can be evicted.
     struct EvictedPart {
         var generation: GenerationID
         var file: any DataFile
         var blocks: ByteRangeSet
     }
 
-    /// Whether writes that have their room are not over yet.
+    /// Whether there are writes with granted room that are not over.
     var hasWritesInHand: Bool { state.withLock { $0.grantedBytes > 0 } }
 
-    /// Takes up to `bytes`, or a little more, away from readers; nil when nothing may go, or the file can't be punched.
+    /// Takes up to `bytes`, or a little more, away from readers.
+    ///
+    /// - Returns: The part to evict, or nil if nothing may go or the file can't be punched.
     func beginEviction(
         of bytes: Int64, regions: [EvictionCut.Region], keeping kept: ByteRangeSet = ByteRangeSet(),
         unless isSolid: (GenerationID) -> Bool
     ) -> EvictedPart? {
-        // A commit that is on its way to this lane would claim what is gone.
+        // A commit that is still queued for this lane would name bytes that are gone.
         enterWritten(isEnforcing: false)
         let generation = state.withLock { $0.file == nil ? nil : $0.fileGeneration }
         guard let generation, !isSolid(generation) else { return nil }
@@ -33,7 +36,8 @@ extension ResourceSession {
         }
     }
 
-    /// What was taken away is out of the index and the file; or it is not, and is compared with its checks before its next use.
+    /// Ends an eviction. If the blocks are gone from index and file, they are gaps. If not, they
+    /// are compared with their checks before their next use.
     func endEviction(_ part: EvictedPart, isGone: Bool) {
         run { state, effects in
             apply(state.machine.evicted(part.blocks, of: part.generation, isGone: isGone, now: now), &state, &effects)
@@ -42,7 +46,7 @@ extension ResourceSession {
 }
 
 extension ResourceSession.State {
-    /// Written, and not yet in the index.
+    /// The bytes that are written and not yet in the index.
     fileprivate var uncommitted: ByteRangeSet {
         ByteRangeSet((commits.flatMap(\.commit.pieces) + dirty).map(\.range))
     }

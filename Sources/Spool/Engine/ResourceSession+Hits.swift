@@ -2,47 +2,58 @@ package import SpoolCore
 package import SpoolStore
 import SpoolSystem
 
-/// What is stored, verified and to be used unasked, handed out in one step: a reader that has joined, was told of its version and holds
-/// its first bytes.
+/// A reader of bytes that are stored, verified and usable without asking the origin, created in one
+/// step. It has joined, its version is fixed, and it holds its first bytes.
 ///
-/// One of `leave(after:)` and `reader(after:wake:)` ends it, once.
+/// The door ends it once, with `leave(after:)` or `reader(after:wake:)`.
 package struct StoredHit: Sendable {
     fileprivate let session: ResourceSession
     fileprivate let id: ReaderID
-    /// All that is to be answered.
+    /// The whole range to answer.
     package let range: ByteRange
-    /// The number of bytes of the resource.
+    /// The length of the resource in bytes.
     package let length: Int64
-    /// The file with the first bytes, its descriptor, and how many of them may be sent before the session is asked.
+    /// The file with the first bytes.
     package let file: any DataFile
+    /// The descriptor of the file; the hit keeps it open.
     package let descriptor: OpenDescriptor
+    /// The first bytes of `range`, which may be sent before the session is asked again.
     package let stored: ByteRange
-    /// Which representation this is, and which state of what is known of it: what a door made of it holds while both stay the same.
+    /// The version of the resource, and the state of its metadata. A door may reuse what it made of
+    /// them while this value is equal.
     package let version: HitVersion
 }
 
-/// A generation, and how often what is known of it has changed in one session: the next session of the resource counts anew.
+/// A generation, and a number that grows with each change of its metadata within one session. The
+/// next session of the resource counts anew.
 package struct HitVersion: Hashable, Sendable {
+    /// The number of the session in its cache.
     package var session: UInt64
+    /// The generation of the version.
     package var generation: GenerationID
+    /// The number of changes of the metadata in this session.
     package var revision: UInt64
 }
 
-/// The way to a resource's session that a door keeps from one request to the next, so that a hit needs no look-up.
+/// A weak reference to the session of a resource that a door keeps from one request to the next, so
+/// that a hit needs no look-up.
 package struct SessionLink: Sendable {
     fileprivate weak var session: ResourceSession?
 
+    /// Creates a link to no session.
     package init() {}
 }
 
 extension MediaCache {
-    /// A reader of bytes that can be sent at once; nil when anything has to be waited for, fetched or decided first, which `sessionReader`
-    /// does.
+    /// Returns a reader of bytes that can be sent at once.
     ///
     /// - Parameters:
-    ///   - spec: the range that is asked for; nil for the whole.
-    ///   - policy: what `policy(for:_:)` said for the URL.
-    ///   - max: how many bytes will be sent before the reader is asked for more.
+    ///   - link: The reference that the door keeps. The call updates it.
+    ///   - spec: The requested range, or nil for the whole resource.
+    ///   - policy: The result of `policy(for:_:)` for the URL.
+    ///   - max: The most bytes that the door sends before it asks the reader for more.
+    /// - Returns: The hit, or nil if anything has to be waited for, fetched or decided first.
+    ///   `sessionReader` handles those requests.
     package func hit(
         _ link: inout SessionLink, key: ResourceKey, url: String, spec: RangeHeader.Spec?, policy: CachePolicy, max: Int64
     ) -> StoredHit? {
@@ -55,7 +66,8 @@ extension MediaCache {
         return link.session?.hit(spec, url: url, policy: policy, max: max)
     }
 
-    /// By which policy a resource is read: a playlist that its origin serves as text is one all the same.
+    /// Returns the policy by which a resource is read. A playlist is revalidated like one even if
+    /// its origin serves it as text.
     package func policy(for url: String, _ asked: CachePolicy?) -> CachePolicy {
         configuration.policy(for: url, asked)
     }
@@ -69,7 +81,7 @@ extension Configuration {
 }
 
 extension ResourceSession {
-    /// Whether it was taken out of the table, or is about to be: it has ended.
+    /// Whether the session was taken out of the table or has ended.
     var isDetached: Bool {
         state.withLock { state in
             if case .ended = state.machine.phase { return true }
@@ -77,7 +89,9 @@ extension ResourceSession {
         }
     }
 
-    /// Nobody may come to it by a link any more, if nobody uses it now.
+    /// Marks the session as detached if it is idle, so that no link leads to it any more.
+    ///
+    /// - Returns: Whether the session was idle.
     func detachIfIdle() -> Bool {
         state.withLock { state in
             guard state.isIdle else { return false }
@@ -94,7 +108,8 @@ extension ResourceSession {
                     spec, policy: policy, isShared: shared.configuration.isShared, fetchPolicy: shared.configuration.fetchPolicy, max: max,
                     wallNow: wallNow)
             else { return nil }
-            // The newest reader says how the origin is asked, should there be need of it.
+            // The request of the newest reader decides how the origin is asked, should that be
+            // needed.
             if state.request.url != url { state.request.url = url }
             state.claims += 1
             return StoredHit(
@@ -109,7 +124,7 @@ extension ResourceSession {
 }
 
 extension StoredHit {
-    /// The representation, and its state; nil when another version has taken its place.
+    /// The representation and its version, or nil if another version has taken its place.
     package var current: (representation: Representation, version: HitVersion)? {
         session.state.withLock { state in
             guard let version = state.machine.version, state.machine.toldVersion(of: id) == version.generation else { return nil }
@@ -120,7 +135,9 @@ extension StoredHit {
         }
     }
 
-    /// The reader for what follows, after `count` stored bytes went out; `wake` is called when a `.wait` of its is over.
+    /// Returns a reader for the rest, after `count` stored bytes were sent.
+    ///
+    /// - Parameter wake: Called, from any thread, when a `.wait` of the reader is over.
     package func reader(after count: Int, wake: @escaping @Sendable () -> Void) -> SessionReader {
         session.run { state, effects in
             state.claims -= 1
@@ -132,7 +149,7 @@ extension StoredHit {
         return reader
     }
 
-    /// The consumer has taken `count` stored bytes, and has gone.
+    /// Ends the hit after the consumer took `count` stored bytes.
     package func leave(after count: Int) {
         var effects: [ResourceSession.Effect] = []
         let isIdle = session.state.withLock { state in

@@ -1,14 +1,16 @@
 import SpoolCore
 import SpoolStore
 
-// Stored bytes are gone: the disk can't read them any more, or they do not match their checks.
+// Loss of stored bytes: the disk can't read them any more, or they do not match their checks.
 
 extension ResourceSession {
-    /// Reads of stored bytes that fail for good before a session stores nothing more. A disk that takes bytes and never gives them back would
-    /// have the same ones fetched and stored without end.
+    /// The number of reads of stored bytes that may fail for good before a session stops storing.
+    /// Without this limit, a disk that takes bytes and never returns them would have the same bytes
+    /// fetched and stored without end.
     static let lossLimit = 32
 
-    /// Passes the version on from now on. The next session tries to store again, unless the whole store rests by then.
+    /// Passes the version on without storing it from now on. The next session tries to store again,
+    /// unless the whole store is suspended by then.
     func stopStoring(_ generation: GenerationID, because error: StoreError) {
         let reason = PassReason.storeTrouble("\(Self.lossLimit) reads of stored bytes failed, the last one: \(error)")
         run { state, effects in

@@ -2,24 +2,27 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-// The store could not enter bytes into the index, so they lie in the file and nothing names them. On a full disk their room is what others
-// wait for.
+// Release of bytes that the store could not enter into the index. They lie in the file and the
+// index does not name them. On a full disk other writes wait for their room.
 //
-// The order of these steps keeps a reader from bytes that are gone:
+// The order of these steps keeps readers from bytes that are gone:
 //
-// 1. Nothing of the resource is on its way to file or index, and from step 2 on nothing is written to the file any more.
-// 2. The machine takes whole blocks away that the index does not name. It spares what readers hold or come to next.
+// 1. The session waits until nothing of the resource is on its way to file or index. From step 2 on
+//    nothing is written to the file any more.
+// 2. The machine takes whole blocks away that the index does not name. It spares blocks that
+//    readers hold or come to next.
 // 3. The index lane punches these blocks. Readers of them wait.
 // 4. The machine makes gaps of them, and readers go on from the origin.
 //
-// The session counts as busy meanwhile, so the table makes no second one that could write to the same file.
+// The session counts as busy meanwhile, so the table makes no second session that could write to
+// the same file.
 
 extension ResourceSession {
-    /// Begins with the release once nothing is on its way to file or index. Under the lock.
+    /// Begins the release if nothing is on its way to file or index. Called under the lock.
     func releaseUnnamedIfSettled(_ state: inout State, _ effects: inout [Effect]) {
         guard state.writesUnderWay == 0, state.dirty.isEmpty else { return }
         guard state.machine.mayRelease, let generation = state.machine.version?.generation else {
-            // There is no version any more: its whole file has gone, or goes.
+            // There is no version any more: its whole file is gone, or about to go.
             state.owesRelease = false
             return
         }
@@ -36,7 +39,7 @@ extension ResourceSession {
         state.machine.mayRelease && state.machine.version?.generation == generation
     }
 
-    /// Gives the disk back what the file has beside the bytes that the index names.
+    /// Gives the disk back the bytes of the file that the index does not name.
     func releaseUnnamed(of generation: GenerationID) {
         shared.environment.indexLane.post { [self] in
             do throws(StoreError) {
@@ -56,17 +59,18 @@ extension ResourceSession {
             return (file, gone, (state.machine.version?.stored ?? ByteRangeSet()).subtracting(gone))
         }
         guard let (file, gone, kept) = taken else { return }
-        // Readers of these blocks wait. Released or not, nothing reads them any more.
+        // Readers of these blocks wait. Whether or not the release succeeds, no reader uses these
+        // blocks again.
         defer {
             run { state, effects in
                 apply(state.machine.evicted(gone, of: generation, isGone: true, now: now), &state, &effects)
             }
         }
-        // A write that failed may have left bytes as well, of which the machine was not told.
+        // A failed write may also have left bytes that the machine has no record of.
         try shared.store.release(allBut: kept, of: generation, in: file)
     }
 
-    /// Takes a file away of which nothing was ever entered and nothing is left.
+    /// Deletes a file that has no committed bytes and no bytes left.
     private func dropUnnamedFile(of generation: GenerationID) throws(StoreError) {
         let fileExtension = run { state, _ -> String? in
             guard mayRelease(generation, state), state.machine.version?.stored.isEmpty == true,

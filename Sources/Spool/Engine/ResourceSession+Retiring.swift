@@ -2,15 +2,17 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// What becomes of bytes that were written of a version that is over before they were entered into the index.
+/// Retirement of a version that is over: handles its bytes that were written and not yet entered
+/// into the index.
 extension ResourceSession {
-    /// What is written and not yet in the index is nobody's.
+    /// Drops the bytes that are written and not yet in the index.
     func dropDirty(_ state: inout State, _ effects: inout [Effect]) {
         let promised = takeDirty(&state)
         if promised > 0 { effects.append(.call { [shared] in shared.evictor.abandon(promised) }) }
     }
 
-    /// A version is over. What the index has of it goes by other ways; of a file that nothing was committed of, nobody knows but this session.
+    /// Retires a version. Other code removes what the index has of it. A file without any commit is
+    /// known to this session only, so the session unlinks it.
     func retire(_ generation: GenerationID, _ state: inout State, _ effects: inout [Effect]) {
         let promised = takeDirty(&state)
         guard promised > 0 || state.writesUnderWay > 0 || state.uncommittedFiles[generation] != nil else { return }
@@ -24,12 +26,14 @@ extension ResourceSession {
         return state.promisedBytes
     }
 
-    /// Unlinks the file of a retired generation unless the index has it; only then is its room free for others.
+    /// Unlinks the file of a retired generation unless the index names it. Only then is its room
+    /// free for others.
     func dropUncommitted(_ generation: GenerationID, promised: Int64) {
-        // Behind the writes that are under way: later ones find their version gone and open no file.
+        // This job runs behind the writes that are under way. Later writes find their version gone
+        // and open no file.
         shared.environment.dataLane(for: generation).post { [self] in
             shared.environment.indexLane.post { [self] in
-                // And behind the commits that they have led to.
+                // This job also runs behind the commits that those writes led to.
                 enterQueuedCommits(isEnforcing: false)
                 if let fileExtension = state.withLock({ $0.uncommittedFiles.removeValue(forKey: generation) }) {
                     do throws(StoreError) {

@@ -3,7 +3,7 @@ import SpoolOrigin
 import SpoolStore
 import SpoolSystem
 
-// What the limiter and the transport call.
+// The calls of the limiter and the transport.
 
 extension ResourceSession {
     // MARK: Starting
@@ -16,7 +16,7 @@ extension ResourceSession {
             preempt: { [self] in preempt(intake.id) })
         let (isOver, newer) = state.withLock { state in
             intake.ticket = ticket
-            // What was said meanwhile found no ticket to say it of.
+            // A change of priority that came meanwhile had no ticket to name.
             let newer = state.priorityWord > word ? (state.priority, state.priorityWord) : nil
             return (intake.isCancelled || intake.isFinished, newer)
         }
@@ -24,7 +24,8 @@ extension ResourceSession {
         if let (priority, word) = newer { shared.limiter.prioritize(ticket, priority, word: word) }
     }
 
-    /// A reader is so urgent from now on; nil when it left. The resource is as urgent as the most urgent of them. Under the lock.
+    /// Sets the priority of a reader, or removes it with nil when the reader leaves. The resource
+    /// has the highest priority of its readers. Called under the lock.
     func prioritize(_ reader: ReaderID, _ priority: ReadPriority?, _ state: inout State, _ effects: inout [Effect]) {
         state.priorities[reader] = priority
         let most = state.priorities.values.max() ?? .prefetch
@@ -130,7 +131,7 @@ extension ResourceSession {
                 handOverWholeBlocks(of: intake, &state, &effects)
                 return .pause
             case .enough:
-                // The rest of the call belongs to another fetch, or to nobody: it was not taken.
+                // The rest of the call belongs to another fetch or to none: it was not taken.
                 count(cursor, intake)
                 return .enough
             }
@@ -170,7 +171,7 @@ extension ResourceSession {
         if let ticket { shared.limiter.finished(ticket) }
     }
 
-    /// The host asked for a pause: no session asks it meanwhile.
+    /// Holds the host for the pause that it asked for: no session sends it a request meanwhile.
     func leaveAlone(_ delay: Nanoseconds) {
         let limiter = shared.limiter, host = host
         limiter.hold(host)
@@ -178,7 +179,7 @@ extension ResourceSession {
         _ = shared.environment.time.after(bounded, on: shared.environment.control) { limiter.letGo(host) }
     }
 
-    /// Forgets fetches that the machine has done with and whose transfer is over.
+    /// Forgets fetches whose transfer is over and that the machine has dropped.
     func dropDrainedIntakes(_ state: inout State, _ effects: inout [Effect]) {
         guard !state.intakes.isEmpty else { return }
         for (id, intake) in state.intakes where intake.isFinished && !state.machine.fetches.contains(where: { $0.id == id }) {

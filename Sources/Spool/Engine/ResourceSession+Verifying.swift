@@ -2,27 +2,31 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-// Stored bytes of an earlier opening: their checks come from the index, their bytes are read on the generation's lane.
+// Verification of bytes that an earlier opening of the store wrote. Their checks come from the
+// index, and the lane of the generation reads the bytes.
 
 extension ResourceSession {
-    /// Compares stored bytes with their checks and tells the machine; readers wait meanwhile.
+    /// Compares stored bytes with their checks and passes the result to the machine. Readers of
+    /// these bytes wait meanwhile.
     func verify(_ range: ByteRange, of generation: GenerationID) {
         shared.environment.indexLane.post { [self] in
             do throws(StoreError) {
                 let pieces = try shared.store.pieces(of: generation, in: range).compactMap { $0.blocks(touching: range) }
                 shared.environment.dataLane(for: generation).post { [self] in verify(pieces, range, of: generation) }
             } catch {
-                // Nobody can say whether they are right. In the index they stay: the next opening may know better.
+                // Without checks the bytes can't be verified now. They stay in the index: the next
+                // opening may read their checks.
                 if error != .closed { shared.record(.storeTrouble("checks of \(range) of \(key.forLog): \(error)")) }
                 finish(Comparison(range: range), damaged: ByteRangeSet([range]), of: generation)
             }
         }
     }
 
-    /// What was compared, and what of it is damaged.
+    /// The bytes that were compared, and the damage among them.
     private struct Comparison {
         var range: ByteRange
-        /// All bytes that the checks cover; more than was asked for, as checks are of blocks.
+        /// All bytes that the checks cover. They can be more than `range`, because each check
+        /// covers whole blocks.
         var covered: ByteRangeSet
         var damage: [Damage]
 
@@ -32,25 +36,26 @@ extension ResourceSession {
             self.damage = damage
         }
 
-        /// Why bytes could not be read that may be right all the same.
+        /// The error of a read that failed although the bytes may be intact.
         var passingCause: StoreError? { damage.compactMap(\.cause).first { !$0.losesBytes } }
 
         var compared: ByteRangeSet { covered.union(ByteRangeSet([range])) }
-        /// What does not match, and what the index no longer claims.
+        /// The bytes that do not match, and those of `range` that the index no longer names.
         var damaged: ByteRangeSet {
             ByteRangeSet(damage.map(\.range)).union(ByteRangeSet([range]).subtracting(covered))
         }
     }
 
-    /// On the generation's lane.
+    /// Compares the pieces with the bytes of the file. Runs on the lane of the generation.
     private func verify(_ pieces: [Piece], _ range: ByteRange, of generation: GenerationID) {
         let file = state.withLock { $0.fileGeneration == generation ? $0.file : nil }
-        // Another version is current: nobody waits for this one.
+        // Another version is current: no reader waits for this one.
         guard let file else { return finish(Comparison(range: range), damaged: ByteRangeSet(), of: generation) }
         let found = Comparison(range: range, pieces: pieces, damage: file.admit(pieces))
         let damaged = found.damaged
         if let cause = found.passingCause {
-            // They could not be compared, and are not lost for that: they stay in the index, and this session stores nothing more.
+            // The bytes could not be compared, and are not lost for that. They stay in the index,
+            // and this session stores nothing more.
             shared.record(.storeTrouble("read \(range) of \(key.forLog): \(cause)"))
             run { state, effects in
                 apply(state.machine.storeFailed(generation, .storeTrouble("\(cause)"), now: now), &state, &effects)
@@ -71,14 +76,17 @@ extension ResourceSession {
         }
     }
 
-    /// Takes damaged bytes out of the index, then punches their blocks: what is fetched again gets sound blocks of the disk.
-    /// Calls `done` on the generation's lane, before anything is written there again.
+    /// Removes damaged bytes from the index, then punches their blocks, so that bytes that are
+    /// fetched again get sound blocks of the disk.
+    ///
+    /// Calls `done` on the lane of the generation, before anything is written there again.
     private func takeOut(
         _ lost: ByteRangeSet, of generation: GenerationID, in file: any DataFile, done: @escaping @Sendable () -> Void
     ) {
         discard(lost, of: generation) { [self] isOut in
             shared.environment.dataLane(for: generation).post { [self] in
-                // A block with sound bytes beside the damaged ones is not punched: somebody may be sending them.
+                // A block with sound bytes beside the damaged ones is not punched, because a reader
+                // may be sending them.
                 if isOut { for block in lost.ranges.compactMap(\.wholeBlocks) { punch(block, in: file) } }
                 done()
             }
@@ -91,7 +99,8 @@ extension ResourceSession {
         }
     }
 
-    /// Makes gaps of bytes that were found damaged by somebody else; taking them out of the index is the caller's.
+    /// Makes gaps of bytes that another part of the cache found damaged. The caller takes them out
+    /// of the index.
     func forget(_ ranges: ByteRangeSet, of generation: GenerationID) {
         run { state, effects in
             for range in ranges.ranges {

@@ -3,30 +3,32 @@ import SpoolOrigin
 import SpoolStore
 import SpoolSystem
 
-// The way of received bytes: tail, pool buffer, lane, file, index.
+// The path of received bytes: tail, pool buffer, lane, file, index.
 
 extension ResourceSession {
-    /// A segment outside the pool ends with its block.
+    /// The size of a block. A segment outside the pool ends with its block.
     private static let blockBytes = Int(Piece.blockBytes)
 
     // MARK: Memory
 
-    /// Whether `count` bytes can be kept now, `count` being a block at most.
+    /// Returns whether `count` bytes can be kept now, where `count` is one block at most.
     ///
-    /// A fetch begins outside the pool, unless too much of that waits for the disk. Without a free pool buffer it goes on in its tail: one block
-    /// that fills while the one before is on its way to the disk, or while the buffer before holds less than the lane takes.
-    /// So who holds all the buffers, say relays whose readers have stopped, slows the others down but stops nobody.
+    /// A fetch begins outside the pool, unless too many bytes outside the pool wait for the disk.
+    /// Without a free pool buffer it goes on in its tail. The tail is one block that fills while
+    /// the block before it is on its way to the disk, or while the buffer before it holds less than
+    /// the lane takes. So fetches that hold all the buffers, such as relays whose readers have
+    /// stopped, slow the others down but stop none.
     func makeRoom(_ count: Int, in intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> Bool {
         guard let last = intake.segments.last else { return shared.backlog.hasRoom || isRelay(intake, state) }
         if !last.isHandedOver, last.room >= count { return true }
         if shared.pool.hasFree { return true }
-        // Others wait for a buffer: what is here goes to the disk, and the buffer with it comes back.
+        // Others wait for a buffer. This fetch sends its bytes to the disk, which frees its buffer.
         handOverWholeBlocks(of: intake, &state, &effects)
         if last.isPooled { return !last.isHandedOver && last.count < Self.blockBytes }
         return intake.segments.count == 1
     }
 
-    /// Enters bytes that the machine accepted.
+    /// Copies bytes that the machine accepted into segments.
     func keep(_ bytes: UnsafeRawBufferPointer, at offset: Int64, _ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
         var cursor = 0
         while cursor < bytes.count {
@@ -36,8 +38,8 @@ extension ResourceSession {
         }
     }
 
-    /// Gives a full segment to the generation's lane, at the end of a batch: readers are woken first, and the lane does not take the
-    /// core from them.
+    /// Gives a full segment to the lane of the generation at the end of a batch. Readers are woken
+    /// first, so the lane does not take the core from them.
     func handOverFullSegment(of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
         guard let last = intake.segments.last, last.room == 0 else { return }
         handOver(last, of: intake, &state, &effects)
@@ -46,17 +48,20 @@ extension ResourceSession {
     private func openSegment(at offset: Int64, _ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> Segment {
         if let last = intake.segments.last, !last.isHandedOver {
             if last.end == offset, last.room > 0 { return last }
-            // Bytes between were dropped: this one grows no more.
+            // Bytes in between were dropped, so this segment grows no more.
             handOver(last, of: intake, &state, &effects)
         }
         let segment: Segment
         let toBlockEnd = Self.blockBytes - Int(offset % Piece.blockBytes)
-        // The first bytes of a fetch, and a block that was begun, stay outside the pool: a slow fetch never holds a pool buffer.
+        // The first bytes of a fetch, and a block that was begun, stay outside the pool, so a slow
+        // fetch never holds a pool buffer.
         if !intake.segments.isEmpty, toBlockEnd == Self.blockBytes, let pooled = shared.pool.take() {
-            // Whole ones of them end at the same places of a file, whatever its fetches began at: they are written as large blocks.
+            // Full pool segments end at the same offsets of a file, wherever its fetches began, so
+            // they are written as large blocks.
             segment = Segment(start: offset, pooled: pooled, capacity: shared.segmentBytes - Int(offset % Int64(shared.segmentBytes)))
         } else {
-            // A resource of a few kilobytes takes the memory of its bytes, not of a block: hundreds of images may load at once.
+            // A resource of a few kilobytes takes the memory of its bytes and not of a block:
+            // hundreds of images may load at once.
             let toEnd = state.machine.version?.representation.length.map { Int(clamping: $0 - offset) } ?? toBlockEnd
             segment = Segment(start: offset, capacity: min(toBlockEnd, max(toEnd, 1)))
         }
@@ -65,7 +70,8 @@ extension ResourceSession {
         return segment
     }
 
-    /// Takes segments out of a fetch's memory; a fetch that was paused for want of memory goes on.
+    /// Removes segments from the memory of a fetch. Resumes the fetch if it was paused for lack of
+    /// memory.
     func letGo(_ segments: [Segment], of intake: FetchIntake, _ effects: inout [Effect]) {
         guard !segments.isEmpty else { return }
         intake.segments.removeAll { segment in segments.contains { $0 === segment } }
@@ -77,10 +83,10 @@ extension ResourceSession {
 
     // MARK: Handing over
 
-    /// Gives a full segment to the generation's lane.
+    /// Gives a segment with bytes to the lane of the generation.
     private func handOver(_ segment: Segment, of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
         guard !segment.isHandedOver, segment.count > 0, !isRelay(intake, state), let generation = intake.generation else { return }
-        // A retired version's bytes belong to nobody.
+        // The bytes of a retired version are dropped.
         guard state.machine.version?.generation == generation else { return }
         segment.isHandedOver = true
         if !segment.isPooled { shared.backlog.enter(segment.capacity) }
@@ -88,7 +94,7 @@ extension ResourceSession {
         effects.append(.write(segment, generation, intake))
     }
 
-    /// Gives the whole blocks of the growing segment to the lane and keeps the rest as the tail.
+    /// Gives the whole blocks of the growing segment to the lane, and keeps the rest as the tail.
     func handOverWholeBlocks(of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
         guard let last = intake.segments.last, last.isPooled, !last.isHandedOver, !isRelay(intake, state) else { return }
         let whole = last.count - Int(last.end % Piece.blockBytes)
@@ -102,7 +108,7 @@ extension ResourceSession {
         handOver(last, of: intake, &state, &effects)
     }
 
-    /// The fetch is over: everything that is in memory goes to the lane.
+    /// Gives everything in memory to the lane, because the fetch is over.
     func handOverRest(of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
         for segment in intake.segments { handOver(segment, of: intake, &state, &effects) }
     }
@@ -118,12 +124,12 @@ extension ResourceSession {
         var pieces: [Piece]
     }
 
-    /// Why a write did not happen.
+    /// The reason why a write did not happen.
     private struct WriteFailure: Error {
         var reason: PassReason
     }
 
-    /// Room first, then the bytes.
+    /// Asks for room, then writes the bytes.
     func write(_ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake) {
         let lane = shared.environment.dataLane(for: generation)
         let job: @Sendable () -> Void = { [self] in
@@ -137,7 +143,8 @@ extension ResourceSession {
             if isGranted { state.withLock { $0.grantedBytes += bytes } }
             write(segment, generation, intake, promised: isGranted ? bytes : nil)
         }
-        // Somebody waits for the beginning. Later segments go at once: each that waits is memory.
+        // A reader waits for the beginning. Later segments go at once, because each waiting segment
+        // is memory.
         if segment.isBeginning { shared.environment.postBehindReaders(lane, job) } else { lane.post(job) }
     }
 
@@ -148,20 +155,22 @@ extension ResourceSession {
         }
         let result: Result<Written?, WriteFailure>
         do throws(StoreError) {
-            // Nothing more is written to it; readers have the bytes from memory.
+            // Nothing more is written to a released file; readers have the bytes from memory.
             guard state.withLock({ $0.releasedGeneration != generation }) else { throw .readOnly }
             let file = try dataFile(of: generation)
             let pieces = try file?.write(segment.allBytes, at: segment.start)
             result = .success(file.map { Written(file: $0, pieces: pieces ?? []) })
         } catch {
-            // A length that no file of this disk can have, which an origin may claim, says nothing about the disk.
+            // An origin may name a length that no file of this disk can have. Such an error is no
+            // fault of the disk.
             result = .failure(WriteFailure(reason: error == .tooLarge ? .fileTooLarge : .storeTrouble("\(error)")))
         }
         shared.evictor.written(promised)
         written(segment, generation, intake, result, promised: promised)
     }
 
-    /// The file to write to; nil when the generation is retired, lest its file come into being again.
+    /// Returns the file to write to, or nil if the generation is retired, because opening would
+    /// create its file again.
     private func dataFile(of generation: GenerationID) throws(StoreError) -> (any DataFile)? {
         let (file, newExtension) = state.withLock { state -> ((any DataFile)?, String?) in
             guard let version = state.machine.version, version.generation == generation else { return (nil, nil) }
@@ -184,7 +193,7 @@ extension ResourceSession {
             state.writesUnderWay -= 1
             state.grantedBytes -= promised
             guard state.machine.version?.generation == generation else {
-                // Retired meanwhile: the bytes belong to nobody.
+                // The version was retired meanwhile: its bytes are dropped.
                 letGo([segment], of: intake, &effects)
                 return false
             }
@@ -214,7 +223,7 @@ extension ResourceSession {
         shared.evictor.landed()
         if case .failure(let failure) = result {
             shared.makeStale(key)
-            // Several writes of one fetch that fail are one failure.
+            // Several failed writes of one fetch count as one failure.
             if isFirstFailure, case .storeTrouble = failure.reason { shared.storeFailed() }
         }
         if mustCommit { commit() }
@@ -222,7 +231,7 @@ extension ResourceSession {
 
     // MARK: Committing
 
-    /// Sees that what is in memory reaches file and index within a second.
+    /// Sets the timer that brings the bytes in memory to file and index within a second.
     func setTick(_ state: inout State, _ effects: inout [Effect]) {
         guard !state.tickIsSet else { return }
         guard !state.dirty.isEmpty || state.owesCommit || state.intakes.values.contains(where: { $0.segments.last?.isPooled == true })
@@ -230,7 +239,8 @@ extension ResourceSession {
         state.tickIsSet = true
         effects.append(
             .call { [self] in
-                // A session with unwritten bytes is busy, so the table keeps it. One that was let go has nothing left to do.
+                // A session with unwritten bytes is busy, so the table keeps it. A session that was
+                // released has nothing left to do.
                 _ = shared.environment.time.after(Committer.commitInterval, on: shared.environment.control) { [weak self] in self?.tick() }
             })
     }
@@ -243,29 +253,34 @@ extension ResourceSession {
         commit()
     }
 
-    /// Enters what was written into the index, but where more of it is on its way to the disk: the last of that does.
+    /// Enters written bytes into the index, unless more bytes are on their way to the disk: then
+    /// the last of those writes does it.
     func commitUnlessWriting() {
         if state.withLock({ $0.writesUnderWay == 0 || !$0.dirty.isEmpty }) { commit() }
     }
 
-    /// Enters what was written into the index.
+    /// Enters written bytes into the index.
     func commit() {
         guard queueCommit() else { return }
         shared.environment.indexLane.post { [self] in enterQueuedCommits(isEnforcing: true) }
     }
 
-    /// On the index lane: enters what was written into the index, and what others have queued and not yet come here for.
+    /// Enters written bytes into the index, together with commits that are queued and not yet
+    /// entered. Runs on the index lane.
     func enterWritten(isEnforcing: Bool) {
         queueCommit()
         enterQueuedCommits(isEnforcing: isEnforcing)
     }
 
-    /// Calls `done` once nothing is on its way to file or index, at once when nothing is. For a session that was ended: of others more may come.
+    /// Calls `done` once nothing is on its way to file or index, or at once if nothing is. Only for
+    /// a session that has ended: in others, more may come.
     func whenWritten(_ done: @escaping @Sendable () -> Void) {
         run { state, _ in state.whenWritten = done }
     }
 
-    /// Queues what is to be entered; false when there is nothing.
+    /// Queues a commit of the written bytes.
+    ///
+    /// - Returns: False if there is nothing to enter.
     @discardableResult
     func queueCommit() -> Bool {
         run { state, effects in
@@ -289,9 +304,10 @@ extension ResourceSession {
         }
     }
 
-    /// On the index lane: enters what is queued, unless somebody was here before.
+    /// Enters the queued commits, unless an earlier job has done so. Runs on the index lane.
     ///
-    /// A removal that was decided meanwhile stands before this in the lane: what it took out does not come back.
+    /// A removal that was decided meanwhile runs before this job on the lane, so the commit does
+    /// not bring back what the removal took out.
     func enterQueuedCommits(isEnforcing: Bool) {
         while let next = state.withLock({ $0.commits.first }) {
             let isWanted = state.withLock { $0.machine.phase != .ended(.removed) }
@@ -325,7 +341,8 @@ extension ResourceSession {
 }
 
 extension ResourceSession.State {
-    /// Notes a written piece, joined with the one before where that is possible: fewer rows to enter.
+    /// Appends a written piece, joined with the last one where that is possible. Fewer pieces make
+    /// fewer rows.
     mutating func noteDirty(_ piece: Piece, now: MonotonicInstant) {
         pace.came(piece.range.count, now: now)
         if dirty.isEmpty || !dirty[dirty.count - 1].join(piece) { dirty.append(piece) }

@@ -3,28 +3,34 @@ import SpoolOrigin
 import SpoolStore
 import SpoolSystem
 
-/// The live coordination of one resource: a `SessionStateMachine` behind one lock, and the hands that act for it.
+/// The live coordination of one resource: a `SessionStateMachine` behind one lock, and the code
+/// that acts on its decisions.
 ///
-/// Every event takes the lock, lets the machine decide, notes what has to be done, lets go of the lock, and then does it.
-/// So nothing that blocks or calls back happens under the lock. Lock order: session, then pool or backlog; no other.
+/// Every event takes the lock, lets the machine decide, collects the effects, releases the lock,
+/// and then performs the effects. So nothing that blocks or calls back runs under the lock. Lock
+/// order: session, then pool or backlog; no other.
 ///
-/// Files: this one holds state and actions; `+Transfers` what the transport calls, `+Writing` the way to the disk,
-/// `+Verifying` the checks before a first use, `+Hits` what is served at once, `SessionReader` the consumer's side.
+/// This file holds the state and the actions. `+Transfers` has the calls of the transport,
+/// `+Writing` the path to the disk, `+Verifying` the checks before a first use, `+Hits` the reads
+/// that are served at once, `+Evicting`, `+Releasing` and `+Retiring` the ways in which bytes go,
+/// `+Losing` the loss of stored bytes. `SessionReader` is the side of the consumer.
 final class ResourceSession: Sendable {
     let key: ResourceKey
-    /// The URL that the resource was first asked by in this session, without user information; names its files and is stored.
+    /// The URL of the first request in this session, without user information. It names the files
+    /// and is stored.
     let url: String
-    /// Tells it from the other sessions of the cache, also from earlier ones of its key.
+    /// A number that no other session of the cache has or had, not even an earlier one of the same
+    /// key.
     let number: UInt64
-    /// The fields of every request of this session, whatever its readers add.
+    /// The fields of every request of this session, before those that readers add.
     let requestFields: HTTPFields
-    /// The scheme and authority that are asked; requests to one are limited together.
+    /// The scheme and authority of the origin. Requests to one host are limited together.
     let host: String
     let shared: SharedParts
     let accessTime: AccessTime
     let state: Locked<State>
 
-    /// What every session of a cache uses.
+    /// The parts that all sessions of a cache share.
     struct SharedParts: Sendable {
         let environment: CacheEnvironment
         let store: any ResourceStore
@@ -34,19 +40,21 @@ final class ResourceSession: Sendable {
         let committer: Committer
         let evictor: Evictor
         let limits: SessionLimits
-        /// The most bytes that are written at a time, whole blocks.
+        /// The most bytes that are written at a time, in whole blocks.
         let segmentBytes: Int
         let counters: Counters
         let configuration: Configuration
         let record: @Sendable (CacheEvent) -> Void
-        /// A fetch begins: what it brings might be stored, if this process could write.
+        /// Called when a fetch begins. A process that can't write tries to become the writer then,
+        /// because the fetched bytes might be stored.
         let gapMet: @Sendable () -> Void
         let sessionIdle: @Sendable (ResourceSession) -> Void
-        /// A call of the store failed.
+        /// Called when a call of the store failed.
         let storeFailed: @Sendable () -> Void
-        /// This session stores nothing more: who comes when it is idle shall find another.
+        /// Called when this session stores nothing more. Once it is idle, the next reader gets
+        /// another session.
         let makeStale: @Sendable (ResourceKey) -> Void
-        /// The names in `Via`, where the cache is a gateway's.
+        /// The names for `Via`, if the cache belongs to a gateway.
         let via: Pseudonyms?
         let bounds: OriginBounds
     }
@@ -58,50 +66,56 @@ final class ResourceSession: Sendable {
         /// The data file of the current version, once it is open.
         var file: (any DataFile)?
         var fileGeneration: GenerationID?
-        /// Written, not yet committed; as the store answered it.
+        /// The pieces that are written and not yet committed, as the store returned them.
         var dirty: [Piece] = []
-        /// When they are many enough for a commit.
+        /// Decides when the written pieces are enough for a commit.
         var pace: CommitPace
-        /// Room that was promised for what is written and not yet queued for a commit.
+        /// The room granted for bytes that are written and not yet queued for a commit.
         var promisedBytes: Int64 = 0
-        /// Room that was promised for writes that are not over.
+        /// The room granted for writes that are not over.
         var grantedBytes: Int64 = 0
-        /// The files that writes have opened and no commit has entered since, by their file extension. One of each version that is current
-        /// or being retired.
+        /// The file extensions of files that writes have opened and no commit has entered since.
+        /// There is one for each version that is current or being retired.
         var uncommittedFiles: [GenerationID: String] = [:]
-        /// How often a read said that stored bytes are lost.
+        /// The number of reads that reported stored bytes as lost.
         var losses = 0
-        /// The store failed, so the file of the current version may have bytes that the index will never name.
+        /// Whether the store failed, so that the file of the current version may have bytes that
+        /// the index will never name.
         var owesRelease = false
-        /// The version of which such bytes were released: nothing more is written to its file.
+        /// The version whose unnamed bytes were released. Nothing more is written to its file.
         var releasedGeneration: GenerationID?
-        /// Commits on their way to the index lane, oldest first.
+        /// The commits that are queued for the index lane, oldest first.
         var commits: [QueuedCommit] = []
-        /// The representation is new or was updated; commit it even without bytes.
+        /// Whether the representation is new or was updated, and is to be committed even without
+        /// bytes.
         var owesCommit = false
-        /// Jobs on their way to lanes.
+        /// The number of jobs that are queued on lanes or run there.
         var writesUnderWay = 0
-        /// Who waits until there are none.
+        /// Called once there are no such jobs.
         var whenWritten: (@Sendable () -> Void)?
         var timerDeadline: MonotonicInstant?
         var tickIsSet = false
         var passReason: PassReason?
-        /// How the origin is asked; the newest reader decides.
+        /// The request by which the origin is asked. The newest reader decides.
         var request: OriginRequest
-        /// The session was taken out of the table: whoever kept a way to it needs another.
+        /// Whether the session was taken out of the table. A holder of a link then needs another
+        /// session.
         var isDetached = false
-        /// Callers that were given the session and have not yet made their reader, and hits that are being sent.
+        /// The number of callers that were given the session and have not yet made their reader,
+        /// and of hits that are being sent.
         var claims = 0
-        /// How urgent each reader is, the whole, and how often that was said.
+        /// The priority of each reader.
         var priorities: [ReaderID: ReadPriority] = [:]
+        /// The highest of these priorities.
         var priority = ReadPriority.prefetch
+        /// The number of changes of `priority`.
         var priorityWord: UInt64 = 0
     }
 
     /// A commit that waits for its turn on the index lane.
     struct QueuedCommit {
         var commit: StoreCommit
-        /// The room that was promised for its bytes.
+        /// The room that was granted for its bytes.
         var promisedBytes: Int64
     }
 
@@ -135,7 +149,7 @@ final class ResourceSession: Sendable {
 
     // MARK: Acting
 
-    /// What is to be done once the lock is gone.
+    /// An action that is performed after the lock is released.
     enum Effect {
         case open
         case submit(FetchIntake)
@@ -152,7 +166,7 @@ final class ResourceSession: Sendable {
         case forgetStored
         case dropUncommitted(GenerationID, promised: Int64)
         case release(GenerationID)
-        /// Let go of memory, and with it perhaps of a pool buffer, outside the lock.
+        /// Releases segments outside the lock, and with them perhaps a pool buffer.
         case letGo([Segment])
     }
 
@@ -182,7 +196,7 @@ final class ResourceSession: Sendable {
         }
     }
 
-    /// Translates decisions into effects and keeps the books. Under the lock.
+    /// Translates actions into effects and updates the state. Called under the lock.
     func apply(_ actions: [SessionAction], _ state: inout State, _ effects: inout [Effect]) {
         for action in actions {
             switch action {
@@ -208,7 +222,8 @@ final class ResourceSession: Sendable {
                 for range in ranges.ranges { state.dirty = state.dirty.flatMap { $0.removing(range) } }
                 effects.append(.discard(ranges, generation))
             case .setTimer(let deadline):
-                // An earlier one that is set will find out about this one.
+                // A timer that is set for an earlier time asks the machine, which then sets this
+                // one.
                 guard state.timerDeadline.map({ deadline < $0 }) ?? true else { continue }
                 state.timerDeadline = deadline
                 effects.append(.timer(deadline))
@@ -255,7 +270,8 @@ final class ResourceSession: Sendable {
         dropDrainedIntakes(&state, &effects)
     }
 
-    /// What is stored of the version that was current goes, and what was on its way to the index with it.
+    /// Drops the stored bytes of the version that was current, and its bytes that are on their way
+    /// to the index.
     private func forget(_ generation: GenerationID, _ state: inout State, _ effects: inout [Effect]) {
         state.file = nil
         state.fileGeneration = nil
@@ -293,7 +309,8 @@ final class ResourceSession: Sendable {
 
     private func open() {
         let shared = shared
-        // Whoever brings a key tells so before: what this session was not told of, it has in the table.
+        // The store is called with each key before bytes are entered under it. Bytes that this
+        // session missed that way are in the table.
         if shared.store.certainlyLacks(key) {
             return run { state, effects in
                 apply(state.machine.opened(nil, passReason: state.passReason, now: now), &state, &effects)
@@ -308,7 +325,8 @@ final class ResourceSession: Sendable {
                 if let found, !found.spans.isEmpty {
                     file = try shared.store.dataFile(of: found.generation, key: key, fileExtension: found.fileExtension)
                 }
-                // Another process may have evicted something before we held the file's lock; from now on it does not.
+                // Another process may have evicted bytes before this one held the lock of the file.
+                // From now on it does not.
                 if file != nil, !shared.store.isWritable {
                     let again = try shared.store.lookup(key)
                     if again?.generation != found?.generation { file = nil }
@@ -338,10 +356,12 @@ final class ResourceSession: Sendable {
 
     private func setTimer(_ deadline: MonotonicInstant) {
         let delay = max(0, deadline - now)
-        // Not cancelled when an earlier one is set: it comes late, which is harmless.
+        // A later timer is not cancelled when an earlier one is set. It comes late, which is
+        // harmless.
         _ = shared.environment.time.after(delay, on: shared.environment.control) { [self] in
             run { state, effects in
-                // Also when it comes a little early: then the machine asks for another.
+                // A timer that comes a little early is cleared as well: the machine then asks for
+                // another.
                 if state.timerDeadline == deadline { state.timerDeadline = nil }
                 apply(state.machine.timePassed(now: now), &state, &effects)
             }
@@ -350,7 +370,8 @@ final class ResourceSession: Sendable {
 
     // MARK: Ending
 
-    /// The resource is removed or the cache closes: readers end with `failure`, fetches stop at once.
+    /// Ends the session because the resource was removed or the cache closes. Readers end with
+    /// `failure`, and fetches stop at once.
     func end(_ failure: ReadFailure) {
         run { state, effects in end(failure, &state, &effects) }
     }
@@ -359,15 +380,18 @@ final class ResourceSession: Sendable {
         let generation = state.machine.version?.generation
         apply(state.machine.end(failure), &state, &effects)
         guard failure == .removed else { return }
-        // The disk has its blocks back when the file is unlinked, and not when the last timer has forgotten the session: a limit by what the
-        // disk has free would refuse the bytes that room was made for.
+        // The disk gets its blocks back when the file is unlinked, and not when the last timer
+        // releases the session. Otherwise a limit on the free space of the disk would refuse the
+        // bytes that room was made for.
         if let file = state.file { effects.append(.call { withExtendedLifetime(file) {} }) }
         state.file = nil
         state.fileGeneration = nil
         if let generation { retire(generation, &state, &effects) }
     }
 
-    /// Ends the session if nobody uses it, so that what is stored may be evicted; false when it is in use.
+    /// Ends the session if it is idle, so that its stored bytes may be evicted.
+    ///
+    /// - Returns: False if the session is in use.
     func endIfIdle() -> Bool {
         run { state, effects in
             guard state.isIdle else { return false }
@@ -376,11 +400,13 @@ final class ResourceSession: Sendable {
         }
     }
 
-    /// Whether it was ended by a removal: whoever comes now needs another session.
+    /// Whether the session was ended by a removal. A reader that comes now needs another session.
     var isRemoved: Bool { state.withLock { $0.machine.phase == .ended(.removed) } }
 
-    /// Takes bytes that can't be used out of the index, so that they are a gap after the next start as well; then, on the index
-    /// lane, calls `done` with whether they are out.
+    /// Takes unusable bytes out of the index, so that they are a gap after the next start as well.
+    ///
+    /// - Parameter done: Called with whether the bytes are out: on the index lane, or at once if
+    ///   the store is not writable.
     func discard(_ ranges: ByteRangeSet, of generation: GenerationID, done: @escaping @Sendable (Bool) -> Void = { _ in }) {
         let shared = shared
         guard shared.store.isWritable else { return done(false) }
@@ -395,7 +421,8 @@ final class ResourceSession: Sendable {
         }
     }
 
-    /// The system could not write some bytes of a generation: only `left` is still stored of it, and its open file takes no more.
+    /// Handles bytes of a generation that the system could not write. Only the bytes in `left` are
+    /// still stored, and the open file takes no more.
     func lost(allBut left: ByteRangeSet, of generation: GenerationID) {
         run { state, effects in
             guard let version = state.machine.version, version.generation == generation else { return }
@@ -403,7 +430,8 @@ final class ResourceSession: Sendable {
         }
     }
 
-    /// Nothing that was known of what is stored holds any more: readers go on from the origin.
+    /// Drops everything that the session assumed about the stored bytes. Readers go on from the
+    /// origin.
     func loseEverything() {
         run { state, effects in
             guard let version = state.machine.version else { return }
@@ -411,8 +439,9 @@ final class ResourceSession: Sendable {
         }
     }
 
-    /// Stored bytes can't be read now, say because the device is locked, and are not lost for that. They stay in the index; this session
-    /// fetches them for its readers and stores nothing more.
+    /// Handles stored bytes that can't be read now, for example because the device is locked. They
+    /// are not lost and stay in the index. This session fetches them for its readers and stores
+    /// nothing more.
     func passOn(_ range: ByteRange, unreadableTo reader: ReaderID, _ error: StoreError) {
         shared.record(.storeTrouble("read \(range) of \(key.forLog): \(error)"))
         run { state, effects in
@@ -434,7 +463,7 @@ final class ResourceSession: Sendable {
         }
     }
 
-    /// Notes that a reader will come, so that the session is not let go before.
+    /// Counts a reader that will come, so that the session is not released before.
     func claim() {
         state.withLock { $0.claims += 1 }
     }
@@ -448,8 +477,8 @@ final class ResourceSession: Sendable {
 }
 
 extension ResourceSession.State {
-    /// Nobody reads, nothing is fetched, nothing is on its way to the disk, nothing is being compared with its checks: the session may be
-    /// let go, and what is stored may be evicted.
+    /// Whether there is no reader, no fetch, no job on its way to the disk, and no comparison with
+    /// checks. The table may release an idle session, and its stored bytes may be evicted.
     var isIdle: Bool {
         claims == 0 && wakes.isEmpty && machine.goal == nil && intakes.isEmpty && writesUnderWay == 0 && dirty.isEmpty && !owesCommit
             && machine.phase != .opening && !machine.isVerifying

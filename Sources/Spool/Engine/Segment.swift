@@ -1,29 +1,33 @@
 import SpoolSystem
 
-/// Received bytes in memory: filled from the front, written to the store once, read by whoever is faster than the disk.
+/// Received bytes in memory. A fetch fills a segment from the front, a lane writes it to the store
+/// once, and readers that are faster than the disk read it.
 ///
-/// `count` only grows, but for the one cut at hand-over, and bytes that were once below it never change, so a reader may use them outside the session's lock for as long
-/// as it holds the segment.
+/// Bytes below `count` never change, and `count` only grows, except for one cut at the hand-over.
+/// So a reader may use these bytes outside the lock of the session for as long as it holds the
+/// segment.
 final class Segment: @unchecked Sendable {
-    // Safe to share: `count` and `isHandedOver` are touched under the session's lock only; bytes below `count` are immutable, and so is
-    // `isBeginning` once the segment is one of a fetch.
+    // Safe to share: `count` and `isHandedOver` are used only under the lock of the session. Bytes
+    // below `count` are immutable, and so is `isBeginning` once the segment belongs to a fetch.
     let start: Int64
     private let storage: UnsafeMutableRawBufferPointer
     private let pooled: PoolBuffer?
     private(set) var count = 0
-    /// A lane has it; it grows no more.
+    /// Whether a lane has the segment. It grows no more then.
     var isHandedOver = false
-    /// It began when its fetch had nothing in memory. Set before anybody else has it.
+    /// Whether its fetch had nothing in memory when the segment began. Set before the segment is
+    /// shared.
     var isBeginning = false
 
-    /// A segment of the bounded pool, of at most `capacity` bytes.
+    /// Creates a segment in a buffer of the bounded pool, of at most `capacity` bytes.
     init(start: Int64, pooled: PoolBuffer, capacity: Int) {
         self.start = start
         self.pooled = pooled
         storage = UnsafeMutableRawBufferPointer(rebasing: pooled.bytes.prefix(capacity))
     }
 
-    /// A small one outside the pool: the tail of a fetch (at most one block each).
+    /// Creates a small segment outside the pool: the beginning or the tail of a fetch, at most one
+    /// block.
     init(start: Int64, capacity: Int) {
         self.start = start
         pooled = nil
@@ -39,7 +43,9 @@ final class Segment: @unchecked Sendable {
     var capacity: Int { storage.count }
     var room: Int { capacity - count }
 
-    /// Takes as many of `bytes` as there is room for; returns how many.
+    /// Appends as many of `bytes` as there is room for.
+    ///
+    /// - Returns: The number of bytes appended.
     func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         let taken = min(bytes.count, room)
         guard taken > 0, let source = bytes.baseAddress else { return 0 }
@@ -48,12 +54,13 @@ final class Segment: @unchecked Sendable {
         return taken
     }
 
-    /// Gives up the bytes from `newCount` on, which were copied elsewhere; readers that use them still may.
+    /// Drops the bytes from `newCount` on, which were copied elsewhere. Readers that use them may
+    /// go on.
     func cut(to newCount: Int) {
         count = min(count, newCount)
     }
 
-    /// The bytes from `offset` on, at most `limit`.
+    /// Returns the bytes from `offset` on, at most `limit`.
     func bytes(from offset: Int64, limit: Int) -> UnsafeRawBufferPointer {
         let lower = Int(offset - start)
         return UnsafeRawBufferPointer(rebasing: storage[lower..<min(count, lower + limit)])

@@ -2,37 +2,49 @@ package import SpoolCore
 package import SpoolStore
 package import SpoolSystem
 
-/// One consumer of a resource, as doors see it: pull-based, callable from any one thread at a time, never blocking.
+/// One consumer of a resource, as a door uses it. It is pull-based and never blocks. Any thread may
+/// call it, one at a time.
 ///
-/// First `prepare` (what is it?), then `seek`, then `next` and `advance` by turns. Where an answer is `.wait`, the wake-up
-/// closure is called from any thread, once or more; then ask again. `leave` ends it, as does letting go.
+/// A door calls `prepare` first, then `seek`, then `next` and `advance` in turns. When a call
+/// returns `.wait`, the reader calls the `wake` closure later, on any thread, once or more; the
+/// door then calls again. `leave` ends the reader, and so does its release.
 package final class SessionReader: Sendable {
-    /// What there is at the reader's position.
+    /// The answer to `next`: the bytes at the position of the reader, or the reason why there are
+    /// none.
     package enum Step {
-        /// Bytes that are read: where there is a descriptor, by `sendfile`, too. Use them now, then `advance`.
+        /// Stored bytes. If there is a descriptor, `sendfile` can send them, too. The consumer uses
+        /// them now and then calls `advance`.
         case file(any StoredBytes, ByteRange)
-        /// Bytes of a running fetch; `keepAlive` owns them.
+        /// Bytes of a running fetch, valid as long as `keepAlive` is held.
         case memory(UnsafeRawBufferPointer, keepAlive: AnyObject)
+        /// No bytes yet; the reader calls `wake` when to call again.
         case wait
+        /// The end of the range or of the resource.
         case end
+        /// The reader has failed, with this error.
         case failed(CacheError)
     }
 
+    /// The answer to `prepare`.
     package enum Preparation {
+        /// The version that the reader reads.
         case ready(GenerationID, Representation)
+        /// The version is not known yet; the reader calls `wake` when to call again.
         case wait
+        /// The reader has failed, with this error.
         case failed(CacheError)
     }
 
+    /// The key of the resource.
     package let key: ResourceKey
     let session: ResourceSession
     let id: ReaderID
-    /// What changes the bytes on their way, if anything does.
+    /// The transform that changes the bytes, if there is one.
     private let transforming: Transforming?
 
     private final class Transforming: Sendable {
         let transform: any ContentTransform
-        /// Why the transform failed: the reader is over then.
+        /// The error of the transform. The reader is over then.
         let failure = Locked<CacheError?>(nil)
         /// Whether the last step was memory of a fetch.
         let isMemory = Locked(false)
@@ -59,7 +71,7 @@ package final class SessionReader: Sendable {
         }
     }
 
-    /// A reader that joined already, as a hit.
+    /// Creates the reader of a hit, which has joined the session already.
     init(session: ResourceSession, id: ReaderID) {
         self.session = session
         self.id = id
@@ -71,9 +83,11 @@ package final class SessionReader: Sendable {
         if session.state.withLock({ $0.wakes[id] != nil }) { leave() }
     }
 
-    /// What the reader reads, or `.wait`. Until `markTold` the answer may change from call to call.
+    /// Returns the version that the reader reads, or `.wait`. Until `markTold` the answer may
+    /// change from call to call.
     ///
-    /// - Parameter withFirstByte: the consumer answers with the first byte, so that it need not be woken before that is there.
+    /// - Parameter withFirstByte: Whether the consumer answers with the first byte, so that it need
+    ///   not be woken before that byte is there.
     package func prepare(withFirstByte: Bool = false) -> Preparation {
         let preparation = session.run { state, effects in
             let (preparation, actions) = state.machine.prepare(
@@ -88,19 +102,20 @@ package final class SessionReader: Sendable {
         }
     }
 
-    /// The consumer has used what `prepare` said: from now on it is served this version or an error.
+    /// Fixes the version, because the consumer has used the answer of `prepare`. From now on the
+    /// reader gets this version or an error.
     package func markTold() {
         session.state.withLock { $0.machine.readerTold(id) }
     }
 
-    /// Goes to `[start, end)`; `end` nil for the end of the resource.
+    /// Moves the reader to `[start, end)`, or to the end of the resource if `end` is nil.
     package func seek(to start: Int64, end: Int64?) {
         session.run { state, effects in
             session.apply(state.machine.readerMoved(id, to: start, end: end, now: session.now), &state, &effects)
         }
     }
 
-    /// How urgent its bytes are from now on. Not after `leave`.
+    /// Sets the priority of the reader from now on. Has no effect after `leave`.
     package func prioritize(_ priority: ReadPriority) {
         session.run { state, effects in
             guard state.wakes[id] != nil else { return }
@@ -108,41 +123,45 @@ package final class SessionReader: Sendable {
         }
     }
 
-    /// Whether the version that it reads was known when it came; false when the origin had to be asked for it.
+    /// Whether the version was known when the reader joined, so that the origin did not have to be
+    /// asked for it.
     package var foundVersion: Bool {
         session.state.withLock { $0.machine.foundVersion(id) }
     }
 
-    /// Whether the origin was asked first whether what is stored is current.
+    /// Whether the origin was asked first whether the stored version is current.
     package var wasValidated: Bool {
         session.state.withLock { $0.machine.awaitedValidation(id) }
     }
 
-    /// Whether what it reads is a page that came instead of media, which is passed on as a whole.
+    /// Whether the reader reads a page that came instead of media, which is passed on as a whole.
     package var readsPage: Bool {
         session.state.withLock { $0.machine.readsPage(id) }
     }
 
-    /// Whether its bytes may come from several responses. Without a strong validator all come from one.
+    /// Whether the bytes may come from several responses. Without a strong validator all bytes come
+    /// from one.
     package var isCombinable: Bool {
         session.state.withLock { $0.machine.isCombinable && !$0.machine.readsOwnResponse(id) }
     }
 
-    /// The values of `Set-Cookie` in the answer that the origin gave for this very reader; once, then none.
+    /// Returns the values of `Set-Cookie` in the response that the origin sent for this reader.
+    /// Later calls return none.
     package func takeCookies() -> [String] {
         session.state.withLock { $0.machine.takeCookies(for: id) }
     }
 
-    /// How much of what a reader wants is stored.
+    /// How much of the ranges of a reader is stored.
     package enum Coverage: Sendable {
+        /// All of these bytes.
         case complete
         /// Some of these bytes, or others of the same version.
         case partial
-        /// Nothing, or nothing was when the reader came.
+        /// No bytes, or none when the reader joined.
         case none
     }
 
-    /// How much of `ranges` (of the whole resource when there are none) is stored now.
+    /// Returns how much of `ranges` is stored now, or of the whole resource if `ranges` is empty.
     package func coverage(of ranges: [ByteRange]) -> Coverage {
         session.state.withLock { state in
             guard let version = state.machine.version, state.machine.foundVersion(id), !state.machine.readsOwnResponse(id) else {
@@ -153,15 +172,15 @@ package final class SessionReader: Sendable {
         }
     }
 
-    /// At most `max` bytes at the reader's position.
+    /// Returns at most `max` bytes at the position of the reader, or why there are none.
     package func next(max: Int) -> Step {
         guard let transforming else { return untransformed(max: max).step }
         if let failure = transforming.failure.withLock({ $0 }) { return .failed(failure) }
         return transformed(untransformed(max: max), transforming)
     }
 
-    /// The step with bytes that are changed when they are read. Those in memory become such ones, too: changing them may take long,
-    /// and a door reads where it may take long.
+    /// Returns a step whose bytes are transformed when they are read. Bytes in memory become such
+    /// bytes, too: a transform may take long, and a door reads where it may take long.
     private func transformed(_ answer: (step: Step, position: Int64), _ transforming: Transforming) -> Step {
         let source: TransformedBytes.Source
         let range: ByteRange
@@ -203,12 +222,15 @@ package final class SessionReader: Sendable {
         return .memory(segment.bytes(from: range.lowerBound, limit: Int(range.count)), keepAlive: segment)
     }
 
-    /// Where a door that must not block reads bytes of a `.file` step that has no descriptor: they are opened or changed on the way.
+    /// The lane on which a door that must not block reads the bytes of a `.file` step without a
+    /// descriptor. Such bytes are opened or transformed by the read.
     package var readingLane: any Mailbox {
         session.shared.environment.dataLane(for: session.state.withLock { $0.fileGeneration } ?? GenerationID(rawValue: 0))
     }
 
-    /// The consumer took `count` bytes. `fromOrigin` when they came from memory, for the statistics.
+    /// Moves the position on by the `count` bytes that the consumer took.
+    ///
+    /// - Parameter fromOrigin: Whether they came from memory. For the statistics only.
     package func advance(by count: Int, fromOrigin: Bool) {
         guard count > 0 else { return }
         let fromOrigin = fromOrigin || (transforming?.isMemory.withLock { $0 } ?? false)
@@ -220,13 +242,13 @@ package final class SessionReader: Sendable {
         }
     }
 
-    /// Stored bytes turned out to be unreadable: they are a gap again, and `next` answers anew. Only an error that says that the bytes are
-    /// lost takes them out of the index.
+    /// Handles stored bytes that turned out to be unreadable: they are a gap again, and `next`
+    /// answers anew. Only an error that means loss takes them out of the index.
     package func reportLost(_ range: ByteRange, _ error: StoreError) {
-        // The bytes are there: it is the transform that could not use them.
+        // The bytes are intact: only the transform could not use them.
         guard transforming?.failure.withLock({ $0 }) == nil else { return }
         guard error.losesBytes else { return session.passOn(range, unreadableTo: id, error) }
-        // Of sealed bytes it is known which block is damaged; the others stay.
+        // For sealed bytes the error names the damaged block; the others stay.
         var range = range
         if case .corrupt(_, let damaged) = error, damaged.overlaps(range) {
             range = damaged
@@ -241,19 +263,22 @@ package final class SessionReader: Sendable {
         }
         guard let (generation, losses) = reported else { return }
         if losses == ResourceSession.lossLimit { session.stopStoring(generation, because: error) }
-        // The old claim is on its way out before anyone fetches the bytes anew: the other way round, a slow thread here took out what was
-        // fetched and committed meanwhile.
+        // The old entry is queued for removal before the bytes are fetched again. In the other
+        // order, a slow thread here took out bytes that were fetched and committed meanwhile.
         session.discard(ByteRangeSet([range]), of: generation)
         session.run { state, effects in
             session.apply(state.machine.lost(range, of: generation, now: session.now), &state, &effects)
         }
     }
 
-    /// The consumer has gone. Idempotent. `explicitly` when nobody will want the rest: the fetch closes at once.
+    /// Ends the reader. Idempotent.
+    ///
+    /// - Parameter explicitly: Whether the rest is not needed by its consumer again, so that the
+    ///   fetch closes at once.
     package func leave(explicitly: Bool = false) {
         session.run { state, effects in
             guard state.wakes.removeValue(forKey: id) != nil else { return }
-            // What was played to its end was used at its end, too.
+            // A resource that was played to its end was also used at that moment.
             effects.append(.call { [session] in session.shared.committer.touch(session.accessTime) })
             session.apply(state.machine.readerLeft(id, explicitly: explicitly, now: session.now), &state, &effects)
             session.prioritize(id, nil, &state, &effects)
@@ -262,7 +287,8 @@ package final class SessionReader: Sendable {
 }
 
 extension ByteRange {
-    /// The range up to its last border of blocks, where it has one: what is opened or changed by blocks is then asked for by blocks.
+    /// The range up to its last block border, if it has one. Bytes that are opened or transformed
+    /// by blocks are then read by blocks.
     fileprivate var endingWithBlock: ByteRange {
         ByteRange(lowerBound, upperBound - upperBound % Piece.blockBytes) ?? self
     }

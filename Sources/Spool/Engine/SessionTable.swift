@@ -1,23 +1,26 @@
 import SpoolCore
 
-/// The sessions of a cache: those in use, and a bounded number that nobody uses, oldest use out first.
+/// The sessions of a cache: those in use, and a bounded number of idle ones. The longest idle
+/// session goes first.
 struct SessionTable {
     private var sessions: [ResourceKey: ResourceSession] = [:]
-    /// Idle sessions, longest idle first. One that serves hits stays here: those take no look at the table.
+    /// The idle sessions, longest idle first. A session that serves hits stays here, because hits
+    /// do not use the table.
     private var idle: [ResourceSession] = []
-    /// How many idle sessions stay.
+    /// The number of idle sessions that stay.
     var idleLimit: Int
-    /// Keys of sessions that are let go as soon as nobody uses them, because the store has changed under them.
+    /// The keys of sessions that are released as soon as they are idle, because the store has
+    /// changed under them.
     private var stale: Set<ResourceKey> = []
     var isClosed = false
-    /// Tells a session from the others of the cache, also from earlier ones of its key.
+    /// The last number given to a session. Each session has its own, also among those of one key.
     private var lastNumber: UInt64 = 0
 
     init(idleLimit: Int) {
         self.idleLimit = idleLimit
     }
 
-    /// The session of a key, which is in use from now on.
+    /// Returns the session of a key and claims it for the caller.
     mutating func use(_ key: ResourceKey) -> ResourceSession? {
         guard let session = sessions[key] else { return nil }
         session.claim()
@@ -25,7 +28,7 @@ struct SessionTable {
         return session
     }
 
-    /// A number that no session of this cache has had.
+    /// Returns a number that no session of this cache has had.
     mutating func makeNumber() -> UInt64 {
         lastNumber += 1
         return lastNumber
@@ -35,7 +38,8 @@ struct SessionTable {
 
     var all: [ResourceSession] { sessions.values.sorted { $0.key < $1.key } }
 
-    /// What sessions know of the store holds no longer for those who come: idle ones go now, the others when they are idle.
+    /// Marks all sessions as outdated, because the store has changed under them. Idle sessions go
+    /// now, the others when they are idle.
     mutating func makeStale() {
         stale.formUnion(sessions.keys)
         for session in idle { letGo(session) }
@@ -43,7 +47,7 @@ struct SessionTable {
         stale.formIntersection(sessions.keys)
     }
 
-    /// The same for one resource.
+    /// Marks the session of one resource as outdated.
     mutating func makeStale(_ key: ResourceKey) {
         guard let session = sessions[key] else { return }
         if idle.contains(where: { $0 === session }), session.detachIfIdle() { _ = remove(key) } else { stale.insert(key) }
@@ -55,7 +59,7 @@ struct SessionTable {
         return session
     }
 
-    /// Nobody uses the session now. One that is taken up again meanwhile just comes back by `use`.
+    /// Notes that a session is idle. A reader that comes meanwhile takes it back with `use`.
     mutating func noteIdle(_ session: ResourceSession) {
         if idle.last === session, stale.isEmpty { return }
         guard sessions[session.key] === session else { return }
@@ -72,7 +76,7 @@ struct SessionTable {
         }
     }
 
-    /// Takes a session out unless somebody came to use it.
+    /// Removes a session, unless a caller has begun to use it.
     private mutating func letGo(_ session: ResourceSession) {
         if sessions[session.key] === session, session.detachIfIdle() { sessions[session.key] = nil }
     }
@@ -83,7 +87,7 @@ struct SessionTable {
         return sessions.removeValue(forKey: key)
     }
 
-    /// Takes out this very session, if it is still the one of its key.
+    /// Removes `session` if it is still the one of its key.
     mutating func remove(_ session: ResourceSession) {
         if sessions[session.key] === session { _ = remove(session.key) }
     }

@@ -1,7 +1,7 @@
 import SpoolSystem
 
-/// What waits for the disk outside the buffer pool: bytes on their way to a file, and commits on
-/// their way to the index.
+/// The work that waits for the disk outside the buffer pool: bytes on their way to a file, and
+/// commits on their way to the index.
 ///
 /// The pool bounds the memory of large files. A small file is fetched without the pool, and the
 /// fetch ends before its bytes are stored. So a slow disk would let any number of small files pile
