@@ -4,7 +4,7 @@ import Testing
 @Suite struct `byte range sets` {
     private func range(_ lower: Int64, _ upper: Int64) -> ByteRange { ByteRange(lower: lower, upper: upper) }
 
-    @Test func `an empty set is one gap`() {
+    @Test func `an empty set has one gap`() {
         let set = ByteRangeSet()
         #expect(set.isEmpty)
         #expect(set.totalBytes == 0)
@@ -25,7 +25,7 @@ import Testing
         #expect(set.ranges == [range(0, 30)])
     }
 
-    @Test func `a prefix begins exactly where it is asked for`() {
+    @Test func `a prefix begins exactly at the given offset`() {
         let set = ByteRangeSet([range(5, 10), range(20, 30)])
         #expect(set.prefix(from: 5, upTo: 100) == range(5, 10))
         #expect(set.prefix(from: 9, upTo: 100) == range(9, 10))
@@ -57,7 +57,7 @@ import Testing
         #expect(c.ranges == [range(12, 20)])
     }
 
-    @Test func `the last byte that can be addressed is a byte like any other`() {
+    @Test func `the last addressable byte behaves like any other byte`() {
         var set = ByteRangeSet([range(.max - 2, .max)])
         #expect(set.upperBound == .max)
         #expect(set.contains(.max - 1))
@@ -69,7 +69,7 @@ import Testing
         #expect(set.gaps(in: range(0, .max)) == [range(.max - 1, .max)])
     }
 
-    @Test func `a negative or huge offset is no member and no trap`() {
+    @Test func `a negative or huge offset is not a member and does not trap`() {
         let set = ByteRangeSet([range(0, 10)])
         #expect(!set.contains(-1))
         #expect(set.prefix(from: -5, upTo: 10) == nil)

@@ -17,14 +17,14 @@ struct CopyOnWriteTests {
         #expect(a.value == Parts(name: "changed", numbers: [1, 2]))
     }
 
-    @Test func `members are read and changed as its own, computed ones too`() {
+    @Test func `stored and computed members are read and changed directly`() {
         var value: CopyOnWrite<Parts>? = CopyOnWrite(Parts(name: "a"))
         value?.numbers = [1, 2, 3]
         #expect(value?.sum == 6)
         #expect(value?.name == "a")
     }
 
-    @Test func `two are equal, and hash alike, when their values are`() {
+    @Test func `boxes with equal values are equal and hash alike`() {
         let a = CopyOnWrite(Parts(name: "a")), b = CopyOnWrite(Parts(name: "a")), c = CopyOnWrite(Parts(name: "c"))
         #expect(a == b)
         #expect(a != c)

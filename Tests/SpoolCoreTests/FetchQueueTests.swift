@@ -1,9 +1,9 @@
 import SpoolCore
 import Testing
 
-/// Which origin request starts when there are more than slots.
+/// Tests which origin request starts when there are more requests than slots.
 @Suite struct FetchQueueTests {
-    @Test func `the most urgent starts first, equally urgent ones in the order in which they came`() {
+    @Test func `the most urgent request starts first, equally urgent ones in order of arrival`() {
         var queue = FetchQueue(total: 10, perHost: 1)
         let running = queue.submitted(host: "a", priority: .playing, word: 0)
         let download = queue.submitted(host: "a", priority: .prefetch, word: 0)
@@ -20,24 +20,24 @@ import Testing
         #expect(order == [first, second, next, download])
     }
 
-    @Test func `what may play later leaves a slot of each host, and one in all, to what plays`() {
+    @Test func `prefetches and upcoming items leave one slot of each host and in total for playing`() {
         var queue = FetchQueue(total: 4, perHost: 3)
         for _ in 0..<3 { _ = queue.submitted(host: "a", priority: .upcoming, word: 0) }
         #expect(queue.active.count == 2)
         let playing = queue.submitted(host: "a", priority: .playing, word: 0)
         #expect(queue.active.last?.id == playing)
-        // In all: of four slots three may be theirs.
+        // In total: prefetches and upcoming items may use three of the four slots.
         _ = queue.submitted(host: "b", priority: .prefetch, word: 0)
         #expect(queue.active.count == 4)
         var other = FetchQueue(total: 4, perHost: 3)
         for host in ["a", "b", "c", "d"] { _ = other.submitted(host: host, priority: .prefetch, word: 0) }
         #expect(other.active.map(\.host) == ["a", "b", "c"])
-        // One slot is for whoever comes.
+        // A single slot is open to every priority.
         var single = FetchQueue(total: 1, perHost: 1)
         #expect(single.submitted(host: "a", priority: .prefetch, word: 0) == single.active.first?.id)
     }
 
-    @Test func `an item that begins to play goes before those that came earlier, and late news of it change nothing`() {
+    @Test func `an item that starts to play overtakes earlier requests, and late changes are ignored`() {
         var queue = FetchQueue(total: 10, perHost: 1)
         let running = queue.submitted(host: "a", priority: .playing, word: 0)
         let earlier = queue.submitted(host: "a", priority: .upcoming, word: 0)
@@ -48,7 +48,7 @@ import Testing
         #expect(queue.finished(item) == [earlier])
     }
 
-    @Test func `a slot that was kept for playing is taken by one that begins to play`() {
+    @Test func `an item that starts to play takes the slot kept for playing`() {
         var queue = FetchQueue(total: 10, perHost: 2)
         let first = queue.submitted(host: "a", priority: .upcoming, word: 0)
         let second = queue.submitted(host: "a", priority: .upcoming, word: 0)
@@ -56,14 +56,14 @@ import Testing
         #expect(queue.prioritized(second, .playing, word: 1) == [second])
     }
 
-    @Test func `the least urgent are asked first to give way, and only those whose slot would help`() {
+    @Test func `the least urgent requests are preempted first, and only where that helps`() {
         var queue = FetchQueue(total: 10, perHost: 3)
         let playing = queue.submitted(host: "a", priority: .playing, word: 0)
         let other = queue.submitted(host: "b", priority: .prefetch, word: 0)
         let next = queue.submitted(host: "a", priority: .upcoming, word: 0)
         let download = queue.submitted(host: "a", priority: .prefetch, word: 0)
         #expect(queue.preemptible == [])
-        // One more that may play later waits for one of its kind, whoever plays.
+        // Another upcoming request waits for one of the slots open to it, whatever is playing.
         let late = queue.submitted(host: "a", priority: .upcoming, word: 0)
         #expect(queue.preemptible == [download, next, playing])
         #expect(queue.finished(playing) == [])
@@ -72,7 +72,7 @@ import Testing
         withExtendedLifetime(other) {}
     }
 
-    @Test func `a host that asked to be left alone gets nothing more until it is let go as often, whoever waits`() {
+    @Test func `a held host gets no request until it is released as often as held`() {
         var queue = FetchQueue(total: 10, perHost: 2)
         queue.hold("a")
         queue.hold("a")
@@ -81,7 +81,7 @@ import Testing
         #expect(queue.letGo("a") == [] && queue.letGo("a") == [waiting] && queue.letGo("a") == [])
     }
 
-    @Test func `whatever happens, no limit is exceeded, nobody is lost, and no slot stays empty that somebody may take`() {
+    @Test func `random queues exceed no limit, lose no request and leave no usable slot empty`() {
         for seed in UInt64(1)...200 {
             var numbers = Numbers(state: seed)
             let (total, perHost) = (Int.random(in: 1...8, using: &numbers), Int.random(in: 1...4, using: &numbers))
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// SplitMix64.
+    /// A SplitMix64 generator.
     private struct Numbers: RandomNumberGenerator {
         var state: UInt64
 

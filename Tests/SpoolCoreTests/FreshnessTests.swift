@@ -1,9 +1,10 @@
 import SpoolCore
 import Testing
 
-/// How old, how fresh, and what follows (RFC 9111 §4, RFC 5861).
+/// Tests the age of a response, its freshness lifetime, and how a cache may use it (RFC 9111 §4,
+/// RFC 5861).
 @Suite struct FreshnessTests {
-    /// A response that was made and received at 10 000 s.
+    /// A response that was generated and received at 10 000 s.
     private func stored(_ fields: HTTPFields, isDated: Bool = true) -> Representation {
         var fields = fields
         if isDated { fields["Date"] = HTTPDate.format(Timestamp(seconds: 10_000)) }
@@ -27,7 +28,7 @@ import Testing
             (["Last-Modified": "Fri, 02 Jan 1970 00:00:00 GMT"], 0),
             ([:], 0),
         ] as [(HTTPFields, Int64)])
-    func `the lifetime is the first of what the origin said, and a guess where it said nothing`(_ fields: HTTPFields, _ seconds: Int64) {
+    func `the lifetime is the first stated one, or heuristic where none is stated`(_ fields: HTTPFields, _ seconds: Int64) {
         #expect(Freshness(stored(fields), isShared: false, now: Timestamp(seconds: 10_000)).lifetime == seconds)
     }
 
@@ -36,7 +37,7 @@ import Testing
         #expect(Freshness(response, isShared: true, now: Timestamp(seconds: 10_000)).lifetime == 10)
     }
 
-    @Test func `a guess is a day at most`() {
+    @Test func `a heuristic lifetime is at most one day`() {
         var response = stored(["Last-Modified": date(0)], isDated: false)
         response.responseTime = Timestamp(seconds: 400 * 86_400)
         #expect(Freshness(response, isShared: false, now: response.responseTime).lifetime == 86_400)
@@ -60,25 +61,25 @@ import Testing
             ("min-fresh=20", 41, .revalidate),
             ("max-stale", 5000, .use), ("max-stale=10", 70, .use), ("max-stale=10", 71, .revalidate), ("no-cache", 0, .revalidate),
         ] as [(String, Int64, UseRules.Use)])
-    func `a request says how fresh it wants its answer`(_ request: String, _ age: Int64, _ use: UseRules.Use) {
+    func `a request's Cache-Control limits how stale its answer may be`(_ request: String, _ age: Int64, _ use: UseRules.Use) {
         let rules = UseRules(policy: .standard, request: CacheControl(request))
         #expect(rules.use(of: stored(["Cache-Control": "max-age=60"]), now: Timestamp(seconds: 10_000 + age)) == use)
     }
 
-    @Test func `what is never to be stale is not made so by a request`() {
+    @Test func `a request cannot permit a stale use that the response forbids`() {
         let rules = UseRules(policy: .standard, request: CacheControl("max-stale"))
         let response = stored(["Cache-Control": "max-age=60, must-revalidate"])
         #expect(rules.use(of: response, now: Timestamp(seconds: 10_100)) == .revalidate)
     }
 
-    @Test func `media are preferred as they are stored, playlists are not`() {
+    @Test func `stored media are preferred, and stored playlists are revalidated`() {
         let later = Timestamp(seconds: 1_000_000)
         #expect(UseRules().use(of: stored(["Content-Type": "video/mp4", "Cache-Control": "no-cache"]), now: later) == .use)
         #expect(UseRules().use(of: stored(["Content-Type": "application/vnd.apple.mpegurl"]), now: later) == .revalidate)
         #expect(UseRules().use(of: stored(["Content-Type": "application/dash+xml; charset=utf-8"]), now: later) == .revalidate)
         let everything = UseRules(policy: .storeEverything)
         #expect(everything.use(of: stored(["Content-Type": "video/mp4", "Cache-Control": "no-store"]), now: later) == .use)
-        // Or a live stream stands still.
+        // A live stream would stand still otherwise.
         #expect(everything.use(of: stored(["Content-Type": "application/dash+xml"]), now: later) == .revalidate)
     }
 
@@ -88,7 +89,7 @@ import Testing
         #expect(!UseRules().mayUseUnvalidated(playlist, now: Timestamp(seconds: 1_000_000)))
     }
 
-    @Test func `a reload asks whatever the policy says`() {
+    @Test func `a reload revalidates under every policy`() {
         for policy in [CachePolicy.standard, .preferStored, .storeEverything] {
             let rules = UseRules(policy: policy, mode: .reload)
             #expect(rules.use(of: stored(["Cache-Control": "max-age=60"]), now: Timestamp(seconds: 10_000)) == .revalidate)
@@ -107,7 +108,7 @@ import Testing
         #expect(rules.mayUseUnvalidated(stored(["Cache-Control": control]), now: now) == isUsed)
     }
 
-    @Test func `a client that would rather have the origin's word does without where the origin is out of reach`() {
+    @Test func `a client's no-cache yields when the origin is unreachable, unless the response forbids it`() {
         let rules = UseRules(policy: .standard, request: CacheControl("no-cache"))
         let now = Timestamp(seconds: 10_061)
         #expect(rules.use(of: stored(["Cache-Control": "max-age=60"]), now: now) == .revalidate)
@@ -133,11 +134,11 @@ import Testing
     ]
 
     @Test(arguments: responses)
-    func `what must not be stored is not, and the reason is told`(_ fields: HTTPFields, _ rules: StoringRules, _ reason: PassReason?) {
+    func `a response that must not be stored is passed on with a reason`(_ fields: HTTPFields, _ rules: StoringRules, _ reason: PassReason?) {
         #expect(rules.passReason(for: fields) == reason)
     }
 
-    @Test func `a 304 renews what is known of a version, not what describes its bytes`() {
+    @Test func `a 304 updates metadata of a version, but not fields that describe its bytes`() {
         var response = stored(["ETag": "\"a\"", "Content-Type": "video/mp4", "Cache-Control": "max-age=1", "Age": "5", "X": "old"])
         let news = ResponseHead(
             status: 304, fields: ["Cache-Control": "max-age=90", "Content-Type": "text/html", "Content-Length": "3", "X": "new"])

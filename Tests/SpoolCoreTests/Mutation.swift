@@ -1,7 +1,8 @@
 import Testing
 
-/// Calls `body` with every seed text and with `rounds` texts made of them by small changes:
-/// bytes flipped, inserted, deleted, doubled; two texts glued; delimiters and huge numbers put in.
+/// Calls `body` with every seed text and with `rounds` texts that small random changes make of
+/// them. A change flips, inserts, deletes or doubles bytes, joins two texts, or inserts delimiters
+/// and huge numbers.
 func mutate(_ seeds: [String], rounds: Int = 4000, test: String = #function, _ body: (String) -> Void) {
     var random = SeededGenerator.fromEnvironment(test)
     seeds.forEach(body)

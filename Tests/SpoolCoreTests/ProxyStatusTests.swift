@@ -1,7 +1,8 @@
 import SpoolCore
 import Testing
 
-/// The field by which one proxy tells another why an origin gave no answer (RFC 9209).
+/// Tests the Proxy-Status field, in which one proxy states to another why an origin gave no answer
+/// (RFC 9209).
 struct ProxyStatusTests {
     static let errors: [OriginError] = [
         .unreachable("Could not resolve host: nosuch.invalid"), .timeout("no answer for 8 s"), .tls("the name is \"a\\b\""),
@@ -9,7 +10,7 @@ struct ProxyStatusTests {
     ]
 
     @Test(arguments: errors)
-    func `a reason comes out of the field as it went in`(error: OriginError) throws {
+    func `an error survives a round trip through Proxy-Status`(error: OriginError) throws {
         let value = try #require(ProxyStatus.fieldValue(of: error))
         #expect(ProxyStatus.error(in: ["Proxy-Status": value]) == error)
     }
@@ -22,7 +23,7 @@ struct ProxyStatusTests {
     @Test(arguments: [
         "", "spool", "other; error=destination_unavailable; details=\"a\"", "spool; error=x; details=\"a\"", "spool; error=a",
     ])
-    func `the field of another proxy, or a broken one, is no reason`(value: String) {
+    func `a broken Proxy-Status, or that of another proxy, gives no error`(value: String) {
         #expect(ProxyStatus.error(in: ["Proxy-Status": value]) == nil)
     }
 

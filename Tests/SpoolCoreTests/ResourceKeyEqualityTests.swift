@@ -11,7 +11,7 @@ import Testing
         #expect((composed < decomposed) != (decomposed < composed))
     }
 
-    @Test func `order is that of the bytes, as in the index`() {
+    @Test func `keys are ordered by their bytes, as in the index`() {
         let keys = ["a/b", "Z", "é", "~", "aa", "b", "a"].map(ResourceKey.init(normalized:))
         #expect(keys.sorted().map(\.string) == ["Z", "a", "a/b", "aa", "b", "~", "é"])
     }

@@ -1,7 +1,8 @@
 import SpoolCore
 import Testing
 
-/// Which blocks of one resource go. Blocks of 10 bytes, so that a case can be read.
+/// Tests which blocks of one resource are evicted. The blocks have 10 bytes, so that the cases are
+/// easy to read.
 @Suite struct EvictionCutTests {
     struct Case: CustomStringConvertible, Sendable {
         var what: String
@@ -49,7 +50,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `blocks go in order, and whole`(row: Case) {
+    func `blocks are evicted in order and whole`(row: Case) {
         var cut = EvictionCut(blockBytes: 10)
         cut.protected = ByteRangeSet(row.protected.compactMap { ByteRange($0) })
         cut.regions = row.regions
@@ -57,7 +58,7 @@ import Testing
         #expect(gone == ByteRangeSet(row.gone.compactMap { ByteRange($0) }))
     }
 
-    @Test func `whatever is stored and protected, only whole blocks go, none that is protected, and enough where there is enough`() {
+    @Test func `random cuts evict only whole unprotected blocks, and enough where possible`() {
         var generator = SeededGenerator(seed: 5)
         for _ in 0..<2000 {
             func ranges(_ count: Int) -> ByteRangeSet {
@@ -78,12 +79,12 @@ import Testing
             let most = cut.blocks(of: stored, wanted: .max)
             #expect(gone.subtracting(most).isEmpty)
             #expect(stored.intersection(gone).totalBytes >= min(wanted, stored.intersection(most).totalBytes))
-            // Not a block more than is needed for it.
+            // The cut takes no block more than it needs.
             #expect(stored.intersection(gone).totalBytes < wanted + 10 || wanted == 0)
         }
     }
 
-    @Test func `the last offsets overflow nothing`() {
+    @Test func `a cut at the last offsets does not overflow`() {
         let cut = EvictionCut(blockBytes: 65_536)
         let gone = cut.blocks(of: ByteRangeSet([ByteRange(lower: .max - 70_000, upper: .max)]), wanted: 100_000)
         #expect(gone.ranges.allSatisfy { $0.lowerBound % 65_536 == 0 })

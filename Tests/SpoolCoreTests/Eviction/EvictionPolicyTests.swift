@@ -1,7 +1,7 @@
 import SpoolCore
 import Testing
 
-/// In which order resources go.
+/// Tests the order in which the policies evict resources.
 @Suite struct EvictionPolicyTests {
     private static let now = Timestamp(seconds: 1_000_000)
 
@@ -11,7 +11,7 @@ import Testing
             lastAccess: Timestamp(seconds: now.seconds - idleSeconds))
     }
 
-    /// Longest unused first, as the index gives them.
+    /// The resources in the order of the index: longest unused first.
     private static let candidates = [
         candidate("old song", bytes: 4 << 20, idleSeconds: 1000),
         candidate("old film", bytes: 1 << 30, idleSeconds: 900),
@@ -24,25 +24,25 @@ import Testing
         policy.order(candidates, now: Self.now).map(\.key.string)
     }
 
-    @Test func `by last use, what was unused longest goes first`() {
+    @Test func `LeastRecentlyUsed evicts the longest unused resource first`() {
         #expect(keys(LeastRecentlyUsed()) == ["old song", "old film", "empty", "new film", "new song"])
     }
 
-    @Test func `by size, a film makes room before songs, and the one that lay longer goes first`() {
+    @Test func `LargestFirst evicts films before songs, and the longest unused first`() {
         #expect(keys(LargestFirst()) == ["old film", "new film", "old song", "new song", "empty"])
     }
 
-    @Test func `by size, equal weights keep the order of their last use`() {
+    @Test func `LargestFirst keeps the order of last use among equal weights`() {
         let equal = (0..<20).map { Self.candidate("\($0)", bytes: 100, idleSeconds: 50) }
         #expect(keys(LargestFirst(), equal) == equal.map(\.key.string))
     }
 
-    @Test func `by size, a clock that was set back harms nobody`() {
+    @Test func `LargestFirst tolerates a clock that was set back`() {
         let future = [Self.candidate("a", bytes: 1, idleSeconds: -5000), Self.candidate("b", bytes: 2, idleSeconds: -5000)]
         #expect(keys(LargestFirst(), future) == ["b", "a"])
     }
 
-    @Test func `keeping heads leaves the order to another policy`() {
+    @Test func `KeepHeads leaves the order to another policy`() {
         #expect(keys(KeepHeads()) == keys(LeastRecentlyUsed()))
         #expect(keys(KeepHeads(bytes: 5, otherwise: LargestFirst())) == keys(LargestFirst()))
         #expect(KeepHeads().keptHeadBytes == 1 << 20)
@@ -50,7 +50,7 @@ import Testing
         #expect(LeastRecentlyUsed().keptHeadBytes == 0)
     }
 
-    @Test func `no policy invents or doubles a candidate`() {
+    @Test func `a policy neither invents nor duplicates a candidate`() {
         for policy in [LeastRecentlyUsed(), LargestFirst(), KeepHeads()] as [any EvictionPolicy] {
             let order = policy.order(Self.candidates, now: Self.now)
             #expect(Set(order) == Set(Self.candidates))

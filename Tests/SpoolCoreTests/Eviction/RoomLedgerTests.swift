@@ -1,9 +1,9 @@
 import SpoolCore
 import Testing
 
-/// What is promised and what is there never exceed the limits together.
+/// Promised and occupied bytes together never exceed the limits.
 @Suite struct RoomLedgerTests {
-    @Test func `nothing is promised before somebody has looked`() {
+    @Test func `a ledger promises nothing before its first measurement`() {
         var ledger = RoomLedger(quotaBytes: 100, minimumFreeBytes: nil)
         #expect(ledger.ask(10)?.bytes == 10)
         ledger.looked(occupiedBytes: 0, freeBytes: nil)
@@ -13,7 +13,7 @@ import Testing
         #expect(ledger.ask(1) != nil)
     }
 
-    @Test func `a promise counts until the index has its bytes, and then once`() {
+    @Test func `a promise counts once, before and after the index has its bytes`() {
         var ledger = RoomLedger(quotaBytes: 100, minimumFreeBytes: nil)
         ledger.looked(occupiedBytes: 40, freeBytes: nil)
         #expect(ledger.ask(50) == nil)
@@ -26,7 +26,7 @@ import Testing
         #expect(ledger.shortageBytes == -10)
     }
 
-    @Test func `who comes later waits behind who waits, however little it wants`() {
+    @Test func `a small request waits behind an earlier large one`() {
         var ledger = RoomLedger(quotaBytes: 100, minimumFreeBytes: nil)
         ledger.looked(occupiedBytes: 50, freeBytes: nil)
         let large = ledger.ask(80), small = ledger.ask(1)
@@ -37,7 +37,7 @@ import Testing
         #expect(ledger.promisedBytes == 1)
     }
 
-    @Test func `the disk keeps what is to be left to others, and what is being written counts as gone`() {
+    @Test func `free space excludes the disk's minimum and bytes that are being written`() {
         var ledger = RoomLedger(quotaBytes: nil, minimumFreeBytes: 30)
         ledger.looked(occupiedBytes: 1000, freeBytes: 100)
         #expect(ledger.ask(60) == nil)
@@ -49,7 +49,7 @@ import Testing
         #expect(ledger.shortageBytes == 10)
     }
 
-    @Test func `without limits there is no account to keep`() {
+    @Test func `a ledger without limits keeps no account`() {
         #expect(!RoomLedger(quotaBytes: nil, minimumFreeBytes: nil).isLimited)
         #expect(RoomLedger(quotaBytes: 1, minimumFreeBytes: nil).isLimited)
     }

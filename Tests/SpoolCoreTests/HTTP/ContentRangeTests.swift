@@ -8,7 +8,7 @@ import Testing
 
     private static let bound: Int64 = 1_152_921_504_606_846_976
 
-    /// A part of a representation whose length is no length.
+    /// A part of a representation whose stated length is beyond the bound.
     private static func endless(_ lower: Int64, _ upper: Int64) -> ContentRange {
         .part(ByteRange(lower: lower, upper: upper), length: .beyondBound)
     }
@@ -21,7 +21,7 @@ import Testing
         ("bytes 0-499/1234", part(0, 500, of: 1234)),
         ("bytes 734-1233/1234", part(734, 1234, of: 1234)),
         ("bytes */0", .unsatisfied(length: .bytes(0))),
-        // What origins make of it.
+        // Variations that origins send.
         ("Bytes 0-0/1", part(0, 1, of: 1)),
         ("bytes\t0-0/1  ", part(0, 1, of: 1)),
         ("bytes  0-0/1", part(0, 1, of: 1)),
@@ -31,7 +31,7 @@ import Testing
         #expect(try ContentRange(value) == expected)
     }
 
-    // 2^60 is the longest length.
+    // 2^60 is the largest length.
     @Test(arguments: [
         ("bytes 0-1152921504606846975/1152921504606846976", part(0, bound, of: bound)),
         ("bytes 1152921504606846975-1152921504606846975/1152921504606846976", part(bound - 1, bound, of: bound)),
@@ -46,14 +46,15 @@ import Testing
         ("bytes */1152921504606846977", .unsatisfied(length: .beyondBound)),
         ("bytes */99999999999999999999", .unsatisfied(length: .beyondBound)),
     ])
-    func `a length beyond the bound is read as none`(value: String, expected: ContentRange) throws {
+    func `a length beyond the bound is recognized as such`(value: String, expected: ContentRange) throws {
         #expect(try ContentRange(value) == expected)
     }
 
     @Test(arguments: [
-        // A last position before the first, a length that does not reach it (RFC 9110 §14.4: must not be recombined).
+        // A last position before the first, a length that does not reach it (RFC 9110 §14.4: must
+        // not be recombined).
         "bytes 5-4/10", "bytes 0-10/10", "bytes 0-10/5", "bytes 0-0/0",
-        // Another unit, or none.
+        // Another unit, or no unit.
         "seconds 0-1/2", "0-1/2", "bytesx 0-1/2", "",
         "bytes", "bytes ", "bytes 0-1", "bytes 0-1/", "bytes 0/2", "bytes -1/2", "bytes 0-/2", "bytes */*", "bytes *", "bytes /5",
         "bytes=0-1/2", "bytes: 0-1/2", "bytes 0 - 1/2", "bytes 0-1 /2", "bytes 0-1/2 x", "bytes 0-1/2, bytes 0-1/2", "bytes +0-1/2",
@@ -66,17 +67,17 @@ import Testing
         #expect(throws: ParseError.self) { try ContentRange(value) }
     }
 
-    @Test func `an error says where`() {
+    @Test func `a parse error gives the offset and the expected token`() {
         #expect(throws: ParseError(offset: 9, expected: "a slash")) { try ContentRange("bytes 0-1") }
     }
 
-    @Test func `lines that differ are an error, lines that agree are one`() throws {
+    @Test func `differing lines are an error, and equal lines count once`() throws {
         #expect(try ContentRange.parse([:]) == nil)
         #expect(try ContentRange.parse(["Content-Range": "bytes */7", "content-range": "bytes */7"]) == .unsatisfied(length: .bytes(7)))
         #expect(throws: ParseError.self) { try ContentRange.parse(["Content-Range": "bytes */7", "content-range": "bytes */8"]) }
     }
 
-    @Test func `mutated values never trap, and what is read is written so that it reads the same`() {
+    @Test func `mutated values never trap, and parsed values survive a round trip`() {
         let extreme = ["bytes 0-1152921504606846975/1152921504606846976", "bytes 42-9223372036854775806/9223372036854775807"]
         mutate(["bytes 42-1233/1234", "bytes 42-1233/*", "bytes */1234"] + extreme) { value in
             guard let range = read(value) else { return }
@@ -98,7 +99,7 @@ import Testing
             (["1152921504606846977"], .beyondBound), (["9223372036854775807"], .beyondBound), (["9223372036854775808"], .beyondBound),
             (["99999999999999999999"], .beyondBound), (["18446744073709551615", "18446744073709551615"], .beyondBound),
         ] as [([String], StatedLength)])
-    func `values that agree are one length`(lines: [String], expected: StatedLength) throws {
+    func `equal values count as one length`(lines: [String], expected: StatedLength) throws {
         #expect(try ContentLength.parse(lines) == expected)
     }
 
@@ -106,7 +107,7 @@ import Testing
         [""], ["-5"], ["+5"], ["5, 6"], ["5", "6"], ["5,"], [",5"], ["5 5"], ["5x"], ["0x5"], ["5.0"], ["1e3"],
         ["9223372036854775807", "5"], ["-9223372036854775808"], ["５"],
     ])
-    func `anything else is an error`(lines: [String]) {
+    func `invalid values are errors`(lines: [String]) {
         #expect(throws: ParseError.self) { try ContentLength.parse(lines) }
     }
 

@@ -1,11 +1,11 @@
 import SpoolCore
 import Testing
 
-/// Which cookies of a file go with a request, RFC 6265 §5.4.
+/// Tests which cookies of a cookie file a request carries (RFC 6265 §5.4).
 @Suite struct CookieJarTests {
     private static let now = Timestamp(seconds: 1_700_000_000)
 
-    /// A line of a cookies.txt.
+    /// A line of a `cookies.txt` file.
     private static func line(
         _ domain: String, subdomains: Bool = false, path: String = "/", secure: Bool = false, expires: Int = 0, _ pair: String
     ) -> String {
@@ -38,12 +38,12 @@ import Testing
         ("/", "/film", true), ("/films", "/films", true), ("/films", "/films/1", true), ("/films/", "/films/1", true),
         ("/films", "/filmstrip", false), ("/films/", "/films", false), ("/films", "/", false),
     ])
-    func `a cookie goes to its path and what lies below`(path: String, asked: String, goes: Bool) throws {
+    func `a cookie goes to its path and to paths below it`(path: String, asked: String, goes: Bool) throws {
         let jar = try CookieJar(netscape: Self.line("a.test", path: path, "a=1"))
         #expect((jar.field(for: "http://a.test" + asked, now: Self.now) != nil) == goes)
     }
 
-    @Test func `a secure cookie goes to HTTPS only, and one that expired goes nowhere`() throws {
+    @Test func `a secure cookie goes to HTTPS only, and an expired one nowhere`() throws {
         let jar = try CookieJar(
             netscape: [
                 Self.line("a.test", secure: true, "secure=1"), Self.line("a.test", expires: 1_700_000_000, "old=1"),
@@ -53,7 +53,7 @@ import Testing
         #expect(jar.field(for: "https://a.test/", now: Self.now) == "secure=1; young=1")
     }
 
-    @Test func `longer paths come first, and otherwise the order of the file`() throws {
+    @Test func `cookies with longer paths come first, the others in file order`() throws {
         let jar = try CookieJar(
             netscape: [
                 Self.line("a.test", "first=1"), Self.line("a.test", path: "/films", "film=1"), Self.line("a.test", "second=2"),
@@ -61,7 +61,7 @@ import Testing
         #expect(jar.field(for: "http://a.test/films/1", now: Self.now) == "film=1; first=1; second=2")
     }
 
-    @Test func `comments, empty lines, other ends of lines and hidden cookies are read as browsers write them`() throws {
+    @Test func `comments, empty lines, CRLF and HttpOnly cookies are read as browsers write them`() throws {
         let text =
             "# Netscape HTTP Cookie File\r\n\r\n#HttpOnly_" + Self.line("a.test", "a=1") + "\r\n" + Self.line("a.test", "empty=") + "\r\n"
         let jar = try CookieJar(netscape: text)
@@ -74,12 +74,12 @@ import Testing
         "a.test\tFALSE\t/\tFALSE\tsoon\ta\t1", "\tFALSE\t/\tFALSE\t0\ta\t1", "a.test\tFALSE\t/\tFALSE\t0\ta\t1;b=2",
         "a.test\tFALSE\t/\tFALSE\t0\ta\t\u{1}", "a.test\tFALSE\t/\tFALSE\t99999999999999999999\ta\t1",
     ])
-    func `a line that is no cookie is told by its number`(line: String) {
+    func `an invalid line is reported by its number`(line: String) {
         let error = #expect(throws: ParseError.self) { try CookieJar(netscape: "# comment\n" + line) }
         #expect(error?.offset == 2)
     }
 
-    @Test func `no request gets more cookies than servers take`() throws {
+    @Test func `the cookies of a request stay within the size that servers accept`() throws {
         let lines = (0..<1000).map { Self.line("a.test", "name\($0)=" + String(repeating: "x", count: 100)) }
         let field = try #require(try CookieJar(netscape: lines.joined(separator: "\n")).field(for: "http://a.test/", now: Self.now))
         #expect(field.utf8.count <= CookieJar.mostBytes && field.utf8.count > CookieJar.mostBytes - 200)

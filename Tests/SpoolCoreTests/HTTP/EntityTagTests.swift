@@ -9,7 +9,7 @@ import Testing
         (#"W/"1""#, #""1""#, false, true),
         (#""1""#, #""1""#, true, true),
     ])
-    func `compare as the RFC's table says`(a: String, b: String, strongly: Bool, weakly: Bool) throws {
+    func `entity tags compare as the table of RFC 9110 requires`(a: String, b: String, strongly: Bool, weakly: Bool) throws {
         let (a, b) = (try #require(EntityTag(a)), try #require(EntityTag(b)))
         #expect(a.matchesStrongly(b) == strongly)
         #expect(b.matchesStrongly(a) == strongly)
@@ -19,22 +19,22 @@ import Testing
 
     @Test(arguments: [
         (#""xyzzy""#, #""xyzzy""#, false), (#"W/"xyzzy""#, #""xyzzy""#, true), (#""""#, #""""#, false),
-        // What origins send instead: octets are octets.
+        // Other forms that origins send: every octet is kept.
         ("abc", "abc", false), ("two words", "two words", false), (#"w/"x""#, #""x""#, true), (#""half"#, #""half"#, false),
         ("W/abc", "abc", true), (#""a\"b""#, #""a\"b""#, false),
     ])
-    func `are taken as they were sent`(value: String, opaque: String, isWeak: Bool) throws {
+    func `an entity tag keeps the octets that were sent`(value: String, opaque: String, isWeak: Bool) throws {
         let tag = try #require(EntityTag(value))
         #expect(tag.opaque == opaque)
         #expect(tag.isWeak == isWeak)
     }
 
     @Test(arguments: ["", "W/", "\"é\"", "\"\u{FFFD}\"", "\"a\r\nX: y\"", "\"\u{0}\""])
-    func `that say nothing or can't be sent back are none`(value: String) {
+    func `an empty or unsendable entity tag is ignored`(value: String) {
         #expect(EntityTag(value) == nil)
     }
 
-    @Test func `of more than eight kibibytes are none`() {
+    @Test func `an entity tag over eight kibibytes is ignored`() {
         #expect(EntityTag(String(repeating: "a", count: 8192)) != nil)
         #expect(EntityTag(String(repeating: "a", count: 8193)) == nil)
     }
@@ -44,21 +44,21 @@ import Testing
         (#""x,y", "xyzzy""#, true), ("xyzzy", false), ("", false), (",,,", false), (#""xyzzy"#, false), (#"*, "a""#, false),
         (#""a" "xyzzy""#, false),
     ])
-    func `are found in a list`(list: String, matches: Bool) {
+    func `an entity tag is found in a list`(list: String, matches: Bool) {
         #expect(EntityTagCondition(list).matches(EntityTag(#""xyzzy""#)) == matches)
     }
 
-    @Test func `inside quotes may have commas`() {
+    @Test func `an entity tag may contain commas inside its quotes`() {
         #expect(EntityTagCondition(#""a,b" , W/"c\""#) == .tags([EntityTag(#""a,b""#)!, EntityTag(#"W/"c\""#)!]))
     }
 
-    @Test func `beyond the sixty-fourth match nothing`() {
+    @Test func `entity tags after the sixty-fourth match nothing`() {
         let list = (0...64).map { "\"\($0)\"" }.joined(separator: ", ")
         #expect(EntityTagCondition(list).matches(EntityTag("\"63\"")))
         #expect(!EntityTagCondition(list).matches(EntityTag("\"64\"")))
     }
 
-    @Test func `mutated never trap, and read back the same`() {
+    @Test func `mutated entity tags never trap and survive a round trip`() {
         mutate([#""xyzzy""#, #"W/"xyzzy", "r2d2xxxx", "c3piozzzz""#, "*"]) { value in
             if let tag = EntityTag(value) { #expect(EntityTag(tag.fieldValue) == tag, "\(value)") }
             guard case .tags(let tags) = EntityTagCondition(value) else { return }

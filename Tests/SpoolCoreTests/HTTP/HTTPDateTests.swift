@@ -5,7 +5,7 @@ import Testing
 @Suite struct `dates of HTTP` {
     // The three forms of RFC 9110 §5.6.7 for one moment.
     @Test(arguments: ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])
-    func `are read in all three forms`(value: String) {
+    func `a date is read in all three forms`(value: String) {
         #expect(HTTPDate.parse(value) == Timestamp(seconds: 784_111_777))
     }
 
@@ -15,7 +15,7 @@ import Testing
         ("Mon, 01 Mar 2100 00:00:00 GMT", 4_107_542_400), ("Tue, 19 Jan 2038 03:14:08 GMT", 2_147_483_648),
         ("Fri, 01 Jan 1700 00:00:00 GMT", -8_520_336_000),
     ])
-    func `go both ways`(value: String, seconds: Int64) {
+    func `a date survives a round trip`(value: String, seconds: Int64) {
         #expect(HTTPDate.parse(value) == Timestamp(seconds: seconds))
         #expect(HTTPDate.format(Timestamp(seconds: seconds)) == value)
     }
@@ -29,44 +29,44 @@ import Testing
         "Sun, 06 Nov 1994 8:49:37 GMT", "1994-11-06T08:49:37Z", "Sunday, 06-Nov-1994 08:49:37 GMT",
         "Sun, 99999999999999999999 Nov 1994 08:49:37 GMT",
     ])
-    func `of other forms are none`(value: String) {
+    func `a date in another form is rejected`(value: String) {
         #expect(HTTPDate.parse(value) == nil)
     }
 
-    @Test func `have a leap second that is the first of the next minute`() {
+    @Test func `a leap second is the first second of the next minute`() {
         #expect(HTTPDate.parse("Sat, 31 Dec 2016 23:59:60 GMT") == HTTPDate.parse("Sun, 01 Jan 2017 00:00:00 GMT"))
     }
 
-    @Test func `compare names without regard to case`() {
+    @Test func `names of days and months ignore case`() {
         #expect(HTTPDate.parse("SUN, 06 nov 1994 08:49:37 gmt") == Timestamp(seconds: 784_111_777))
     }
 
     @Test(arguments: [(2026, 76, 2076), (2026, 77, 1977), (2026, 94, 1994), (1999, 0, 2000), (1994, 94, 1994), (2080, 10, 2110)])
-    func `of two digits lie at most fifty years ahead`(now: Int, digits: Int, year: Int) throws {
+    func `a year of two digits lies at most fifty years ahead`(now: Int, digits: Int, year: Int) throws {
         let present = try #require(HTTPDate.parse("Fri, 01 May \(now) 00:00:00 GMT"))
         let short = digits < 10 ? "0\(digits)" : "\(digits)"
         let date = HTTPDate.parse("Sunday, 06-Nov-\(short) 08:49:37 GMT", now: present)
         #expect(date == HTTPDate.parse("Sun, 06 Nov \(year) 08:49:37 GMT"))
     }
 
-    @Test func `of two digits without a clock belong to 1970 through 2069`() {
+    @Test func `a year of two digits without a clock lies in 1970 through 2069`() {
         #expect(HTTPDate.parse("Sunday, 06-Nov-70 00:00:00 GMT") == HTTPDate.parse("Sun, 06 Nov 1970 00:00:00 GMT"))
         #expect(HTTPDate.parse("Sunday, 06-Nov-69 00:00:00 GMT") == HTTPDate.parse("Sun, 06 Nov 2069 00:00:00 GMT"))
     }
 
-    /// Every day that a `Timestamp` can express, at some second of it.
-    @Test func `of every day go both ways`() {
+    /// Tests every day that a `Timestamp` can express, each at some second of it.
+    @Test func `every day survives a round trip`() {
         var day: Int64 = -106_750  // 1677-09-23
         while day < 106_750 {
             let time = Timestamp(seconds: day * 86_400 + (day * 7919) % 86_400)
             let text = HTTPDate.format(time)
-            // One expectation for each of 200 000 days would take longer than the dates.
-            if HTTPDate.parse(text) != time { Issue.record("\(text) reads back as another moment") }
+            // 200 000 expectations, one for each day, would take longer than the dates.
+            if HTTPDate.parse(text) != time { Issue.record("\(text) is parsed as another time") }
             day += 1
         }
     }
 
-    @Test func `agree with the system's calendar`() {
+    @Test func `dates agree with the system's calendar`() {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = TimeZone(identifier: "GMT")!
         let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
@@ -79,16 +79,16 @@ import Testing
         }
     }
 
-    @Test func `at the ends of what a timestamp holds do not trap`() {
+    @Test func `dates beyond the limits of a timestamp are clamped`() {
         #expect(HTTPDate.format(Timestamp(nanoseconds: .min)) == "Tue, 21 Sep 1677 00:12:43 GMT")
         #expect(HTTPDate.format(Timestamp(nanoseconds: .max)) == "Fri, 11 Apr 2262 23:47:16 GMT")
         #expect(HTTPDate.parse("Fri, 31 Dec 9999 23:59:59 GMT") == Timestamp(nanoseconds: .max))
         #expect(HTTPDate.parse("Sat, 01 Jan 0000 00:00:00 GMT") == Timestamp(nanoseconds: .min))
     }
 
-    @Test func `mutated never trap, and read back the same`() {
+    @Test func `mutated dates never trap and survive a round trip`() {
         mutate(["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"]) { value in
-            // Beyond 2262 a timestamp is clamped, to a moment with a fraction.
+            // Beyond 2262 a timestamp is clamped to a time with a fraction of a second.
             guard let time = HTTPDate.parse(value), time.nanoseconds != .max, time.nanoseconds != .min else { return }
             #expect(HTTPDate.parse(HTTPDate.format(time)) == time, "\(value)")
         }

@@ -2,7 +2,7 @@ import SpoolCore
 import Testing
 
 @Suite struct `media types` {
-    @Test func `compare in lower case and keep their parameters`() throws {
+    @Test func `a media type is lowercased and keeps its parameters`() throws {
         let type = try #require(MediaType("Video/MP4; Codecs=\"avc1.4d401e, mp4a.40.2\"; x=y ;bad; =1; z=\"a\\\"b\""))
         #expect(type.type == "video")
         #expect(type.subtype == "mp4")
@@ -14,11 +14,11 @@ import Testing
     }
 
     @Test(arguments: ["", "video", "video/", "/mp4", "video mp4", "video/mp4 x", "video / mp4", "é/ü"])
-    func `without type and subtype are none`(value: String) {
+    func `a text without type and subtype is not a media type`(value: String) {
         #expect(MediaType(value) == nil)
     }
 
-    @Test func `mutated never trap`() {
+    @Test func `mutated media types never trap`() {
         mutate(["video/mp4; codecs=\"avc1\"; x=y", "text/html;charset=utf-8"]) { value in
             guard let type = MediaType(value) else { return }
             #expect(MediaType(type.essence)?.essence == type.essence, "\(value)")
@@ -30,19 +30,19 @@ import Testing
 @Suite struct `extensions of data files` {
     @Test(
         arguments: [
-            // A media extension in the path wins.
+            // A media extension in the path has priority.
             ("https://e.com/a/Movie.MP4", nil, "mp4"), ("https://e.com/movie.mp4", "application/octet-stream", "mp4"),
             ("https://e.com/audio.mp3", "video/mp4", "mp3"), ("https://e.com/v.tar.webm?x=.mov#.avi", nil, "webm"),
             ("https://e.com/seg-1.ts", "video/mp2t", "ts"), ("https://e.com/seg.m4s", nil, "m4s"),
-            // Then the media type.
+            // The media type comes next.
             ("https://e.com/watch.php?v=1", "video/mp4", "mp4"), ("https://e.com/", "video/quicktime", "mov"),
             ("https://e.com/live", "application/vnd.apple.mpegurl", "m3u8"),
             ("https://e.com/live", "Application/X-MpegURL; charset=utf-8", "m3u8"),
             ("https://e.com/m", "application/dash+xml", "mpd"), ("https://e.com/s", "text/vtt", "vtt"),
             ("https://e.com/a", "audio/mpeg", "mp3"),
-            // Then whatever the path has.
+            // The other extension of the path comes last.
             ("https://e.com/file.bin", nil, "bin"), ("https://e.com/file.JSON", "text/plain", "json"),
-            // Nothing that is not plain letters and digits.
+            // An extension consists of ASCII letters and digits only.
             ("https://e.com/file", nil, ""), ("https://e.com/file.", nil, ""), ("https://e.com/.mp4", nil, ""),
             ("https://e.com/a.b/c", nil, ""),
             ("https://e.com/a.mp4/", nil, ""), ("https://e.com/a.ninechars", nil, ""), ("https://e.com/a.eightchr", nil, "eightchr"),
@@ -50,11 +50,11 @@ import Testing
             ("https://e.com", nil, ""),
             ("no url\n.mp4", nil, ""), ("", "video/mp4", "mp4"), ("https://e.com/x", "nonsense", ""),
         ] as [(String, String?, String)])
-    func `come from the path, then from the media type`(url: String, contentType: String?, expected: String) {
+    func `the extension comes from the path, then from the media type`(url: String, contentType: String?, expected: String) {
         #expect(fileExtension(url: url, contentType: contentType) == expected)
     }
 
-    @Test func `of mutated URLs are always short and plain`() {
+    @Test func `the extension of a mutated URL is always short and plain`() {
         mutate(["https://e.com/a/movie.mp4?x=1", "/a.b.c", "watch.php"]) { url in
             let ending = fileExtension(url: url, contentType: nil)
             #expect(ending.utf8.count <= 8 && ending.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }, "\(url)")

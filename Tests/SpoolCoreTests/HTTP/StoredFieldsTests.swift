@@ -2,7 +2,7 @@ import SpoolCore
 import Testing
 
 @Suite struct `stored fields` {
-    @Test func `leave out what belongs to one message, one connection or one user`() {
+    @Test func `fields of one message, connection or user are not stored`() {
         let fields: HTTPFields = [
             "Content-Type": "video/mp4", "Connection": "keep-alive, X-Hop", "x-hop": "1", "Keep-Alive": "timeout=5", "ETag": "\"a\"",
             "Content-Length": "10", "Content-Range": "bytes 0-9/10", "Set-Cookie": "a=b", "Proxy-Authenticate": "Basic",
@@ -11,23 +11,23 @@ import Testing
         #expect(storedFields(of: fields) == ["Content-Type": "video/mp4", "ETag": "\"a\"", "X-Own": "kept"])
     }
 
-    @Test func `leave out fields that may not be used again`() {
+    @Test func `fields that Cache-Control excludes from reuse are not stored`() {
         let control = "no-cache=\"X-Token\", private=\"X-User, X-Session\""
         let fields: HTTPFields = ["Cache-Control": control, "X-Token": "1", "x-user": "2", "X-Session": "3", "X": "4"]
         #expect(storedFields(of: fields) == ["Cache-Control": control, "X": "4"])
     }
 
-    @Test func `keep what identifies the bytes though Connection names it`() {
+    @Test func `fields that identify the bytes are stored even if Connection names them`() {
         let fields: HTTPFields = ["Connection": "close, ETag, Cache-Control", "ETag": "\"a\"", "Cache-Control": "no-store"]
         #expect(storedFields(of: fields) == ["ETag": "\"a\"", "Cache-Control": "no-store"])
     }
 
-    @Test func `keep lines of one name and their order`() {
+    @Test func `repeated fields keep their lines and their order`() {
         let fields: HTTPFields = ["Vary": "A", "Link": "<1>", "vary": "B", "Link": "<2>"]
         #expect(storedFields(of: fields) == fields)
     }
 
-    @Test func `stay within their cap, and keep what a cache lives by`() {
+    @Test func `stored fields stay within their limit and keep the caching fields`() {
         let big = String(repeating: "x", count: 40_000)
         let fields: HTTPFields = ["X-1": big, "X-2": big, "X-3": "small", "ETag": "\"a\"", "Last-Modified": "x"]
         #expect(storedFields(of: fields).lines.map(\.name) == ["X-1", "X-3", "ETag", "Last-Modified"])
@@ -37,11 +37,11 @@ import Testing
 }
 
 @Suite struct `the field Cache-Status` {
-    @Test func `says hit`() {
+    @Test func `Cache-Status reports a hit`() {
         #expect(CacheStatus(source: .hit).fieldValue == "spool; hit")
     }
 
-    @Test func `says why and how a request went on`() {
+    @Test func `Cache-Status reports why and how a request was forwarded`() {
         var status = CacheStatus(source: .forwarded(.miss))
         status.forwardStatus = 206
         status.isStored = true
@@ -50,7 +50,7 @@ import Testing
         #expect(CacheStatus(cache: "Edge.1", source: .forwarded(.uriMiss)).fieldValue == "Edge.1; fwd=uri-miss")
     }
 
-    @Test func `escapes its detail and sends printable ASCII only`() {
+    @Test func `Cache-Status escapes its detail and contains printable ASCII only`() {
         var status = CacheStatus(source: .forwarded(.bypass))
         status.detail = "disk \"full\" \\ é\r\nX: y"
         #expect(status.fieldValue == #"spool; fwd=bypass; detail="disk \"full\" \\ ????X: y""#)
@@ -58,7 +58,7 @@ import Testing
         #expect(status.fieldValue.utf8.count < 300)
     }
 
-    @Test func `has the time to live, negative when stale`() {
+    @Test func `Cache-Status has the time to live, negative when stale`() {
         var status = CacheStatus(source: .hit)
         status.timeToLive = -412
         #expect(status.fieldValue == "spool; hit; ttl=-412")

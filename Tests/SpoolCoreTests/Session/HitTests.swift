@@ -1,7 +1,7 @@
 import SpoolCore
 import Testing
 
-/// When a reader may be served in one step, and what that is worth to it.
+/// Tests when a reader may be served in one step as a hit, and which bytes that hit has.
 @Suite struct HitTests {
     private func range(_ lower: Int64, _ upper: Int64) -> ByteRange { ByteRange(lower: lower, upper: upper) }
 
@@ -21,21 +21,21 @@ import Testing
             wallNow: probe.wallNow)
     }
 
-    /// Stored are 2 MiB from 1 MiB on, and the last 2 MiB.
+    /// A resource with 2 MiB stored from 1 MiB on, and its last 2 MiB.
     private func partly(isVerified: Bool = true) -> SessionProbe {
         let probe = SessionProbe { $0.keptBehindBytes = 0 }
         probe.open(length: 32 * MiB, stored: [MiB...3 * MiB - 1, 30 * MiB...32 * MiB - 1], isVerified: isVerified)
         return probe
     }
 
-    @Test func `a complete resource is a hit, with as many of its bytes as one turn takes`() throws {
+    @Test func `a complete resource is a hit for at most one turn of bytes`() throws {
         let found = try #require(hit(complete(), 5 * MiB, 7 * MiB - 1))
         #expect(found.range == range(5 * MiB, 7 * MiB))
         #expect(found.stored == range(5 * MiB, 6 * MiB))
         #expect(found.length == 32 * MiB)
     }
 
-    @Test func `what has to be fetched, looked for or compared with its checks is none, and leaves no reader behind`() {
+    @Test func `a read that needs a fetch, a look-up or verification is no hit`() {
         let fetching = partly(), unverified = complete(isVerified: false), new = SessionProbe()
         _ = fetching.step(fetching.join(20 * MiB))
         let ended = complete()
@@ -45,10 +45,10 @@ import Testing
             #expect(hit(probe, MiB, MiB + 10) == nil)
             #expect(probe.machine.readers.count == readers)
         }
-        #expect(hit(complete(), 32 * MiB) == nil, "beyond the end, which the long way says")
+        #expect(hit(complete(), 32 * MiB) == nil, "a range beyond the end is answered outside the hit path")
     }
 
-    @Test func `what is stored of a resource is a hit, where all that is asked for is`() throws {
+    @Test func `a partly stored resource is a hit where the requested bytes are stored`() throws {
         let probe = partly()
         let found = try #require(hit(probe, MiB, 3 * MiB - 1))
         #expect(found.range == range(MiB, 3 * MiB))
@@ -62,19 +62,19 @@ import Testing
         #expect(probe.starts.isEmpty)
     }
 
-    @Test func `a reader whose policy wants more than it asks for is no hit of a resource that is stored in part`() {
+    @Test func `a reader whose policy reads further is no hit of a partly stored resource`() {
         for policy in [FetchPolicy.readAhead(bytes: 1), .wholeResource] {
             #expect(hit(partly(), MiB, MiB + 10, fetchPolicy: policy) == nil)
             #expect(hit(complete(), MiB, MiB + 10, fetchPolicy: policy) != nil)
         }
     }
 
-    @Test func `who leaves a hit of what is stored in part sets nothing going, unless the bytes went meanwhile`() throws {
+    @Test func `leaving a hit starts no fetch, and a fetch for lost bytes lingers`() throws {
         let probe = partly()
         let found = try #require(hit(probe, MiB, 2 * MiB - 1))
         #expect(probe.machine.hitLeft(found.reader, after: MiB, now: probe.now).isEmpty)
         #expect(probe.machine.readers.isEmpty)
-        // As by the long way, what was lost is asked for while its reader is there.
+        // As outside the hit path, lost bytes are requested while their reader is there.
         let lost = try #require(hit(probe, MiB, 2 * MiB - 1))
         _ = probe.machine.lost(range(MiB + 100, 2 * MiB), of: lost.generation, now: probe.now)
         #expect(probe.machine.fetches.count == 1)
@@ -83,7 +83,7 @@ import Testing
         #expect(probe.machine.violations == [])
     }
 
-    @Test func `the bytes of a hit stay while it lasts, and go when it has gone`() throws {
+    @Test func `the bytes of a hit are protected from eviction while it lasts`() throws {
         let probe = complete()
         let found = try #require(hit(probe, 20 * MiB, 21 * MiB - 1))
         let gone = probe.machine.evict(100 * MiB, sparing: ByteRangeSet(), regions: [])
@@ -96,7 +96,7 @@ import Testing
         #expect(found.generation == left.generation)
     }
 
-    @Test func `a hit may be used by the rules of its policy, looked at anew when its time is over`() {
+    @Test func `a hit obeys the freshness rules of its policy as time passes`() {
         let fields: HTTPFields = ["ETag": "\"v1\"", "Cache-Control": "max-age=1010"]
         let probe = complete(fields: fields)
         #expect(hit(probe, policy: .standard) != nil)
@@ -105,19 +105,19 @@ import Testing
         probe.now = MonotonicInstant(nanoseconds: .seconds(11))
         #expect(hit(probe, policy: .standard) == nil, "1011 s old")
         #expect(hit(probe, policy: .preferStored) != nil)
-        #expect(hit(probe, policy: .standard) == nil, "what one policy allows says nothing of another")
+        #expect(hit(probe, policy: .standard) == nil, "the result for one policy does not apply to another")
         #expect(hit(complete(fields: ["ETag": "\"v1\"", "Cache-Control": "no-cache"]), policy: .standard) == nil)
     }
 
-    @Test func `what another request selected is no hit`() {
+    @Test func `a response that another request selected is no hit`() {
         let fields: HTTPFields = ["ETag": "\"v1\"", "Vary": "Accept-Language"]
         let probe = complete(fields: fields)
-        #expect(hit(probe) != nil, "no request says which language")
+        #expect(hit(probe) != nil, "no request names a language")
         probe.machine.willAsk(with: ["Accept-Language": "de"])
         #expect(hit(probe) == nil)
     }
 
-    @Test func `a reader that came as a hit goes on as any other`() throws {
+    @Test func `a reader that started as a hit continues like any other`() throws {
         let probe = complete()
         let found = try #require(hit(probe, 0, 3 * MiB - 1))
         probe.advance(found.reader, by: MiB)

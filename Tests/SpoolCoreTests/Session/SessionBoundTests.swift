@@ -1,10 +1,11 @@
 import SpoolCore
 import Testing
 
-/// Numbers near and beyond 2^60, the largest that are counted with: from clients, from origins and from the index.
+/// Tests numbers near and beyond 2^60, the largest offset, from clients, from origins and from the
+/// index.
 @Suite struct SessionBoundTests {
     private static let bound = ByteRange.maximumOffset
-    /// Offsets that a client may name.
+    /// Offsets that a client may send.
     private static let extremes: [Int64] = [bound - 1, bound, bound + 1, 1 << 62, .max - 4096, .max - 1, .max]
     private let block: Int64 = 65_536
 
@@ -13,7 +14,7 @@ import Testing
     // MARK: Readers
 
     @Test(arguments: extremes, [nil, 2 * MiB] as [Int64?])
-    func `a reader far beyond every end asks the origin once`(start: Int64, requestBytes: Int64?) {
+    func `a reader far beyond every end sends one origin request`(start: Int64, requestBytes: Int64?) {
         let probe = SessionProbe { $0.requestBytes = requestBytes }
         let reader = probe.join(start)
         #expect(probe.prepare(reader) == .wait)
@@ -24,7 +25,7 @@ import Testing
         #expect(probe.step(reader) == .failed(.origin(.rangeNotSatisfiable(length: 1000))))
     }
 
-    @Test(arguments: extremes) func `the end that a reader names may be any number`(end: Int64) {
+    @Test(arguments: extremes) func `a reader may name any number as its end`(end: Int64) {
         let probe = SessionProbe { $0.requestBytes = 2 * MiB }
         let reader = probe.join(5, end)
         probe.openEmpty()
@@ -35,7 +36,7 @@ import Testing
         #expect(probe.step(reader) == .end)
     }
 
-    @Test func `a reader that stands at its end can ask what the resource is`() {
+    @Test func `a reader at its end can learn the length and type of the resource`() {
         let probe = SessionProbe { $0.requestBytes = 2 * MiB }
         let reader = probe.join(5, 5, wantsBytes: false)
         #expect(probe.prepare(reader) == .wait)
@@ -45,7 +46,7 @@ import Testing
         guard case .ready = probe.prepare(reader) else { return #expect(Bool(false)) }
     }
 
-    @Test(arguments: extremes) func `a reader goes to any offset and back`(offset: Int64) {
+    @Test(arguments: extremes) func `a reader moves to any offset and back`(offset: Int64) {
         let probe = SessionProbe()
         probe.open(length: 10_000, stored: [0...9999])
         let reader = probe.join(0)
@@ -55,21 +56,21 @@ import Testing
         #expect(probe.read(reader) == 1000)
     }
 
-    @Test(arguments: extremes) func `room is made beside a reader far beyond the end`(offset: Int64) {
+    @Test(arguments: extremes) func `eviction works beside a reader far beyond the end`(offset: Int64) {
         let probe = SessionProbe()
         probe.open(length: 32 * MiB, stored: [0...32 * MiB - 1])
         _ = probe.join(offset)
         #expect(!probe.machine.evict(MiB, sparing: ByteRangeSet(), regions: []).isEmpty)
     }
 
-    @Test func `room is made of blocks that end at the bound`() {
+    @Test func `eviction works for blocks that end at the bound`() {
         let probe = SessionProbe()
         probe.open(length: Self.bound, stored: [Self.bound - 2 * block - 5...Self.bound - 1])
         #expect(
             probe.machine.evict(MiB, sparing: ByteRangeSet(), regions: []).ranges == [range(Self.bound - 2 * block, Self.bound)])
     }
 
-    @Test func `what counts readers, fetches and answers has 64 bits`() throws {
+    @Test func `identifiers of readers, fetches and revisions have 64 bits`() throws {
         let probe = SessionProbe()
         probe.open(length: 1000, stored: [0...999])
         let hit = probe.machine.hit(
@@ -83,7 +84,7 @@ import Testing
 
     // MARK: Origins
 
-    /// What media servers send for a stream that they transcode while it is played.
+    /// Lengths that media servers send for a stream that they transcode while it is played.
     private static let endless: [(status: Int, fields: HTTPFields)] = [
         (200, ["Content-Length": "1152921504606846977"]), (200, ["Content-Length": "9223372036854775807"]),
         (200, ["Content-Length": "18446744073709551615"]), (206, ["Content-Range": "bytes 0-1152921504606846976/1152921504606846977"]),
@@ -92,7 +93,7 @@ import Testing
         (206, ["Content-Range": "bytes 0-9223372036854775806/*"]), (206, ["Content-Range": "bytes 0-99/9223372036854775807"]),
     ]
 
-    @Test(arguments: endless.indices) func `a length beyond the bound is none, and the bytes are passed on`(row: Int) throws {
+    @Test(arguments: endless.indices) func `a response with a length beyond the bound is passed on without length`(row: Int) throws {
         let status = Self.endless[row].status
         var fields = Self.endless[row].fields
         fields.append("ETag", "\"v1\"")
@@ -111,7 +112,7 @@ import Testing
         #expect(probe.stored == [])
     }
 
-    @Test func `a body whose length was beyond the bound ends where it ends`() {
+    @Test func `a body with a length beyond the bound ends where the transfer ends`() {
         let probe = SessionProbe()
         let reader = probe.join(0)
         probe.openEmpty()
@@ -150,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: ["9223372036854775807", "1152921504606846977", "99999999999999999999"])
-    func `a 416 whose length is beyond the bound tells none`(length: String) {
+    func `a 416 whose length is beyond the bound states no length`(length: String) {
         let probe = SessionProbe()
         let reader = probe.join(1000)
         probe.openEmpty()
@@ -161,7 +162,7 @@ import Testing
 
     // MARK: The index
 
-    @Test(arguments: [bound + 1, Int64.max]) func `what an earlier process stored of a length beyond the bound goes`(length: Int64) {
+    @Test(arguments: [bound + 1, Int64.max]) func `a stored version with a length beyond the bound is dropped`(length: Int64) {
         let probe = SessionProbe()
         let reader = probe.join(0)
         probe.open(length: length, stored: [0...99, length - 100...length - 1])

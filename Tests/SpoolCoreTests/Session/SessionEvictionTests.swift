@@ -1,12 +1,13 @@
 import SpoolCore
 import Testing
 
-/// What of a resource in use may go when room is needed.
+/// Tests which bytes of a resource in use may be evicted when room is needed.
 @Suite struct SessionEvictionTests {
     private func range(_ lower: Int64, _ upper: Int64) -> ByteRange { ByteRange(lower: lower, upper: upper) }
     private let block: Int64 = 65_536
 
-    /// 32 MiB, all stored, with a window of 4 MiB ahead and 1 MiB behind each reader.
+    /// A session with 32 MiB, all of it stored, a window of 4 MiB ahead and 1 MiB behind each
+    /// reader.
     private func complete(isVerified: Bool = true) -> SessionProbe {
         let probe = SessionProbe()
         probe.open(length: 32 * MiB, stored: [0...32 * MiB - 1], isVerified: isVerified)
@@ -25,22 +26,22 @@ import Testing
         #expect(probe.machine.violations == [])
     }
 
-    @Test func `what a player left behind goes first, from where it began`() {
+    @Test func `bytes behind a reader are evicted first, from their beginning`() {
         let probe = complete()
         let reader = probe.join(10 * MiB)
         _ = probe.step(reader)
         #expect(evict(2 * MiB, probe) == [range(0, 2 * MiB)])
         evicted(probe)
-        #expect(evict(8 * MiB, probe) == [range(2 * MiB, 9 * MiB), range(31 * MiB, 32 * MiB)], "then what lies far ahead, from its end")
+        #expect(evict(8 * MiB, probe) == [range(2 * MiB, 9 * MiB), range(31 * MiB, 32 * MiB)], "then bytes far ahead, from their end")
     }
 
-    @Test func `the window of a reader and a little behind it stay whatever is wanted`() {
+    @Test func `eviction spares a reader's window and the bytes just behind it`() {
         let probe = complete()
         _ = probe.step(probe.join(10 * MiB))
         #expect(evict(100 * MiB, probe) == [range(0, 9 * MiB), range(14 * MiB, 32 * MiB)])
     }
 
-    @Test func `what was handed to a reader stays until it asks for more, wherever it went`() {
+    @Test func `bytes handed to a reader stay until its next read`() {
         let probe = SessionProbe { $0.keptBehindBytes = 0 }
         probe.open(length: 32 * MiB, stored: [0...32 * MiB - 1])
         let reader = probe.join(20 * MiB)
@@ -49,27 +50,27 @@ import Testing
         #expect(evict(100 * MiB, probe) == [range(0, 20 * MiB), range(25 * MiB, 32 * MiB)])
     }
 
-    @Test func `only blocks that are stored as a whole go, and the last one, which ends with the resource`() {
+    @Test func `only whole stored blocks are evicted, including the last one of the resource`() {
         let probe = SessionProbe()
         probe.open(length: 10 * block + 100, stored: [100...3 * block + 99, 9 * block...10 * block + 99])
         #expect(evict(MiB, probe) == [range(block, 3 * block), range(9 * block, 10 * block + 100)])
     }
 
-    @Test func `a reader waits for bytes that are going, and they are fetched when they are gone`() {
+    @Test func `a reader waits for bytes under eviction, then fetches them`() {
         let probe = complete()
         let reader = probe.join(20 * MiB)
         _ = probe.step(reader)
         #expect(!evict(5 * MiB, probe).isEmpty)
         probe.move(reader, to: 0)
         #expect(probe.step(reader) == .wait)
-        #expect(probe.starts.isEmpty, "not before: what comes would go with them")
+        #expect(probe.starts.isEmpty, "no fetch starts before the eviction ends, because its bytes would be evicted too")
         evicted(probe)
         #expect(probe.starts.first?.lower == 0)
     }
 
-    // MARK: What the index could not enter
+    // MARK: Bytes that are not in the index
 
-    /// The store has failed: what is stored beyond `named` lies in the file only.
+    /// Makes the store fail: the stored bytes beyond `named` are in the file but not in the index.
     private func release(_ probe: SessionProbe, allBut named: ByteRange) -> [ByteRange] {
         if let generation = probe.machine.version?.generation {
             probe.actions += probe.machine.storeFailed(generation, .storeTrouble("full"), now: probe.now)
@@ -79,7 +80,7 @@ import Testing
         return gone.ranges
     }
 
-    @Test func `of what the index could not enter stays what readers hold and come to next`() {
+    @Test func `bytes missing from the index stay if readers hold or need them next`() {
         let probe = complete()
         _ = probe.step(probe.join(10 * MiB), max: MiB)
         #expect(release(probe, allBut: range(0, 2 * MiB + 1)) == [range(2 * MiB + block, 10 * MiB), range(14 * MiB, 32 * MiB)])
@@ -87,12 +88,12 @@ import Testing
         #expect(probe.machine.version?.stored.totalBytes == 6 * MiB + block)
     }
 
-    @Test func `what the index could not enter stays as long as the version is stored`() {
+    @Test func `bytes missing from the index stay while the version is being stored`() {
         let probe = complete()
         #expect(probe.machine.release(allBut: ByteRangeSet()).isEmpty)
     }
 
-    @Test func `a reader waits for bytes that are released, and then gets them from the origin`() {
+    @Test func `a reader waits for bytes under release, then gets them from the origin`() {
         let probe = complete()
         let reader = probe.join(20 * MiB)
         _ = probe.step(reader)
@@ -105,7 +106,7 @@ import Testing
         #expect(probe.starts.first?.lower == 5 * MiB)
     }
 
-    @Test func `what could not be taken out is compared with its checks before its next use`() {
+    @Test func `bytes whose eviction failed are verified before their next use`() {
         let probe = complete()
         let reader = probe.join(20 * MiB)
         _ = probe.step(reader)
@@ -117,7 +118,7 @@ import Testing
         #expect(probe.verifications == [range(0, MiB)])
     }
 
-    @Test func `what is being compared with its checks, and what is spared, stays`() {
+    @Test func `bytes under verification and spared bytes are not evicted`() {
         let probe = complete(isVerified: false)
         let reader = probe.join(0)
         #expect(probe.step(reader) == .wait)
