@@ -1,16 +1,19 @@
 import SpoolSystem
 
-/// A value that one thread at a time uses, because its owner's contract says so; checked at run time.
+/// A value that one thread at a time uses, as its owner's contract requires. The rule is checked at
+/// run time.
 ///
-/// Unlike `Locked` it never waits: two calls at once are a mistake of the caller and trap, so I/O inside is fine.
+/// Unlike `Locked`, it never waits: two calls at once are a mistake of the caller and trap. I/O
+/// inside `use` is therefore allowed.
 final class Confined<Value>: @unchecked Sendable {
-    // Safe to share: `value` is touched only between `enter` and `leave`, whose lock orders the threads.
+    // Safe to share: `value` is touched only between `enter` and `leave`, whose lock orders the
+    // threads.
     private var value: Value
     private let isEntered = Locked(false)
     private let name: StaticString
 
-    /// The creator gives the value away and keeps no other reference to what is in it.
-    /// - Parameter name: what the message of the trap calls the value's users.
+    /// The creator passes the value on and keeps no other reference to its contents.
+    /// - Parameter name: the name of the value's users in the trap's message.
     init(_ value: Value, name: StaticString) {
         self.value = value
         self.name = name

@@ -1,27 +1,34 @@
 public import SpoolCore
 
-/// A durable point that was begun: what it covers is settled, its data has still to be synced.
+/// A durable point that was begun: the set of commits that it covers is fixed, and their data must
+/// still be synced.
 ///
-/// Data first, then the index. The sync takes as long as the disk likes and runs beside index calls, so that no look-up waits for it.
+/// The data is synced first, then the index. The sync may take long. It runs beside index calls, so
+/// no look-up waits for it.
 public final class DurablePoint: Sendable {
     private let sync: @Sendable () -> Void
 
-    /// - Parameter synchronize: makes the data durable and keeps for `finish` what went wrong.
+    /// Creates a durable point from its sync.
+    ///
+    /// - Parameter synchronize: makes the data durable, and stores any failure for `finish`.
     public init(synchronize: @escaping @Sendable () -> Void) {
         sync = synchronize
     }
 
-    /// Makes the data durable; blocks. Called once, on any thread, before the store's `finish`.
+    /// Makes the data durable; blocks. The caller calls it once, on any thread, before the store's
+    /// `finish`.
     public func synchronize() { sync() }
 }
 
-/// What a durable point came to.
+/// The result of a durable point.
 public struct DurablePointOutcome: Sendable {
-    /// What could not be made durable, and why; nil when all was.
+    /// The first failure that kept data or index from becoming durable, or nil.
     public var failure: StoreError?
-    /// Generations that lost bytes, because the system could not write them, with what is still stored of each.
+    /// The generations that lost bytes because the system could not write them, with the bytes of
+    /// each that are still stored.
     public var losses: [GenerationID: ByteRangeSet]
 
+    /// Creates a result.
     public init(failure: StoreError? = nil, losses: [GenerationID: ByteRangeSet] = [:]) {
         self.failure = failure
         self.losses = losses
@@ -29,7 +36,7 @@ public struct DurablePointOutcome: Sendable {
 }
 
 extension ResourceStore {
-    /// Makes what was committed durable in one index call, which blocks for as long as the disk takes.
+    /// Makes all commits durable in one index call, which blocks until the disk has finished.
     public func makeDurable() throws(StoreError) {
         guard let point = try beginDurablePoint() else { return }
         point.synchronize()

@@ -1,18 +1,19 @@
 import SpoolCore
 import SpoolSystem
 
-/// Gives out generation numbers from those that the index has reserved.
+/// Hands out generation numbers from those that the index has reserved.
 ///
-/// A number that was given out is not given out again, also when the store is suspended and resumed in between: sessions that
-/// live on tell versions apart by it.
+/// It never hands out a number twice, even when the store is suspended and resumed in between.
+/// Sessions that survive the suspension distinguish versions by this number.
 final class GenerationNumbers: Sendable {
     private struct State {
         var first: Int64
         var next: Int64
         var reserved: Int64
-        /// What is given out next after the store changes between writing and reading: a process that reads has numbers of its own.
+        /// The next number of the other role. A process that reads has a range of numbers of its
+        /// own, used when the store changes between writing and reading.
         var nextOfOtherRole: Int64 = 0
-        /// Somebody was told to reserve more numbers, and has not done it yet.
+        /// Whether a caller was asked to reserve more numbers and has not done so yet.
         var isReserving = false
 
         var isForReading: Bool { next >= StoreIndex.firstUnstoredGeneration }
@@ -24,7 +25,7 @@ final class GenerationNumbers: Sendable {
         state = Locked(State(first: first, next: first, reserved: reserved))
     }
 
-    /// Goes on with the numbers of another opening.
+    /// Continues with the numbers of another opening.
     func restart(first: Int64, reserved: Int64) {
         state.withLock { state in
             let isForReading = first >= StoreIndex.firstUnstoredGeneration
@@ -37,10 +38,10 @@ final class GenerationNumbers: Sendable {
     /// The first number of this opening of the store.
     var first: Int64 { state.withLock { $0.first } }
 
-    /// The number that is given out next.
+    /// The next number to hand out.
     var next: Int64 { state.withLock { $0.next } }
 
-    /// A number that was not given out before.
+    /// Returns a number that was never returned before.
     func make() -> GenerationID {
         state.withLock { state in
             defer { state.next += 1 }
@@ -48,7 +49,8 @@ final class GenerationNumbers: Sendable {
         }
     }
 
-    /// Goes on behind `last`, with numbers up to `reserved`: those up to `last` are not given out any more.
+    /// Continues after `last`, with numbers up to `reserved`. Numbers up to `last` are not handed
+    /// out any more.
     func skip(to last: Int64, reserved: Int64) {
         state.withLock { state in
             state.next = max(state.next, last + 1)
@@ -56,19 +58,21 @@ final class GenerationNumbers: Sendable {
         }
     }
 
-    /// Whether a later opening of the store will not give out this number too; only then may it name a file.
+    /// Whether the number is reserved, so that no later opening of the store hands it out again.
+    /// Only a reserved number may name a file.
     func isReserved(_ generation: GenerationID) -> Bool {
         state.withLock { generation.rawValue <= $0.reserved }
     }
 
-    /// Enters that numbers up to `reserved` are ours.
+    /// Records that numbers up to `reserved` are reserved for this opening.
     func reserve(upTo reserved: Int64) {
         state.withLock { $0.reserved = max($0.reserved, reserved) }
     }
 
     // MARK: Running short
 
-    /// Whether more numbers have to be reserved: half a block or less is left. True once, until `endReservation`.
+    /// Whether the caller has to reserve more numbers, because half a block or less is left.
+    /// Returns true once, until `endReservation`.
     func beginReservation() -> Bool {
         state.withLock { state in
             guard !state.isReserving, !state.isForReading else { return false }
@@ -77,7 +81,8 @@ final class GenerationNumbers: Sendable {
         }
     }
 
-    /// The reservation is over; when it failed, the next number that is given out asks for another.
+    /// Ends the reservation. After a failed one, the next call of `beginReservation` returns true
+    /// again.
     func endReservation() {
         state.withLock { $0.isReserving = false }
     }

@@ -1,34 +1,39 @@
 public import SpoolCore
 
-/// Stored bytes of one generation that were written together, with what tells whether they still are what was written.
+/// Stored bytes of one generation that were written together, with the checks that verify them.
 ///
-/// A piece may cover many blocks, the first and the last of them in part; the index cuts it by its own rules.
+/// A piece may cover many blocks, and may cover the first and the last one in part. The index
+/// divides it by its own rules.
 public struct Piece: Hashable, Sendable {
+    /// The bytes of the piece.
     public var range: ByteRange
-    /// One check for each block that the range touches, over the bytes of the piece in that block. Nil where the store makes none.
+    /// One check for each block that the range touches. It covers the bytes of the piece in that
+    /// block. Nil when the store makes no checks.
     public var checks: PieceChecks?
 
-    /// - Precondition: `checks`, where there are any, are one for each block.
+    /// Creates a piece.
+    ///
+    /// - Precondition: `checks`, if there are any, have one check for each block.
     public init(range: ByteRange, checks: PieceChecks? = nil) {
         precondition(checks.map { $0.count == range.blockCount } ?? true, "a piece has one check for each of its blocks: \(range)")
         self.range = range
         self.checks = checks
     }
 
-    /// The unit of integrity, in bytes.
+    /// The size of a block, the unit of integrity, in bytes.
     public static let blockBytes: Int64 = 65_536
 }
 
 /// The checks of the blocks of a piece, all of one kind.
 public struct PieceChecks: Hashable, Sendable {
-    /// What a check is.
+    /// The kind of a check.
     public enum Kind: Hashable, Sendable {
         /// A CRC32C of the bytes, little-endian.
         case crc32c
-        /// The nonce that the bytes were sealed with, 12 bytes, and their tag, 16 bytes.
+        /// The nonce and the tag of a sealed block: 12 bytes and 16 bytes.
         case sealed
 
-        /// The bytes of one check.
+        /// The size of one check, in bytes.
         public var byteCount: Int {
             switch self {
             case .crc32c: 4
@@ -37,16 +42,19 @@ public struct PieceChecks: Hashable, Sendable {
         }
     }
 
-    /// The bytes of a sealed block's nonce.
+    /// The size of a sealed block's nonce, in bytes.
     public static let nonceBytes = 12
-    /// The bytes of a sealed block's tag.
+    /// The size of a sealed block's tag, in bytes.
     public static let tagBytes = 16
 
+    /// The kind of all checks.
     public let kind: Kind
-    /// The checks of one block after the other, `kind.byteCount` bytes each.
+    /// The checks of the blocks in order, `kind.byteCount` bytes each.
     public private(set) var bytes: [UInt8]
 
-    /// - Precondition: `bytes` are whole checks, and at least one.
+    /// Creates checks from their bytes.
+    ///
+    /// - Precondition: `bytes` consists of whole checks, at least one.
     public init(_ kind: Kind, _ bytes: [UInt8]) {
         precondition(!bytes.isEmpty && bytes.count % kind.byteCount == 0, "\(bytes.count) bytes are no checks of \(kind)")
         self.kind = kind
@@ -66,13 +74,13 @@ public struct PieceChecks: Hashable, Sendable {
         PieceChecks(kind, Array(bytes[blocks.lowerBound * kind.byteCount..<blocks.upperBound * kind.byteCount]))
     }
 
-    /// Adds the checks of the blocks that follow, which are of the same kind.
+    /// Appends the checks of the following blocks, which are of the same kind.
     mutating func append(_ next: PieceChecks) {
         precondition(next.kind == kind, "a piece has checks of one kind")
         bytes += next.bytes
     }
 
-    /// Puts another check in the place of the last one.
+    /// Replaces the last check.
     mutating func replaceLast(_ check: some Collection<UInt8>) {
         bytes.replaceSubrange((bytes.count - kind.byteCount)..., with: check)
     }
@@ -81,14 +89,16 @@ public struct PieceChecks: Hashable, Sendable {
 // MARK: - Cutting and joining
 
 extension Piece {
-    /// The blocks of the piece that `range` touches, each whole or as far as the piece has it; nil when there are none.
+    /// Returns the blocks of the piece that `range` touches, or nil when there are none. Blocks at
+    /// the edges of the piece may be partial.
     package func blocks(touching range: ByteRange) -> Piece? {
         range.widenedToBlocks.intersection(self.range).map(part)
     }
 
-    /// What stays when the bytes of `range` go.
+    /// Returns the pieces that remain without the bytes of `range`.
     ///
-    /// A check covers all bytes of a block that the piece has, so a piece with checks loses every block that `range` touches.
+    /// A check covers all bytes of the piece in a block, so a piece with checks loses every block
+    /// that `range` touches.
     package func removing(_ range: ByteRange) -> [Piece] {
         let cut = checks == nil ? range : range.widenedToBlocks
         let left = ByteRange(self.range.lowerBound, min(self.range.upperBound, cut.lowerBound))
@@ -96,15 +106,18 @@ extension Piece {
         return [left, right].compactMap { $0.map(part) }
     }
 
-    /// The one piece that this and the following one are together; nil when they do not touch, or their checks do not add up.
+    /// Returns this piece and the following one as one piece, or nil when they are not adjacent or
+    /// their checks can't be joined.
     ///
-    /// Where they share a block, its CRC32C follows from the two; two seals are never one.
+    /// If both have a part of the same block, its CRC32C is computed from the two checks. Two seals
+    /// can't be combined.
     package func joined(with next: Piece) -> Piece? {
         var joined = self
         return joined.join(next) ? joined : nil
     }
 
-    /// Adds the piece that follows, without a copy of the checks that are there; false, and nothing is changed, when the two are not one.
+    /// Appends the following piece, without copying the existing checks. Returns false and changes
+    /// nothing when the two can't be joined.
     package mutating func join(_ next: Piece) -> Bool {
         guard range.upperBound == next.range.lowerBound, checks?.kind == next.checks?.kind else { return false }
         if let nextChecks = next.checks {
@@ -120,9 +133,10 @@ extension Piece {
         return true
     }
 
-    /// The piece of some of this piece's bytes, with their checks.
+    /// Returns the piece of some of this piece's bytes, with their checks.
     ///
-    /// - Precondition: `part` begins and ends with the piece or at the borders of blocks, unless there are no checks.
+    /// - Precondition: `part` begins and ends at an edge of the piece or at a block border, unless
+    ///   there are no checks.
     package func part(_ part: ByteRange) -> Piece {
         guard let checks else { return Piece(range: part) }
         let first = Int(part.lowerBound / Piece.blockBytes - range.lowerBound / Piece.blockBytes)
@@ -139,7 +153,8 @@ extension Piece {
 }
 
 extension PieceChecks {
-    /// The CRC32C of a block whose first part has the last of these checks and whose rest, of `nextCount` bytes, the first of `next`.
+    /// Returns the CRC32C of a block from two checks: the last of these checks for its first part,
+    /// and the first check of `next` for its other part, of `nextCount` bytes.
     fileprivate func combinedCRC32C(with next: PieceChecks, nextCount: Int64) -> [UInt8]? {
         guard kind == .crc32c else { return nil }
         return CRC32CBytes.encode(
@@ -160,13 +175,14 @@ extension ByteRange {
             upper: ((upperBound - 1) / Piece.blockBytes).nextMultiple(of: Piece.blockBytes))
     }
 
-    /// The whole blocks inside the range; nil when there are none.
+    /// The whole blocks inside the range, or nil when there are none.
     package var wholeBlocks: ByteRange? {
         let first = lowerBound % Piece.blockBytes == 0 ? lowerBound : (lowerBound / Piece.blockBytes).nextMultiple(of: Piece.blockBytes)
         return ByteRange(first, upperBound - upperBound % Piece.blockBytes)
     }
 
-    /// The bytes of the range in the block of this number, counted from its first.
+    /// Returns the bytes of the range in the block with this number, counted from the range's first
+    /// block.
     fileprivate func inBlock(_ number: Int) -> ByteRange {
         let block = lowerBound / Piece.blockBytes + Int64(number)
         return ByteRange(
@@ -175,7 +191,7 @@ extension ByteRange {
 }
 
 extension Int64 {
-    /// `(self + 1) * unit`, or the largest offset where that is beyond it.
+    /// Returns `(self + 1) * unit`, or the largest integer if that overflows.
     func nextMultiple(of unit: Int64) -> Int64 {
         let (product, overflow) = (self + 1).multipliedReportingOverflow(by: unit)
         return overflow ? .max : product

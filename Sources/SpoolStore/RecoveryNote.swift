@@ -1,34 +1,39 @@
 public import SpoolCore
 public import SpoolSystem
 
-/// Something that a store found damaged or missing, and what it did about it. Nothing in it needs the caller's help.
+/// A damaged or missing part of a store that it recovered from by itself. The caller has nothing to
+/// do.
 public enum RecoveryNote: Hashable, Sendable {
-    /// The index could not be read: it was set aside at `path`, and the store begins empty.
+    /// The index could not be read. It was set aside at `path`, and the store begins empty.
     case indexSetAside(path: String, reason: String)
-    /// The index contradicts itself; the next opening sets it aside.
+    /// The index contradicts itself. The next opening sets it aside.
     case indexDamaged(reason: String)
-    /// The machine went down: what no durable point covered was dropped from this many generations.
+    /// The machine went down. The bytes of this many generations that no durable point covered were
+    /// removed from the index.
     case unsyncedDropped(generations: Int)
-    /// The data file of a resource is gone: nothing of it is stored any more.
+    /// The data file of a resource is missing. Nothing of the resource is stored any more.
     case dataFileMissing(ResourceKey)
-    /// The data file of a resource ends early: what lay beyond is not stored any more.
+    /// The data file of a resource is too short. The bytes beyond its end are not stored any more.
     case dataFileTruncated(ResourceKey, size: Int64)
-    /// A row of the index does not match its check, or of an encrypted one does not open: it was changed, and counts as not there.
+    /// A row of the index does not match its check, or is sealed and does not open. It counts as
+    /// missing.
     case rowUnreadable
-    /// The store got another key, and not everything is sealed by it yet: `rotateKey` goes on.
+    /// The store got another key, and not everything is sealed with it yet. `rotateKey` continues.
     case rotationUnfinished
-    /// Evicted bytes of a generation still occupy the disk, and why.
+    /// Evicted bytes of a generation still occupy the disk, for the given reason.
     case notPunched(GenerationID, String)
-    /// The index's log could not be moved into the database, and why; the next change of the index tries again.
+    /// The index's log could not be moved into the database, for the given reason. The next change
+    /// of the index tries again.
     case logKept(reason: String)
-    /// The disk has no room for the index to be opened for writing: what is stored is served, and nothing more is stored.
+    /// The disk has no space to open the index for writing. The store serves its contents and
+    /// stores nothing more.
     case diskFull
-    /// A file that nothing names any more could not be unlinked.
+    /// A file without an entry in the index could not be unlinked.
     case fileLeftBehind(path: String, SystemError)
 }
 
 extension RecoveryNote: CustomStringConvertible {
-    /// What was found and what the store did about it, in one line for people.
+    /// The damage and the store's reaction to it, in one line for people.
     public var description: String {
         switch self {
         case .indexSetAside(let path, let reason): "the index can't be read (\(reason)); it is kept at \(path), and the store begins empty"

@@ -1,21 +1,24 @@
 public import SpoolCore
 
-/// Where representations and their bytes are kept: an index and one data file for each generation.
+/// A store of representations and their bytes: an index, and one data file for each generation.
 ///
-/// Two kinds of calls. *Index calls* are made on one lane, one at a time; they may block on the disk.
-/// *Data calls* (on `DataFile`) are made on any thread; the writes of one generation are made one at a time.
-/// `makeGeneration` may be called anywhere and does not block.
+/// There are two kinds of calls. Callers make *index calls* on one lane, one at a time; these calls
+/// may block on the disk. Callers make *data calls* (on `DataFile`) on any thread, but the writes
+/// of one generation one at a time. `makeGeneration` may be called on any thread and does not
+/// block.
 ///
 /// Every implementation passes `StoreContract` of `SpoolTesting`.
 public protocol ResourceStore: AnyObject, Sendable {
-    /// False when another process has the store for writing, or the disk allows no writing: nothing can be committed then.
+    /// Whether the store can be written. False when another process has it open for writing, or the
+    /// disk is read-only or full: commits then fail.
     var isWritable: Bool { get }
 
-    /// A generation number that was never given out before, in this process or an earlier one.
+    /// Returns a generation number that was never returned before, in this process or an earlier
+    /// one.
     func makeGeneration() -> GenerationID
 
-    /// Whether the numbers that may name a file run short, so that the caller has `reserveGenerations` called. True once each time; may
-    /// be called anywhere and does not block.
+    /// Whether the caller has to call `reserveGenerations`, because few reserved numbers are left.
+    /// Returns true once for each reservation. May be called on any thread and does not block.
     func owesGenerations() -> Bool
 
     /// Reserves more generation numbers. Index call.
@@ -23,165 +26,202 @@ public protocol ResourceStore: AnyObject, Sendable {
 
     // MARK: Data
 
-    /// The data file of a generation, created empty when there is none and the store is writable.
+    /// Returns the data file of a generation, and creates it empty when it is missing and the store
+    /// is writable.
     ///
-    /// While somebody holds the file, it is the file of that generation for everyone in this process, also after its name is gone.
-    /// Calls for one generation are made one at a time.
-    /// - Parameter fileExtension: kept in the file's name, so that a finished file plays by itself; letters and digits only, may be empty.
-    ///   The same whenever the generation is named.
+    /// While a caller holds the file, all calls in this process return the same file for the
+    /// generation, even after its name is unlinked. Calls for one generation are made one at a
+    /// time.
+    /// - Parameter fileExtension: the extension of the file's name, so that a player can open a
+    ///   finished file. Letters and digits only; may be empty. It must be the same in all calls for
+    ///   the generation.
     func dataFile(of generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError) -> any DataFile
 
     // MARK: Index
 
-    /// What is stored of the current generation of a resource, or nil.
+    /// Returns the stored parts of the current generation of a resource, or nil. Index call.
     func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource?
 
-    /// Whether certainly nothing is stored of a key: then a look-up would answer nil. May be called anywhere and does not block; false
-    /// where it can't be told.
+    /// Whether certainly nothing is stored of a key, so that a look-up would return nil. Returns
+    /// false when that is not certain. May be called on any thread and does not block.
     func certainlyLacks(_ key: ResourceKey) -> Bool
 
-    /// Something of the key will be committed soon: from now on it is not certainly lacking. May be called anywhere.
+    /// Records that a commit of the key will follow soon, so that `certainlyLacks` returns false
+    /// for it. May be called on any thread.
     func expect(_ key: ResourceKey)
 
-    /// Reads which keys are stored, at most `limit` of them in one call, so that it can be told which certainly are not. True when nothing
-    /// is left to read. Index call.
+    /// Reads at most `limit` stored keys for `certainlyLacks`. Index call.
+    ///
+    /// - Returns: true when all keys are read.
     func readKeys(limit: Int) throws(StoreError) -> Bool
 
     /// Enters a resource, its representation and new pieces in one transaction.
     ///
-    /// The generation becomes the current one of its key; the one that was current is *retired*:
-    /// it is out of the index and its file is unlinked (open handles go on reading it).
-    /// The bytes of every piece were written before, and the caller holds the data file meanwhile.
+    /// The generation becomes the current one of its key. The previous one is *retired*: it is
+    /// removed from the index and its file is unlinked (open handles can still read it). The bytes
+    /// of every piece were written before, and the caller holds the data file meanwhile.
     ///
-    /// Generations go one way: a commit of one that was retired or removed, or that is older than the current one, changes nothing.
-    /// The time of a resource's first commit is its access time until `touch` sets another.
+    /// Generations only advance: a commit of a generation that was retired or removed, or that is
+    /// older than the current one, changes nothing. The time of a resource's first commit is its
+    /// access time until `touch` sets another.
     func commit(_ commit: StoreCommit) throws(StoreError)
 
-    /// Takes away the data file of a generation that nothing was committed of, and never will be. May be called anywhere, also when the
-    /// store is closed; blocks on the disk.
+    /// Deletes the data file of a generation that has no commit and will never have one. May be
+    /// called on any thread, even when the store is closed; blocks on the disk.
     func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String)
 
-    /// Takes away the data file of a generation that is over, unless the index has it. Index call.
+    /// Deletes the data file of a generation that is no longer used, unless the generation is in
+    /// the index. Index call.
     func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError)
 
-    /// The bytes of a generation that the index names. Index call.
+    /// Returns the bytes of a generation that are in the index. Index call.
     func namedBytes(of generation: GenerationID) throws(StoreError) -> ByteRangeSet
 
-    /// Gives back the room of what the file has beside `kept` and the bytes that the index names, in whole blocks. Index call.
+    /// Frees the disk space of a file, in whole blocks, except `kept` and the bytes that are in the
+    /// index. Index call.
     ///
-    /// Nobody reads other bytes of the file, and nobody writes to it any more.
+    /// The caller guarantees that other bytes of the file are no longer read, and that the file is
+    /// no longer written.
     func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError)
 
-    /// The pieces of a generation that have bytes in `range`, in order and not cut; none when the generation is not in the index.
+    /// Returns the pieces of a generation that have bytes in `range`, in order and not clipped.
+    /// Returns none when the generation is not in the index.
     func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece]
 
-    /// Takes ranges of a generation out of the index, because their bytes are gone or damaged. Where pieces have checks, every block
-    /// that a range touches goes as a whole.
+    /// Removes ranges of a generation from the index, because their bytes are lost or damaged. Of
+    /// pieces with checks, every block that a range touches is removed as a whole.
     func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError)
 
-    /// Begins a *durable point*: settles what it covers, which is everything that was committed up to now. Nil when nothing has to be done.
+    /// Begins a *durable point*, which covers everything that is committed now. Returns nil when
+    /// nothing has to be done.
     ///
-    /// The point is synced on any lane, beside other calls, and then given to `finish`. One at a time: a point that is still under way is
-    /// given up, and what it covers belongs to the new one.
+    /// The caller syncs the point on any lane, beside other calls, and then passes it to `finish`.
+    /// There is one point at a time: a new point cancels an unfinished one and covers its contents
+    /// as well.
     func beginDurablePoint() throws(StoreError) -> DurablePoint?
 
-    /// Ends a durable point whose data was synced: enters it in the index, so that it survives the end of the machine.
+    /// Ends a durable point whose data was synced. Enters it in the index, so that its contents
+    /// survive a power loss.
     func finish(_ point: DurablePoint) -> DurablePointOutcome
 
     // MARK: Sharing
 
-    /// Tries to become the process that writes, after the one that did has gone; true when it did. Index call.
+    /// Tries to become the writing process after the previous one has ended. Returns whether it
+    /// succeeded. Index call.
     func becomeWriter() throws(StoreError) -> Bool
 
-    /// Makes everything durable and lets go of every lock, because the process will be suspended. Index call.
+    /// Makes everything durable and releases every lock, because the process will be suspended.
+    /// Index call.
     ///
-    /// Until `resume` every other call, reads and writes of data files included, fails with `.suspended`.
+    /// Until `resume`, every other call fails with `.suspended`, including reads and writes of data
+    /// files.
     func suspend() throws(StoreError)
 
-    /// Takes the locks again. False when another process may have written meanwhile: then nothing that was known of what is stored holds,
-    /// and the store may be open for reading only. Index call.
+    /// Takes the locks again. Index call.
+    ///
+    /// - Returns: false when another process may have written meanwhile. Earlier results of calls
+    ///   are then invalid, and the store may be read-only.
     func resume() throws(StoreError) -> Bool
 
-    /// Looks for files and rows that nothing names and takes them away, and at what the other files occupy; at most `limit` directories or
-    /// generations in one call. True when nothing is left to look at. Index call.
+    /// Removes files and rows that have no counterpart in the index, and counts the space of the
+    /// other files. Examines at most `limit` directories or generations. Index call.
+    ///
+    /// - Returns: true when everything has been examined.
     func sweepOrphans(limit: Int) throws(StoreError) -> Bool
 
-    /// Whether there may be files or rows that nothing names. Asked between index calls.
+    /// Whether there may be files or rows for `sweepOrphans` to remove. Read between index calls.
     var owesSweep: Bool { get }
 
-    /// Whether files may occupy more than `totalSizeBytes` says, because of what a killed process left beside the index: until
-    /// `sweepOrphans` has looked at all of them. Asked between index calls.
+    /// Whether files may occupy more than `totalSizeBytes` returns, because a killed process left
+    /// bytes without an entry in the index. False after `sweepOrphans` has examined all files. Read
+    /// between index calls.
     var hasUncountedFiles: Bool { get }
 
     // MARK: Use
 
-    /// Sets access times, many at once; keys that are not stored are passed over.
+    /// Sets the access times of many keys at once. Keys that are not stored are skipped.
     func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError)
 
-    /// Pins a key, or takes its pin: what is stored of a pinned one is no candidate for eviction. False when it was so already.
+    /// Pins or unpins a key. Eviction skips the resource of a pinned key. Returns false when
+    /// nothing changed.
     ///
-    /// A pin is of a key, not of what is stored: it may come before the first byte, and outlives `remove`.
+    /// A pin belongs to a key and not to stored bytes: it may be set before the first byte, and it
+    /// survives `remove`.
     func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool
 
-    /// Up to `limit` pinned keys of which nothing is stored, in an order that stays the same, after `key`. Index call.
+    /// Returns up to `limit` pinned keys after `key` of which nothing is stored, in a stable order.
+    /// Index call.
     func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey]
 
-    /// Takes a resource out of the index, then unlinks its file. False when there was none.
+    /// Removes a resource from the index, then unlinks its file. Returns false when there was none.
     func remove(_ key: ResourceKey) throws(StoreError) -> Bool
 
-    /// Takes every resource and every pin out, and retires the generations that are open but were not committed yet.
+    /// Removes every resource and every pin, and retires the open generations that were not
+    /// committed yet.
     func removeAll() throws(StoreError)
 
-    /// Up to `limit` resources with keys after `key`, in the order of the keys' bytes (UTF-8). Their files are not looked at.
+    /// Returns up to `limit` resources with keys after `key`, in the order of the keys' bytes
+    /// (UTF-8). Does not access their files.
     func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource]
 
-    /// Up to `limit` resources that are not pinned, longest unused first by the access times that `touch` and `commit` set; those unused
-    /// equally long in an order that stays the same. After the one that `last` is, as it was when it was answered; from the beginning
-    /// when that is nil.
+    /// Returns up to `limit` unpinned resources, longest unused first by the access times of
+    /// `touch` and `commit`. Resources with the same access time have a stable order.
+    ///
+    /// - Parameter last: the last candidate of the previous call, unchanged, or nil to start at the
+    ///   beginning.
     func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate]
 
-    /// The same, but only those that occupy more than `bytes`.
+    /// Returns the same candidates, restricted to those that occupy more than `bytes`.
     func evictionCandidates(
         after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
     ) throws(StoreError) -> [EvictionCandidate]
 
-    /// Up to `limit` resources that are not pinned and of which no byte is stored, longest unused first, as far as there are more than
-    /// `kept` of them. An empty representation is stored as a whole and not among them.
+    /// Returns up to `limit` unpinned resources without a stored byte, longest unused first, as far
+    /// as there are more than `kept`. An empty representation is stored completely and does not
+    /// count.
     ///
-    /// The version of a resource is entered before its first byte, and stays when its file is lost.
+    /// Such resources exist because a version is entered before its first byte, and because it
+    /// stays when its file is lost.
     func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey]
 
-    /// Takes whole blocks of a generation out of the index, then gives what they occupy back to the disk. False when that is not possible,
-    /// because files have no holes or another process has this one open: then they are out of the index all the same.
+    /// Removes whole blocks of a generation from the index, then frees their disk space.
     ///
-    /// Nobody is about to read or write a byte of them.
+    /// The caller guarantees that no read or write of these blocks is running or about to start.
+    /// - Returns: false when the space can't be freed, because the file system has no holes or
+    ///   another process has the file open. The blocks are removed from the index in any case.
     func evict(_ blocks: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) -> Bool
 
-    /// What the disk has left for us, in bytes; nil where that can't be told.
+    /// Returns the free disk space that this process can use, in bytes, or nil when it is not
+    /// known.
     func freeBytes() throws(StoreError) -> Int64?
 
     /// The unit in which files occupy the disk, in bytes.
     var allocationBytes: Int64 { get }
 
-    /// Where the bytes of a resource lie on the disk as they were received; nil where they don't (sealed, or in memory). Index call.
+    /// Returns the path of a file with the bytes of a resource as they were received, or nil when
+    /// there is none (sealed, or in memory). Index call.
     ///
-    /// The path is good until the resource is removed or evicted.
+    /// The path is valid until the resource is removed or evicted.
     func filePath(of resource: StoredResource) -> String?
 
-    /// Bytes that the data files occupy on disk (allocated, not apparent), as far as they are known (`hasUncountedFiles`).
+    /// Returns the bytes that the data files occupy on disk (allocated, not apparent), as far as
+    /// they are counted (`hasUncountedFiles`).
     func totalSizeBytes() throws(StoreError) -> Int64
 
-    /// The number of resources.
+    /// Returns the number of resources.
     func count() throws(StoreError) -> Int
 
-    /// Makes everything durable, marks the store as cleanly closed and lets go of its locks. Calls after it fail with `.closed`.
+    /// Makes everything durable, marks the store as cleanly closed and releases its locks. Later
+    /// calls fail with `.closed`.
     func close() throws(StoreError)
 }
 
 extension ResourceStore {
-    /// A store that forgets its numbers has enough of them.
+    /// Returns false. A store whose numbers end with the process has enough of them.
     public func owesGenerations() -> Bool { false }
+    /// Does nothing.
     public func reserveGenerations() throws(StoreError) {}
+    /// Filters the candidates of `evictionCandidates(after:limit:)`.
     public func evictionCandidates(
         after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
     ) throws(StoreError) -> [EvictionCandidate] {
@@ -195,55 +235,72 @@ extension ResourceStore {
         }
         return found
     }
-    /// A store that forgets everything at its end keeps what it has.
+    /// Returns none. A store whose contents end with the process keeps them until then.
     public func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey] { [] }
-    /// A store of one process has nothing to take over.
+    /// Returns false. A store of one process has no other process to take over from.
     public func becomeWriter() throws(StoreError) -> Bool { false }
-    /// A store without locks has nothing to let go of.
+    /// Does nothing. The store has no locks.
     public func suspend() throws(StoreError) {}
-    /// Nobody else can have written.
+    /// Returns true. No other process can have written.
     public func resume() throws(StoreError) -> Bool { true }
+    /// Returns none.
     public func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey] { [] }
+    /// False.
     public var owesSweep: Bool { false }
+    /// False.
     public var hasUncountedFiles: Bool { false }
+    /// Returns false: nothing is certain.
     public func certainlyLacks(_ key: ResourceKey) -> Bool { false }
+    /// Does nothing.
     public func expect(_ key: ResourceKey) {}
+    /// Returns true: there are no keys to read.
     public func readKeys(limit: Int) throws(StoreError) -> Bool { true }
-    /// The file goes with its last holder.
+    /// Does nothing. The file is freed with its last holder.
     public func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String) {}
+    /// Does nothing. The file is freed with its last holder.
     public func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError) {}
+    /// Returns the ranges of all pieces of the generation.
     public func namedBytes(of generation: GenerationID) throws(StoreError) -> ByteRangeSet {
         guard let all = ByteRange(0, ByteRange.maximumOffset) else { return ByteRangeSet() }
         return ByteRangeSet(try pieces(of: generation, in: all).map(\.range))
     }
+    /// Passes the kept bytes and those of the index to `DataFile.release(allBut:)`.
     public func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) {
         try file.release(allBut: kept.union(namedBytes(of: generation)))
     }
-    /// The page of most systems.
+    /// 4096, the size of a page on most systems.
     public var allocationBytes: Int64 { 4096 }
+    /// Returns nil.
     public func freeBytes() throws(StoreError) -> Int64? { nil }
+    /// Returns nil.
     public func filePath(of resource: StoredResource) -> String? { nil }
-    /// A store without files has no orphans.
+    /// Returns true. A store without files has no orphans.
     public func sweepOrphans(limit: Int) throws(StoreError) -> Bool { true }
 }
 
-/// What the index says of one resource.
+/// The entry of one resource in the index.
 public struct StoredResource: Hashable, Sendable {
+    /// The identity of the resource.
     public var key: ResourceKey
-    /// The URL that the resource was asked by; never rebuilt from the key.
+    /// The URL with which the resource was requested; never rebuilt from the key.
     public var url: String
+    /// The number of the current version.
     public var generation: GenerationID
+    /// The length, validator and header fields of the current version.
     public var representation: Representation
-    /// The bytes that are stored.
+    /// The stored bytes.
     public var spans: ByteRangeSet
-    /// Of these, the bytes that have to be compared with their checks before their first use (`pieces(of:in:)`, `DataFile.damage(in:)`).
+    /// The stored bytes that have to be compared with their checks before their first use
+    /// (`pieces(of:in:)`, `DataFile.damage(in:)`).
     public var unverified: ByteRangeSet
     /// The extension of the data file's name, without a dot; may be empty.
     public var fileExtension: String
+    /// The time of the last use.
     public var lastAccess: Timestamp
-    /// Whether it is kept from eviction.
+    /// Whether the resource is protected from eviction.
     public var isPinned: Bool
 
+    /// Creates an entry.
     public init(
         key: ResourceKey, url: String, generation: GenerationID, representation: Representation, spans: ByteRangeSet,
         unverified: ByteRangeSet = ByteRangeSet(), fileExtension: String, lastAccess: Timestamp, isPinned: Bool = false
@@ -260,17 +317,24 @@ public struct StoredResource: Hashable, Sendable {
     }
 }
 
-/// New facts about one generation, entered together.
+/// New facts about one generation, entered in one transaction.
 public struct StoreCommit: Sendable {
+    /// The identity of the resource.
     public var key: ResourceKey
+    /// The URL with which the resource was requested.
     public var url: String
+    /// The number of the version.
     public var generation: GenerationID
+    /// The length, validator and header fields of the version.
     public var representation: Representation
+    /// The extension of the data file's name, without a dot; may be empty.
     public var fileExtension: String
-    /// What was written since the last commit, as `DataFile.write` answered it.
+    /// The pieces written since the last commit, as `DataFile.write` returned them.
     public var pieces: [Piece]
+    /// The time of the commit.
     public var time: Timestamp
 
+    /// Creates a commit.
     public init(
         key: ResourceKey, url: String, generation: GenerationID, representation: Representation, fileExtension: String,
         pieces: [Piece], time: Timestamp
@@ -287,43 +351,53 @@ public struct StoreCommit: Sendable {
 
 /// The bytes of one generation.
 public protocol DataFile: StoredBytes {
-    /// Writes all of `bytes`. Stored bytes are never overwritten: the caller leased the gap.
+    /// Writes all of `bytes`. Stored bytes are never overwritten, because the caller has leased the
+    /// gap.
     ///
-    /// Returns the pieces that were written, with the checks that this store makes, for the commit that claims them: one after the
-    /// other they are the range of the bytes.
+    /// - Returns: the written pieces in order, with the checks of this store, for the commit that
+    ///   enters them. Together they cover exactly the range of `bytes`.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) -> [Piece]
-    /// Reads the bytes of pieces and compares them with their checks; what is damaged, in order. Pieces without checks pass.
+    /// Reads the bytes of pieces and compares them with their checks. Returns the damaged blocks in
+    /// order. Pieces without checks pass.
     ///
-    /// Blocks on the disk: on a lane, a MiB at a time or so.
+    /// Blocks on the disk. Callers run it on a lane, with about 1 MiB at a time.
     func damage(in pieces: [Piece]) -> [Damage]
-    /// Makes pieces of an earlier opening readable, before their first use; those that must not be used, in order.
+    /// Makes pieces of an earlier opening readable before their first use. Returns the blocks that
+    /// must not be used, in order.
     ///
-    /// Compares them, as `damage(in:)` does, unless every read does so by itself: sealed bytes are opened when they are read, and only
-    /// their seals are needed before.
+    /// The method compares them like `damage(in:)`, unless every read verifies the bytes anyway: a
+    /// read opens sealed bytes and needs only their seals beforehand.
     func admit(_ pieces: [Piece]) -> [Damage]
-    /// Gives the disk back what the whole blocks inside the range occupy; they read as zeros, the other bytes stay.
+    /// Frees the disk space of the whole blocks inside the range. They read as zeros afterwards;
+    /// other bytes stay.
     ///
-    /// False, and nothing happens, where files have no holes, another process has this one open, or the range has no whole block.
-    /// The bytes are out of the index, and nobody is about to read them.
+    /// The caller has removed the bytes from the index, and guarantees that they are not about to
+    /// be read.
+    /// - Returns: false, without a change, when the file system has no holes, another process has
+    ///   the file open, or the range has no whole block.
     @discardableResult
     func punch(_ range: ByteRange) throws(StoreError) -> Bool
-    /// Gives the disk back what the file has in the blocks without a byte of `kept`, and ends the file behind the last that has one.
+    /// Frees the disk space of all blocks without a byte of `kept`, and ends the file after the
+    /// last block that has one.
     ///
-    /// Nothing happens where `punch` answers false. Nobody reads other bytes, and nobody writes to the file any more.
+    /// Does nothing when `punch` would return false. The caller guarantees that other bytes are not
+    /// read and that the file is no longer written.
     func release(allBut kept: ByteRangeSet) throws(StoreError)
 }
 
 extension DataFile {
+    /// Compares the pieces with their checks.
     public func admit(_ pieces: [Piece]) -> [Damage] { damage(in: pieces) }
 }
 
-/// Stored bytes that are not what was written.
+/// Stored bytes that differ from the written ones, or can't be read.
 public struct Damage: Hashable, Sendable {
     /// The bytes of one block that one check covers.
     public var range: ByteRange
-    /// Why they could not be read; nil when they were, and don't match their check.
+    /// The error of the read, or nil when the bytes could be read but don't match their check.
     public var cause: StoreError?
 
+    /// Creates a description of damaged bytes.
     public init(range: ByteRange, cause: StoreError? = nil) {
         self.range = range
         self.cause = cause

@@ -4,12 +4,12 @@ import COpenSSL
 import CryptoKit
 #endif
 
-/// SHA-256 of the platform's cryptography. The store only names files by it.
+/// SHA-256 by the platform's cryptography. The store uses it for names only.
 enum SHA256Digest {
     /// The size of a digest, in bytes.
     static let byteCount = 32
 
-    /// The digest of a string's UTF-8.
+    /// Returns the digest of a string's UTF-8.
     static func of(_ string: String) -> [UInt8] {
         #if os(Linux)
         var string = string
@@ -25,7 +25,7 @@ enum SHA256Digest {
 }
 
 extension [UInt8] {
-    /// Two lower-case hexadecimal digits for each byte.
+    /// The bytes as two lower-case hexadecimal digits each.
     var hexadecimal: String {
         let digits = Array<UInt8>("0123456789abcdef".utf8)
         return String(unsafeUninitializedCapacity: count * 2) { output in

@@ -1,18 +1,22 @@
 import SpoolCore
 import SpoolSystem
 
-// Durable points: what they cover, their sync beside other calls, and what a failed one leaves behind.
+// Durable points: their contents, their sync beside other calls, and the handling of a failed sync.
 
 extension SQLiteStore {
-    /// The durable point that is under way, and what earlier ones have left to do. Used by index calls.
+    /// The unfinished durable point, and work left by earlier ones. Index calls use it.
     struct Durability {
         var point: (token: DurablePoint, contents: PointContents)?
-        /// Generations that an earlier process wrote and did not sync, and those of a point that was given up whose handles were not kept.
+        /// Generations that an earlier process wrote and did not sync, and those of an abandoned
+        /// point whose handles were not kept.
         var inherited: [StoreIndex.Retired] = []
-        /// Generations whose sync failed and whose pieces could not be taken out yet: until they are, no durable point may be set.
+        /// Generations whose sync failed and whose pieces could not be removed yet. Until they are,
+        /// no durable point may begin.
         var failed: [GenerationID: SystemError] = [:]
     }
 
+    /// Begins a durable point over everything committed. An unfinished point is abandoned, and its
+    /// contents join the new one.
     public func beginDurablePoint() throws(StoreError) -> DurablePoint? {
         try write { (index) throws(StoreError) in
             abandonPoint(index)
@@ -34,12 +38,13 @@ extension SQLiteStore {
         }
     }
 
+    /// Ends a durable point. Does nothing when another point has replaced it.
     public func finish(_ point: DurablePoint) -> DurablePointOutcome {
         var outcome = DurablePointOutcome()
         do throws(StoreError) {
             try write { (index) throws(StoreError) in
                 let contents = durability.use { $0.point?.token === point ? $0.point?.contents : nil }
-                // Given up meanwhile: another point has its contents.
+                // Another point has replaced this one and has its contents.
                 guard let contents else { return }
                 try finish(contents, index, &outcome)
             }
@@ -61,19 +66,19 @@ extension SQLiteStore {
             guard result.isSynced else { throw .closed }
             try index.translating { (index) throws(SQLiteError) in try index.finishPoint() }
             durability.use { $0.point = nil }
-            // Its handles hold locks on files that may have to go.
+            // The handles hold locks on files that may have to be deleted.
             contents.release()
             unlinkLeftBehind()
             fillReserve()
         } catch {
-            // What could not be taken out of the index is not to be believed either.
+            // Pieces that could not be removed from the index must not be used either.
             for generation in result.failed.keys where outcome.losses[generation] == nil { outcome.losses[generation] = ByteRangeSet() }
             abandonPoint(index)
             throw error
         }
     }
 
-    /// Gives up the point that is under way; the next one covers what it covered.
+    /// Abandons the unfinished point. The next one covers its contents.
     private func abandonPoint(_ index: StoreIndex) {
         index.abandonPoint()
         let abandoned = durability.use { durability in
@@ -85,11 +90,15 @@ extension SQLiteStore {
         files.putBack(abandoned.files, abandoned.directories)
     }
 
-    /// Takes the pieces out whose bytes could not be synced; answers with what is left of their generations.
+    /// Removes the pieces whose bytes could not be synced. Returns the remaining spans of their
+    /// generations.
     ///
-    /// 1. A sync fails: the kernel could not write some pages, and says so once. 2. It counts them as clean from then on.
-    /// 3. The next sync has nothing to write and succeeds; the bytes are not on the disk all the same.
-    /// So what was not durable before is no longer claimed, and what the generation's open file brings is refused.
+    /// 1. A sync fails: the kernel could not write some pages, and reports that once.
+    /// 2. From then on the kernel counts those pages as clean.
+    /// 3. The next sync has nothing to write and succeeds, although the bytes are not on disk.
+    ///
+    /// So the method removes everything that was not durable before, and refuses later writes of
+    /// the generation's open file.
     private func dropFailed(_ index: StoreIndex) throws(StoreError) -> [GenerationID: ByteRangeSet] {
         var left: [GenerationID: ByteRangeSet] = [:]
         for (generation, error) in durability.use({ $0.failed.sorted { $0.key < $1.key } }) {
@@ -104,11 +113,12 @@ extension SQLiteStore {
     }
 }
 
-/// What a durable point has to sync, and what came of it.
+/// The contents of a durable point, and the result of its sync.
 final class PointContents: Sendable {
-    /// None once they were let go of.
+    /// Empty after `release`.
     var files: [(file: StoreIndex.Retired, handle: any FileHandle)] { state.withLock { $0.files } }
-    /// Files of an earlier process, and those whose handles were too many to be kept: they are opened only to be synced.
+    /// Files of an earlier process, and files whose handles were beyond the limit. They are opened
+    /// only for the sync.
     let named: [(file: StoreIndex.Retired, path: String)]
     let directories: [String]
     private let root: String
@@ -121,11 +131,11 @@ final class PointContents: Sendable {
     }
 
     struct Result {
-        /// False until the sync came to its end.
+        /// False until the sync has ended.
         var isSynced = false
         /// Generations that the system could not write.
         var failed: [GenerationID: SystemError] = [:]
-        /// What else went wrong; everything is to be tried again.
+        /// Another error of the sync. Everything has to be tried again.
         var trouble: SystemError?
     }
 
@@ -140,7 +150,7 @@ final class PointContents: Sendable {
         self.fileSystem = fileSystem
     }
 
-    /// Lets go of the handles.
+    /// Releases the handles.
     func release() {
         let files = state.withLock { state in
             defer { state.files = [] }
@@ -156,14 +166,16 @@ final class PointContents: Sendable {
     func synchronize() {
         var result = Result(isSynced: true)
         let files = files
-        // All of them first: the disk then writes one beside the other, and the journal's first commit has what the others would wait for.
+        // Write-back starts for all files first. The disk then writes them in parallel, and the
+        // first commit of the file system's journal covers the others.
         for (_, handle) in files { handle.startWriteback() }
         for (file, handle) in files {
             do throws(SystemError) { try handle.synchronize(full: false) } catch { result.failed[file.generation] = error }
         }
         do throws(SystemError) {
             for (file, path) in named {
-                // One that can't be opened is tried again; one that can't be written has lost what was not on the disk.
+                // A file that can't be opened is tried again later. A file that can't be written
+                // has lost the bytes that were not on disk.
                 guard let handle = try open(path) else { continue }
                 do throws(SystemError) { try handle.synchronize(full: false) } catch { result.failed[file.generation] = error }
             }
@@ -185,7 +197,8 @@ final class PointContents: Sendable {
             guard try fileSystem.status(directory) != nil else { return }
             try fileSystem.synchronizeDirectory(directory)
         } catch {
-            // Removed between two calls, or one above the store that we may not open: that one we did not make.
+            // The directory was removed between two calls, or is a parent of the store that this
+            // process may not open. The store did not create such a parent.
             let isOurs = directory == root || directory.hasPrefix(root + "/")
             guard error.meansMissing || (error.meansReadOnly && !isOurs) else { throw error }
         }

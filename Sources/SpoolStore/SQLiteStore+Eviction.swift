@@ -1,27 +1,32 @@
 public import SpoolCore
 import SpoolSystem
 
-// Pins, and what may go to make room.
+// Pins, eviction candidates and the eviction of blocks.
 
 extension SQLiteStore {
+    /// Pins or unpins a key. Uses the reserve when the disk is full.
     public func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
         try writeWithReserve { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.setPinned(key, isPinned, time: time) }
         }
     }
 
+    /// Returns up to `limit` pinned keys without stored bytes, in the order of their hashes.
     public func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey] {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.pinsWithoutBytes(after: key, limit: limit) }
         }
     }
 
+    /// Returns up to `limit` unpinned resources, longest unused first. Equal times are in the order
+    /// of the keys' hashes.
     public func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.evictionCandidates(after: last, limit: limit) }
         }
     }
 
+    /// Returns the same candidates, restricted to those that occupy more than `bytes`.
     public func evictionCandidates(
         after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
     ) throws(StoreError) -> [EvictionCandidate] {
@@ -32,12 +37,16 @@ extension SQLiteStore {
         }
     }
 
+    /// Returns up to `limit` unpinned resources without a stored byte, as far as there are more
+    /// than `kept`.
     public func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey] {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.emptyResources(beyond: kept, limit: limit) }
         }
     }
 
+    /// Removes blocks from the index, then punches them out of the file. Reports `.notPunched` when
+    /// the file can't be changed.
     public func evict(_ blocks: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) -> Bool {
         try writeWithReserve { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.discard(blocks, of: generation) }
@@ -45,7 +54,7 @@ extension SQLiteStore {
             do throws(StoreError) {
                 for block in blocks.ranges where try !file.punch(block.widenedToBlocks) { isFreed = false }
             } catch {
-                // The index is right whatever happens to the file.
+                // The index is correct even if the file could not be changed.
                 isFreed = false
                 options.onRecovery(.notPunched(generation, "\(error)"))
             }
@@ -61,10 +70,13 @@ extension SQLiteStore {
         try index.translating { (index) throws(SQLiteError) in try index.enterSize(of: generation, status.allocatedBytes) }
     }
 
+    /// Returns the free space of the disk, in bytes.
     public func freeBytes() throws(StoreError) -> Int64? {
         do throws(SystemError) { return try fileSystem.freeBytes(layout.root) } catch { throw StoreError(error) }
     }
 
+    /// Returns the path of a plain store's data file, or nil when nothing is stored or the store is
+    /// encrypted.
     public func filePath(of resource: StoredResource) -> String? {
         guard keys == nil, !resource.spans.isEmpty else { return nil }
         return path(of: resource.generation, hash: fileHash(of: resource.key, resource.generation), fileExtension: resource.fileExtension)

@@ -1,7 +1,7 @@
 #if canImport(CryptoKit)
 import CryptoKit
 
-/// CryptoKit's key; it has no state between calls.
+/// One algorithm and one key for CryptoKit. The type has no state between calls.
 final class CipherContext: Sendable {
     private let algorithm: CipherAlgorithm
     private let key: SymmetricKey
@@ -28,7 +28,8 @@ final class CipherContext: Sendable {
                 tag.copyBytes(from: box.tag)
             }
         } catch {
-            // Not to be passed over: the bytes would go to the disk as they are, or with a tag that fits nothing.
+            // A failure must trap: otherwise the caller would write unsealed bytes, or a wrong tag,
+            // to disk.
             preconditionFailure("CryptoKit could not seal \(plaintext.count) bytes: \(error)")
         }
     }
@@ -48,7 +49,8 @@ final class CipherContext: Sendable {
             }
             return true
         } catch {
-            // Every error here says that the bytes are not what was sealed, and the caller says so by name.
+            // Every error here means that the bytes differ from the sealed ones. The caller reports
+            // that as corruption.
             return false
         }
     }

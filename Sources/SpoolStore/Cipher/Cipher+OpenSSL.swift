@@ -1,7 +1,8 @@
 #if os(Linux)
 import COpenSSL
 
-/// OpenSSL's state for one key, one thread at a time: the key is expanded once, a call sets only the nonce.
+/// OpenSSL's state for one key, for one thread at a time. `init` expands the key once; a call sets
+/// only the nonce.
 final class CipherContext: @unchecked Sendable {
     // Safe to share: `Cipher` hands a context to one thread at a time, through a lock.
     private let sealing: OpaquePointer
@@ -13,7 +14,7 @@ final class CipherContext: @unchecked Sendable {
     }
 
     deinit {
-        // Overwrites the expanded keys as well.
+        // This also overwrites the expanded keys.
         EVP_CIPHER_CTX_free(sealing)
         EVP_CIPHER_CTX_free(opening)
     }
@@ -39,7 +40,8 @@ final class CipherContext: @unchecked Sendable {
         let isDone =
             begin(sealing, nonce, associated) && update(sealing, plaintext, ciphertext) && finish(sealing)
             && EVP_CIPHER_CTX_ctrl(sealing, EVP_CTRL_AEAD_GET_TAG, Int32(tag.count), tag.baseAddress) == 1
-        // Not to be passed over: the bytes would go to the disk as they are, or with a tag that fits nothing.
+        // A failure must trap: otherwise the caller would write unsealed bytes, or a wrong tag, to
+        // disk.
         precondition(isDone, "OpenSSL could not seal \(plaintext.count) bytes")
     }
 
@@ -54,7 +56,7 @@ final class CipherContext: @unchecked Sendable {
         return finish(opening)
     }
 
-    /// Sets the nonce and takes the associated data in.
+    /// Sets the nonce and processes the associated data.
     private func begin(_ context: OpaquePointer, _ nonce: UnsafeRawBufferPointer, _ associated: UnsafeRawBufferPointer) -> Bool {
         guard EVP_CipherInit_ex(context, nil, nil, nil, nonce.bindMemory(to: UInt8.self).baseAddress, -1) == 1 else { return false }
         guard associated.count > 0 else { return true }
@@ -72,10 +74,10 @@ final class CipherContext: @unchecked Sendable {
         return code == 1 && Int(count) == input.count
     }
 
-    /// Ends the message: makes the tag, or compares it.
+    /// Ends the message: computes the tag when sealing, compares it when opening.
     private func finish(_ context: OpaquePointer) -> Bool {
         var count: Int32 = 0
-        // Neither cipher has bytes left to give here, but the call wants room for a block.
+        // Both ciphers output no bytes here, but the call requires room for one block.
         var rest: (UInt64, UInt64) = (0, 0)
         return withUnsafeMutableBytes(of: &rest) { rest in
             EVP_CipherFinal_ex(context, rest.bindMemory(to: UInt8.self).baseAddress, &count) == 1

@@ -2,19 +2,24 @@ import SpoolSystem
 
 /// Seals and opens bytes with one key.
 ///
-/// Safe to use from any thread. Contexts, which hold the expanded key, are made when two threads work at once and used again,
-/// so that sealing and opening allocate nothing in the steady state (on Apple's systems CryptoKit allocates for each call).
+/// Safe to use from any thread. A context holds the expanded key. `Cipher` creates a context when
+/// no idle one is left, and reuses it later, so sealing and opening allocate nothing in the steady
+/// state. (On Apple's systems CryptoKit allocates for each call.)
 ///
-/// A nonce must never be used twice with one key. Callers take random ones: with at most 2³² of them the chance of a repeat stays
-/// below 2⁻³² (NIST SP 800-38D §8.3), and 2³² pieces are up to 256 TiB.
+/// A nonce must never be used twice with one key. Callers use random nonces: with at most 2³² of
+/// them, the probability of a repeat stays below 2⁻³² (NIST SP 800-38D §8.3). 2³² pieces are up to
+/// 256 TiB.
 package final class Cipher: Sendable {
+    /// The algorithm that seals the bytes.
     package let algorithm: CipherAlgorithm
     private let key: EncryptionKey
     private let idle = Locked<[CipherContext]>([])
 
-    /// The most contexts that are kept while nobody uses them; more threads than this make and drop theirs.
+    /// The maximum number of idle contexts. A context that becomes idle beyond this number is
+    /// freed.
     private static let idleLimit = 8
 
+    /// Creates a cipher for one algorithm and one key.
     package init(_ algorithm: CipherAlgorithm, key: EncryptionKey) {
         self.algorithm = algorithm
         self.key = key
@@ -22,7 +27,8 @@ package final class Cipher: Sendable {
 
     /// Encrypts `plaintext` into `ciphertext`, which may be the same memory, and writes the tag.
     ///
-    /// - Precondition: both have one size, at most `Int32.max`; nonce and tag have theirs.
+    /// - Precondition: `plaintext` and `ciphertext` have the same size, at most `Int32.max`.
+    ///   `nonce` and `tag` have the sizes of `CipherAlgorithm`.
     package func seal(
         _ plaintext: UnsafeRawBufferPointer, into ciphertext: UnsafeMutableRawBufferPointer, nonce: UnsafeRawBufferPointer,
         authenticating associated: UnsafeRawBufferPointer, tag: UnsafeMutableRawBufferPointer
@@ -31,8 +37,10 @@ package final class Cipher: Sendable {
         withContext { $0.seal(plaintext, into: ciphertext, nonce: nonce, authenticating: associated, tag: tag) }
     }
 
-    /// Decrypts `ciphertext` into `plaintext`, which may be the same memory. False when the tag does not fit: then the bytes in
-    /// `plaintext` mean nothing and must not be used.
+    /// Decrypts `ciphertext` into `plaintext`, which may be the same memory.
+    ///
+    /// - Returns: false when the tag does not match. The bytes in `plaintext` are then meaningless
+    ///   and must not be used.
     package func open(
         _ ciphertext: UnsafeRawBufferPointer, into plaintext: UnsafeMutableRawBufferPointer, nonce: UnsafeRawBufferPointer,
         authenticating associated: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer

@@ -1,6 +1,7 @@
-/// How the bytes of an encrypted store are sealed: authenticated encryption with a nonce of 96 bits and a tag of 128.
+/// The algorithm that seals the bytes of an encrypted store: authenticated encryption with a nonce
+/// of 96 bits and a tag of 128 bits.
 ///
-/// The number stands in the index, so it never changes its meaning.
+/// The index stores the raw value, so the meaning of a number never changes.
 public enum CipherAlgorithm: Int64, Hashable, Sendable, CaseIterable {
     /// ChaCha20-Poly1305 (RFC 8439): fast on every processor, and the default.
     case chaCha20Poly1305 = 1

@@ -8,30 +8,32 @@ import Darwin
 import Glibc
 #endif
 
-/// A secret of 32 bytes: the master key of a store, or a key that was derived from it.
+/// A secret of 32 bytes: the master key of a store, or a key derived from it.
 ///
-/// Its bytes are overwritten when the last reference goes, and no description, mirror or log shows them.
+/// `deinit` overwrites the bytes. Descriptions, mirrors and logs never show them.
 public final class EncryptionKey: Sendable {
     /// The size of a key, in bytes.
     public static let byteCount = CipherAlgorithm.keyBytes
 
-    // Safe to share: nobody writes to it between `init` and `deinit`.
+    // Safe to share: only `init` and `deinit` write to it.
     private nonisolated(unsafe) let storage: UnsafeMutableRawBufferPointer
 
-    /// A key of these bytes, or nil when they are not 32.
+    /// Creates a key from these bytes, or returns nil when they are not 32.
     ///
-    /// The caller's copy is not overwritten; an app that reads a key from somewhere overwrites its own buffer.
+    /// The initializer does not overwrite the caller's copy. An app that reads a key into a buffer
+    /// overwrites that buffer itself.
     public convenience init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
         self.init { $0.copyBytes(from: bytes) }
     }
 
-    /// A key whose bytes `fill` writes.
+    /// Creates a key whose bytes `fill` writes.
     package init<E: Error>(filledBy fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void) throws(E) {
         let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.byteCount, alignment: 16)
         storage.initializeMemory(as: UInt8.self, repeating: 0)
         self.storage = storage
-        // What was written when `fill` throws is overwritten by `deinit`, which runs for a complete object.
+        // If `fill` throws, `deinit` overwrites the bytes written so far: the object is already
+        // complete.
         try fill(storage)
     }
 
@@ -45,7 +47,7 @@ public final class EncryptionKey: Sendable {
         try body(UnsafeRawBufferPointer(storage))
     }
 
-    /// Overwrites secret bytes in a way that no optimiser leaves out.
+    /// Overwrites secret bytes in a way that an optimiser can't remove.
     package static func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
         guard let start = bytes.baseAddress, bytes.count > 0 else { return }
         #if os(Linux)
@@ -57,7 +59,10 @@ public final class EncryptionKey: Sendable {
 }
 
 extension EncryptionKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// A fixed text without the key's bytes.
     public var description: String { "EncryptionKey(hidden)" }
+    /// A fixed text without the key's bytes.
     public var debugDescription: String { description }
+    /// A mirror without children, so that a dump does not show the key's bytes.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

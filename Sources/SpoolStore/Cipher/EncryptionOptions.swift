@@ -1,22 +1,25 @@
-/// How a store is encrypted at rest: what it keeps of media, names, URLs and headers can't be read without its key.
+/// The settings of an encrypted store. Its media, names, URLs and headers can't be read without the
+/// key.
 ///
-/// A store is encrypted from its beginning or not at all: a plain store that holds something is not opened with a key.
-/// docs/encryption.md says what is hidden and what is not.
+/// A store is encrypted from its creation or not at all: opening a plain store that has contents
+/// with a key fails. docs/encryption.md lists what encryption hides and what it does not.
 public struct EncryptionOptions: Sendable {
-    /// Where the master key comes from.
+    /// The source of the master key.
     public var keyProvider: any KeyProvider
-    /// How the bytes of a new store are sealed. A store keeps the one that it was made with until it gets another key.
+    /// The algorithm that seals the bytes of a new store. A store keeps its algorithm until it gets
+    /// another key.
     public var algorithm: CipherAlgorithm
-    /// How often the derivation of a new store's key from a passphrase repeats its function.
+    /// The number of PBKDF2 iterations that derive a new store's key from a passphrase.
     package var iterations = KeyParameters.defaultIterations
 
+    /// Creates the settings.
     public init(keyProvider: any KeyProvider, algorithm: CipherAlgorithm = .chaCha20Poly1305) {
         self.keyProvider = keyProvider
         self.algorithm = algorithm
     }
 }
 
-/// Why the key of a store and the key that was given do not fit. Nothing was changed.
+/// The reason why the key of a store and the given key do not match. The store is unchanged.
 public enum KeyProblem: Hashable, Sendable {
     /// The store is encrypted, and no key was given.
     case missing
@@ -24,6 +27,7 @@ public enum KeyProblem: Hashable, Sendable {
     case wrong
     /// A key was given, and the store is not encrypted.
     case notEncrypted
-    /// The provider had no key; what it said.
+    /// No key is available. The text is the provider's error, or names the parameter of the store
+    /// that can't be used.
     case unavailable(String)
 }

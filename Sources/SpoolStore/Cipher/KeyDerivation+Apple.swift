@@ -2,7 +2,7 @@
 import CommonCrypto
 import CryptoKit
 
-// The functions of CryptoKit and CommonCrypto, which can't fail for the sizes that are used here.
+// The functions of CryptoKit and CommonCrypto. They can't fail for the sizes used here.
 
 extension KeyDerivation {
     static func platformHMAC(_ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) {

@@ -1,7 +1,7 @@
 #if os(Linux)
 import COpenSSL
 
-// The functions of OpenSSL, which can't fail for the sizes that are used here.
+// The functions of OpenSSL. They can't fail for the sizes used here.
 
 extension KeyDerivation {
     static func platformHMAC(_ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) {

@@ -1,6 +1,7 @@
-/// The one-way functions that keys and names come from, of the platform's cryptography. All are of SHA-256.
+/// The one-way functions that derive keys and names, implemented by the platform's cryptography.
+/// All of them use SHA-256.
 package enum KeyDerivation {
-    /// HMAC-SHA-256 (RFC 2104) of `message`, 32 bytes.
+    /// Returns the HMAC-SHA-256 (RFC 2104) of `message`, 32 bytes.
     package static func hmac(_ message: some Sequence<UInt8>, key: EncryptionKey) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: SHA256Digest.byteCount)
         let message = Array(message)
@@ -12,17 +13,18 @@ package enum KeyDerivation {
         return result
     }
 
-    /// A key that is derived from `key` by HKDF (RFC 5869): another one for each `info`, and none tells of another.
+    /// Derives a key from `key` by HKDF (RFC 5869). Each `info` gives another key, and no derived
+    /// key reveals another one.
     package static func derive(from key: EncryptionKey, salt: [UInt8], info: String) -> EncryptionKey {
         EncryptionKey { output in
             key.withBytes { key in platformHKDF(key, salt: salt, info: Array(info.utf8), into: output) }
         }
     }
 
-    /// A key that is derived from a passphrase by PBKDF2 with HMAC-SHA-256 (RFC 8018 §5.2), the one function of its kind that
-    /// OpenSSL and Apple's CommonCrypto both have.
+    /// Derives a key from a passphrase by PBKDF2 with HMAC-SHA-256 (RFC 8018 §5.2). It is the only
+    /// function of its kind that both OpenSSL and Apple's CommonCrypto have.
     ///
-    /// - Parameter iterations: at least 1; the time it takes grows with it.
+    /// - Parameter iterations: at least 1. The duration of the call is proportional to it.
     package static func derive(fromPassphrase passphrase: UnsafeRawBufferPointer, salt: [UInt8], iterations: Int) -> EncryptionKey {
         precondition(iterations > 0 && iterations <= Int32.max, "\(iterations) iterations")
         return EncryptionKey { output in platformPBKDF2(passphrase, salt: salt, iterations: iterations, into: output) }

@@ -1,73 +1,86 @@
-/// Where the master key of an encrypted store comes from.
+/// The source of the master key of an encrypted store.
 ///
-/// Asked on the thread that opens the store or gives it another key, and may block it. The key itself is kept in memory as long as
-/// the store is open, and nowhere else.
+/// The store calls the provider on the thread that opens the store or changes its key. The provider
+/// may block that thread. The store keeps the key in memory while it is open, and nowhere else.
 public protocol KeyProvider: Sendable {
-    /// The master key.
+    /// Returns the master key.
     ///
-    /// - Parameter parameters: what the store keeps for providers that derive the key; the same at every opening until it gets
-    ///   another key.
-    /// - Throws: whatever prevents it; the store stays closed and untouched.
+    /// - Parameter parameters: the values that the store keeps for providers that derive the key.
+    ///   They are the same at every opening until the store gets another key.
+    /// - Throws: any error that prevents the provider from returning a key. The store then stays
+    ///   closed and unchanged.
     func masterKey(_ parameters: KeyParameters) throws -> EncryptionKey
 }
 
-/// What an encrypted store keeps, unencrypted, for deriving its key. Nothing in it is secret.
+/// The unencrypted values that an encrypted store keeps for deriving its key. None of them is
+/// secret.
 public struct KeyParameters: Hashable, Sendable {
-    /// 16 random bytes, so that one passphrase gives every store another key.
+    /// 16 random bytes. Because of them one passphrase gives each store another key.
     public var salt: [UInt8]
-    /// How often a derivation from a passphrase repeats its function.
+    /// The number of PBKDF2 iterations that derive a key from a passphrase.
     public var iterations: Int
 
-    /// The iterations of new stores: 600 000, what OWASP asks for of PBKDF2 with HMAC-SHA-256; about 0.2 s once an opening.
+    /// The iterations of new stores: 600 000, as OWASP recommends for PBKDF2 with HMAC-SHA-256.
+    /// Each opening takes about 0.2 s for them.
     public static let defaultIterations = 600_000
-    /// The most iterations that are believed: the number comes from a disk, and must not hang who opens the store.
+    /// The maximum number of iterations that is accepted. The number is read from disk, and a
+    /// damaged one must not hang the thread that opens the store.
     public static let iterationLimit = 50_000_000
     /// The size of the salt, in bytes.
     public static let saltBytes = 16
 
+    /// Creates parameters from a salt and a number of iterations.
     public init(salt: [UInt8], iterations: Int = defaultIterations) {
         self.salt = salt
         self.iterations = iterations
     }
 }
 
-/// A key that the app has.
+/// A provider of a key that the app already has.
 public struct RawKeyProvider: KeyProvider {
     private let key: EncryptionKey
 
+    /// Creates a provider that returns `key`.
     public init(_ key: EncryptionKey) {
         self.key = key
     }
 
+    /// Returns the key that the app passed to `init(_:)`; ignores the parameters.
     public func masterKey(_ parameters: KeyParameters) -> EncryptionKey { key }
 }
 
-/// A key that is derived from a passphrase, by PBKDF2 with HMAC-SHA-256.
+/// A provider of a key that is derived from a passphrase by PBKDF2 with HMAC-SHA-256.
 ///
-/// Whoever has the files can try passphrases: the iterations make each try dear, a long passphrase makes them many.
+/// An attacker who has the files can try passphrases. The iterations make each try expensive, and a
+/// long passphrase requires many tries.
 public struct PassphraseKeyProvider: KeyProvider {
     private let passphrase: SecretBytes
 
-    /// - Parameter passphrase: used as its UTF-8; two forms of "é" are two passphrases. Nobody can overwrite a `String`: an app that can
-    ///   have the bytes otherwise uses `init(utf8:)`.
+    /// Creates a provider from the text of a passphrase.
+    ///
+    /// - Parameter passphrase: used as its UTF-8 bytes, so two Unicode forms of "é" are two
+    ///   passphrases. The memory of a `String` can't be overwritten: an app that can get the bytes
+    ///   in another way uses `init(utf8:)`.
     public init(_ passphrase: String) {
         self.passphrase = SecretBytes(passphrase.utf8)
     }
 
-    /// A passphrase by its UTF-8; nil when it is empty or no UTF-8. The caller overwrites its own copy.
+    /// Creates a provider from the UTF-8 bytes of a passphrase, or returns nil when they are empty
+    /// or not UTF-8. The caller overwrites its own copy.
     public init?(utf8: some Collection<UInt8>) {
         guard !utf8.isEmpty, utf8.isUTF8 else { return nil }
         passphrase = SecretBytes(utf8)
     }
 
+    /// Derives the key from the passphrase with the salt and iterations of `parameters`.
     public func masterKey(_ parameters: KeyParameters) -> EncryptionKey {
         passphrase.withBytes { KeyDerivation.derive(fromPassphrase: $0, salt: parameters.salt, iterations: parameters.iterations) }
     }
 }
 
-/// Bytes that are overwritten when the last reference goes.
+/// Bytes that are overwritten when the last reference is released.
 private final class SecretBytes: Sendable {
-    // Safe to share: nobody writes to it between `init` and `deinit`.
+    // Safe to share: only `init` and `deinit` write to it.
     private nonisolated(unsafe) let storage: UnsafeMutableRawBufferPointer
 
     init(_ bytes: some Collection<UInt8>) {
@@ -84,11 +97,11 @@ private final class SecretBytes: Sendable {
 }
 
 extension Collection<UInt8> {
-    /// Whether the bytes are text; without a copy of them.
+    /// Whether the bytes are valid UTF-8. Does not copy them.
     fileprivate var isUTF8: Bool {
         var codec = Unicode.UTF8()
         var bytes = makeIterator()
-        // Each turn takes at least one byte.
+        // Each iteration consumes at least one byte.
         while true {
             switch codec.decode(&bytes) {
             case .scalarValue: continue
@@ -100,21 +113,25 @@ extension Collection<UInt8> {
 }
 
 extension RawKeyProvider: CustomStringConvertible, CustomReflectable {
+    /// A fixed text without the key's bytes.
     public var description: String { "RawKeyProvider(hidden)" }
+    /// A mirror without children, so that a dump does not show the key's bytes.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension PassphraseKeyProvider: CustomStringConvertible, CustomReflectable {
+    /// A fixed text without the passphrase.
     public var description: String { "PassphraseKeyProvider(hidden)" }
+    /// A mirror without children, so that a dump does not show the passphrase.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension KeyProvider where Self == RawKeyProvider {
-    /// A key that the app has.
+    /// Returns a provider of a key that the app already has.
     public static func key(_ key: EncryptionKey) -> RawKeyProvider { RawKeyProvider(key) }
 }
 
 extension KeyProvider where Self == PassphraseKeyProvider {
-    /// A key that is derived from a passphrase.
+    /// Returns a provider of a key that is derived from a passphrase.
     public static func passphrase(_ passphrase: String) -> PassphraseKeyProvider { PassphraseKeyProvider(passphrase) }
 }

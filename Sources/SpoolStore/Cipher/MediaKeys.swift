@@ -1,18 +1,18 @@
 import SpoolCore
 
-/// The keys of data files: what seals their bytes, and what names their directories.
+/// The keys of data files: one seals their bytes, one names their directories.
 final class MediaKeys: Sendable {
-    /// Seals media.
+    /// The cipher that seals media.
     let cipher: Cipher
     let storeID: [UInt8]
-    /// The first bytes of the store's `key_check`, which say by which key a generation is sealed.
+    /// The first bytes of the store's `key_check`. They identify the key that seals a generation.
     let identifier: [UInt8]
     private let data: EncryptionKey
     private let names: EncryptionKey
 
-    /// Bytes of an identifier.
+    /// The size of an identifier, in bytes.
     static let identifierBytes = 8
-    /// Bytes of the secret form.
+    /// The size of the secret form, in bytes.
     private static let secretBytes = 2 * EncryptionKey.byteCount + identifierBytes
 
     init(data: EncryptionKey, names: EncryptionKey, algorithm: CipherAlgorithm, storeID: [UInt8], identifier: [UInt8]) {
@@ -23,7 +23,7 @@ final class MediaKeys: Sendable {
         self.identifier = identifier
     }
 
-    /// The keys of their secret form; nil when it is none.
+    /// Creates the keys from their secret form, or returns nil when `secret` has another size.
     convenience init?(secret: [UInt8], algorithm: CipherAlgorithm, storeID: [UInt8]) {
         guard secret.count == Self.secretBytes, let data = EncryptionKey(bytes: secret[..<EncryptionKey.byteCount]),
             let names = EncryptionKey(bytes: secret[EncryptionKey.byteCount...].prefix(EncryptionKey.byteCount))
@@ -32,22 +32,25 @@ final class MediaKeys: Sendable {
             data: data, names: names, algorithm: algorithm, storeID: storeID, identifier: Array(secret.suffix(Self.identifierBytes)))
     }
 
-    /// Calls `body` with both keys and the identifier, as they are; the copy is overwritten afterwards.
+    /// Calls `body` with both keys and the identifier as plain bytes, and overwrites the copy
+    /// afterwards.
     func withSecret<R>(_ body: ([UInt8]) -> R) -> R {
         var secret = data.withBytes { Array($0) } + names.withBytes { Array($0) } + identifier
         defer { secret.withUnsafeMutableBytes { EncryptionKey.wipe($0) } }
         return body(secret)
     }
 
-    /// What names the directory of a resource: without the key nobody can tell whose it is.
+    /// Returns the name of a resource's directory. Without the key, the name does not reveal the
+    /// resource.
     func hash(of key: ResourceKey) -> [UInt8] {
         KeyDerivation.hmac(key.string.utf8, key: names)
     }
 }
 
-/// The keys that a store had before it got the ones that it has, until everything is sealed anew.
+/// The keys that a store had before its current ones, until everything is sealed with the current
+/// ones.
 struct PreviousKeys: Sendable {
     let media: MediaKeys
-    /// The last generation that is sealed by them; later ones are sealed by the store's own.
+    /// The last generation sealed with these keys. The store's current keys seal later generations.
     let lastGeneration: GenerationID
 }

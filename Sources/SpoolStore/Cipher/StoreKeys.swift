@@ -2,19 +2,20 @@ import SpoolCore
 
 /// The keys of an encrypted store, each for one purpose, all derived from one master key.
 ///
-/// The store's number goes into the derivation, so two stores with one master key have nothing in common.
+/// The derivation includes the store's identifier, so two stores with the same master key share no
+/// derived key.
 final class StoreKeys: Sendable {
-    /// Seals media and names their directories.
+    /// The keys that seal media and name their directories.
     let media: MediaKeys
-    /// Seals what the index says in words.
+    /// The cipher that seals text fields of the index.
     let fields: Cipher
-    /// What the index keeps to tell this key from another. It tells nothing about the key.
+    /// The bytes that the index stores to recognise this key. They reveal nothing about the key.
     let check: [UInt8]
-    /// The keys of generations that are not sealed by these yet; nil when there are none.
+    /// The keys of generations that are not yet sealed with these keys, or nil when there are none.
     let previous: PreviousKeys?
 
     var storeID: [UInt8] { media.storeID }
-    /// How media are sealed.
+    /// The algorithm that seals media.
     var algorithm: CipherAlgorithm { media.cipher.algorithm }
 
     convenience init(master: EncryptionKey, storeID: [UInt8], algorithm: CipherAlgorithm) {
@@ -25,7 +26,7 @@ final class StoreKeys: Sendable {
         let media = MediaKeys(
             data: key("data \(algorithm.rawValue)"), names: key("names"), algorithm: algorithm, storeID: storeID,
             identifier: Array(check.prefix(MediaKeys.identifierBytes)))
-        // Small and few: one algorithm does, whatever seals the media.
+        // Fields are small and few, so they use one algorithm whatever algorithm seals the media.
         self.init(media: media, fields: Cipher(.chaCha20Poly1305, key: key("fields")), check: check, previous: nil)
     }
 
@@ -36,15 +37,16 @@ final class StoreKeys: Sendable {
         self.previous = previous
     }
 
-    /// The same keys beside other ones for earlier generations, or beside none.
+    /// Returns the same keys with other previous keys, or without any.
     func with(previous: PreviousKeys?) -> StoreKeys {
         StoreKeys(media: media, fields: fields, check: check, previous: previous)
     }
 
-    /// What finds a resource in the index, and names the directory of what is sealed by these keys.
+    /// Returns the hash that finds a resource in the index and names the directory of its files
+    /// sealed with these keys.
     func hash(of key: ResourceKey) -> [UInt8] { media.hash(of: key) }
 
-    /// The keys of a generation's file.
+    /// Returns the keys of a generation's file.
     func media(of generation: GenerationID) -> MediaKeys {
         if let previous, generation <= previous.lastGeneration { return previous.media }
         return media

@@ -1,7 +1,7 @@
 import SpoolCore
 import SpoolSystem
 
-/// CRC32C checks as the index has them: four bytes, little-endian.
+/// CRC32C checks in the form that the index stores: four bytes, little-endian.
 enum CRC32CBytes {
     static func encode(_ check: UInt32) -> [UInt8] {
         (0..<CRC32C.byteCount).map { UInt8(truncatingIfNeeded: check >> (8 * UInt32($0))) }
@@ -15,7 +15,7 @@ enum CRC32CBytes {
         CRC32C.combined(first, second, secondCount: secondCount)
     }
 
-    /// The checks of the blocks that bytes at `offset` lie in.
+    /// Returns the checks of the blocks that contain the bytes at `offset`.
     static func checks(of bytes: UnsafeRawBufferPointer, at offset: Int64) -> PieceChecks {
         let range = ByteRange(lower: offset, upper: offset + Int64(bytes.count))
         let encoded = [UInt8](unsafeUninitializedCapacity: range.blockCount * CRC32C.byteCount) { output, count in
@@ -31,7 +31,7 @@ enum CRC32CBytes {
         return PieceChecks(.crc32c, encoded)
     }
 
-    /// Whether `bytes` are what a block's check was made of. A check of another kind matches nothing here.
+    /// Whether `bytes` match the check of a block. A check of another kind never matches here.
     static func matches(_ checks: PieceChecks, _ block: Int, _ bytes: UnsafeRawBufferPointer) -> Bool {
         checks.kind == .crc32c && decode(checks[block]) == CRC32C.of(bytes)
     }

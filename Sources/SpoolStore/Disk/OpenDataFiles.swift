@@ -1,20 +1,24 @@
 import SpoolCore
 import SpoolSystem
 
-/// The data files that are open, those that hold unsynced bytes, and the directories whose entries are new.
+/// The table of a store's open data files, of the files with unsynced bytes, and of directories
+/// with new entries.
 ///
-/// One generation has one open file in a process, also after its name is gone: the bytes of a retired generation can't be
-/// confused with those of a file that was made under its name later.
+/// One generation has one open file in a process, even after the file's name is unlinked. So the
+/// bytes of a retired generation can't be confused with those of a file created later under the
+/// same name.
 final class OpenDataFiles: Sendable {
     fileprivate struct OpenFile {
         weak var file: StoreDataFile?
-        /// The generation is out of the index for good; who still holds the file may read, but nothing of it is committed.
+        /// The generation was permanently removed from the index. Holders of the file may still
+        /// read it, but nothing of it is committed any more.
         var isRetired = false
-        /// Why its bytes could not be synced: what was written to it may be lost, so nothing more of it is committed.
+        /// The error of a failed sync. Bytes written to the file may be lost, so nothing more of it
+        /// is committed.
         var failure: SystemError?
     }
 
-    /// A handle that may outlive the file that it was opened for: a durable point has it, or will.
+    /// A handle that may outlive its file, because a durable point holds it or will hold it.
     fileprivate struct OpenHandle {
         weak var handle: (any FileHandle)?
         var isWritable: Bool
@@ -25,22 +29,24 @@ final class OpenDataFiles: Sendable {
         var handles: [GenerationID: OpenHandle] = [:]
         var sweepsAt = OpenDataFiles.sweepThreshold
         var unsynced: [GenerationID: (file: StoreIndex.Retired, handle: any FileHandle)] = [:]
-        /// Files with unsynced bytes whose handles are not kept: they are opened anew to be synced.
+        /// Files with unsynced bytes whose handles are not kept. The durable point opens them again
+        /// to sync them.
         var unsyncedByName: [GenerationID: StoreIndex.Retired] = [:]
         var newDirectories: Set<String> = []
         /// Generations whose file was opened since the store was opened.
         var opened = ByteRangeSet()
         var isClosed = false
         var isSuspended = false
-        /// How often the store was resumed after another process may have changed the files.
+        /// The number of resumptions after which another process may have changed the files.
         var era = 0
-        /// The files that may be closed while nobody uses them, longest unused first.
+        /// The files that may be closed while they are unused, longest unused first.
         var closable = ClosableFiles()
     }
 
     private let state = Locked(State())
     let limits: OpenFileLimits
-    /// Memory for stored bytes that are compared with their checks: a MiB for each of two lanes, and nothing before the first comparison.
+    /// Memory for comparing stored bytes with their checks: 1 MiB for each of two lanes, allocated
+    /// at the first comparison.
     let checkBuffers = BufferPool(capacity: 2)
 
     init(limits: OpenFileLimits = OpenFileLimits()) {
@@ -49,17 +55,19 @@ final class OpenDataFiles: Sendable {
 
     // MARK: Opening
 
-    /// The open file of a generation, or nil. One of an earlier era is not told: its bytes may have changed.
+    /// Returns the open file of a generation, or nil. A file of an earlier era is not returned,
+    /// because its bytes may have changed.
     func file(of generation: GenerationID) -> StoreDataFile? {
         let (found, era) = state.withLock { ($0.files[generation]?.file, $0.era) }
-        // Compared, and let go of, outside the lock: the end of a file takes it.
+        // Compared and released outside the lock: the deinit of a file takes the lock.
         return found?.era == era ? found : nil
     }
 
-    /// A handle of a generation that is still open; nil when there is none that can do what is wanted.
+    /// Returns a generation's handle that is still open, or nil when none has the requested access.
     ///
-    /// A second one beside it would have a lock of its own, and the two would keep each other from ever being exclusive: then nothing could
-    /// be punched before the next durable point has let go of the first.
+    /// A second handle would have a lock of its own, and the two would prevent each other from
+    /// locking exclusively. Nothing could then be punched until the next durable point releases the
+    /// first handle.
     func handle(of generation: GenerationID, isWritable: Bool) -> (any FileHandle)? {
         state.withLock { state in
             guard let open = state.handles[generation], open.isWritable == isWritable else { return nil }
@@ -67,7 +75,8 @@ final class OpenDataFiles: Sendable {
         }
     }
 
-    /// Entries of handles that may be gone; beyond, they are swept out, at the latest when they are twice as many as were in use before.
+    /// The number of handle entries that starts a sweep of released ones. After a sweep the limit
+    /// is at least twice the number of entries in use.
     fileprivate static let sweepThreshold = 256
 
     /// Enters a file that was just opened.
@@ -86,15 +95,16 @@ final class OpenDataFiles: Sendable {
         closeBeyondLimit(after: file)
     }
 
-    // MARK: Closing those that are not used
+    // MARK: Closing unused files
 
-    /// Counts a file that was opened, and closes the longest unused of those beyond the limit.
+    /// Counts a file that was opened, and closes the longest unused files beyond the limit.
     private func closeBeyondLimit(after file: StoreDataFile) {
         var next = state.withLock { state in
             state.closable.append(file)
             return state.closable.count > limits.keptFiles ? state.closable.popFirst() : nil
         }
-        // Every file is asked twice at most: the second time it is closed in spite of its use.
+        // The loop asks each file at most twice: the second time it closes the file even if it was
+        // used.
         var asked = 0
         while let candidate = next {
             asked += 1
@@ -107,15 +117,16 @@ final class OpenDataFiles: Sendable {
                 }
                 return state.closable.count > limits.keptFiles ? state.closable.popFirst() : nil
             }
-            // Let go of outside the lock: the end of a file takes it.
+            // Released outside the lock: the deinit of a file takes the lock.
             withExtendedLifetime(candidate) { next = following }
         }
     }
 
-    /// A counted file was closed, or is no longer one that may be.
+    /// Stops counting a file that was closed or must stay open.
     func uncount(_ file: StoreDataFile) { state.withLock { $0.closable.remove(ObjectIdentifier(file)) } }
 
-    /// Runs `open`; when the process or the system has no descriptor left, once more after every file was closed that nobody uses.
+    /// Runs `open`. When the process or the system has no descriptor left, closes every counted
+    /// file and runs `open` once more.
     func opening(_ open: () throws(SystemError) -> any FileHandle) throws(SystemError) -> any FileHandle {
         do throws(SystemError) { return try open() } catch {
             guard error.meansNoDescriptor else { throw error }
@@ -128,7 +139,7 @@ final class OpenDataFiles: Sendable {
         while let file = state.withLock({ $0.closable.popFirst() }) {
             if case .closed(wasCounted: true) = file.close() { uncount(file) }
         }
-        // Files that wait for a durable point are opened again when it syncs them.
+        // A durable point opens the files that wait for it again when it syncs them.
         let handles = state.withLock { state in
             defer { state.unsynced = [:] }
             for (generation, unsynced) in state.unsynced { state.unsyncedByName[generation] = unsynced.file }
@@ -142,33 +153,34 @@ final class OpenDataFiles: Sendable {
         state.withLock { $0.opened.contains(generation.rawValue) }
     }
 
-    /// Takes an entry out whose file is gone.
+    /// Removes the entry of a file whose last reference is released.
     func closed(_ generation: GenerationID, counted: ObjectIdentifier?) {
         let survivor = state.withLock { state -> StoreDataFile? in
             if let counted { state.closable.remove(counted) }
-            // Someone may have opened it anew between the last release and now.
+            // Another thread may have opened the file again after the last release.
             let file = state.files[generation]?.file
             if file == nil { state.files[generation] = nil }
             return file
         }
-        // Let go of outside the lock: if this was the last reference, its end takes the lock.
+        // Released outside the lock: if this is the last reference, the file's deinit takes the
+        // lock.
         withExtendedLifetime(survivor) {}
     }
 
     // MARK: Retiring
 
-    /// Marks a generation as retired, if it is open. Nobody needs its bytes synced any more.
+    /// Marks a generation as retired if it is open. Its bytes need no sync any more.
     func retire(_ generation: GenerationID) {
         let handle = state.withLock { state in
             state.files[generation]?.isRetired = true
             state.unsyncedByName[generation] = nil
             return state.unsynced.removeValue(forKey: generation)?.handle
         }
-        // Let go of outside the lock, and with it perhaps of the lock on the file.
+        // Released outside the lock. This may also release the lock on the file.
         withExtendedLifetime(handle) {}
     }
 
-    /// Marks every open generation as retired, those that were not committed yet included.
+    /// Marks every open generation as retired, including those that were not committed yet.
     func retireAll() {
         let handles = state.withLock { state in
             for generation in state.files.keys { state.files[generation]?.isRetired = true }
@@ -185,18 +197,18 @@ final class OpenDataFiles: Sendable {
         state.withLock { $0.files[generation]?.isRetired ?? false }
     }
 
-    /// Whether somebody has a file of a generation up to this one that may still be committed.
+    /// Whether a file of a generation up to `last` is open and may still be committed.
     func mayBring(upTo last: GenerationID) -> Bool {
         let open = state.withLock { state in
             state.files.filter { $0.key <= last && !$0.value.isRetired }.compactMap(\.value.file)
         }
-        // Let go of outside the lock: the end of a file takes it.
+        // Released outside the lock: the deinit of a file takes the lock.
         return withExtendedLifetime(open) { !open.isEmpty }
     }
 
     // MARK: Failing
 
-    /// Notes that the bytes of a generation could not be synced, as long as it is open.
+    /// Records that the bytes of an open generation could not be synced.
     func fail(_ generation: GenerationID, _ error: SystemError) {
         state.withLock { $0.files[generation]?.failure = error }
     }
@@ -207,10 +219,12 @@ final class OpenDataFiles: Sendable {
 
     // MARK: Unsynced bytes
 
-    /// Notes that bytes of a file were written.
+    /// Records that bytes were written to a file.
     ///
-    /// Beyond ``OpenFileLimits/unsyncedHandles`` its name is kept instead of its handle: less is certain then about a write that the system could not do. Linux tells
-    /// it to whoever opens the file next, unless it has forgotten the file; checks find the bytes that are missing when they are read.
+    /// Beyond ``OpenFileLimits/unsyncedHandles`` the table keeps the file's name instead of its
+    /// handle. A failed write-back of the system is then less certain to be noticed: Linux reports
+    /// it to the next process that opens the file, unless the kernel has dropped its state of the
+    /// file. In that case the checks detect the missing bytes when they are read.
     func wrote(_ file: StoreIndex.Retired, _ handle: any FileHandle) {
         let generation = file.generation
         state.withLock { state in
@@ -223,12 +237,13 @@ final class OpenDataFiles: Sendable {
         }
     }
 
-    /// Notes that a directory has a new entry.
+    /// Records that a directory has a new entry.
     func entryCreated(in directory: String) {
         state.withLock { _ = $0.newDirectories.insert(directory) }
     }
 
-    /// What a durable point has to sync; from now on it counts as synced.
+    /// Returns the files and directories that a durable point has to sync, and counts them as
+    /// synced.
     func takeUnsynced() -> (files: [(StoreIndex.Retired, any FileHandle)], named: [StoreIndex.Retired], directories: [String]) {
         state.withLock { state in
             defer {
@@ -243,7 +258,7 @@ final class OpenDataFiles: Sendable {
         }
     }
 
-    /// Takes back what a durable point could not sync.
+    /// Enters the files and directories again that a durable point could not sync.
     func putBack(_ files: [(StoreIndex.Retired, any FileHandle)], _ directories: [String]) {
         state.withLock { state in
             for (file, handle) in files { state.unsynced[file.generation] = (file, handle) }
@@ -253,8 +268,9 @@ final class OpenDataFiles: Sendable {
 
     // MARK: Suspension
 
-    /// Lets go of the locks on all open files; nothing is written or read until `takeBack`. A lock that can't be let go of stays, which
-    /// harms nobody but the system's patience.
+    /// Releases the locks on all open files. Reads and writes fail until `resume`. A lock that
+    /// can't be released stays; its only effect is that the system may object to the suspended
+    /// process.
     func letGo() {
         let open = state.withLock { state in
             state.isSuspended = true
@@ -263,7 +279,9 @@ final class OpenDataFiles: Sendable {
         for file in open { do throws(SystemError) { try file.letGo() } catch { fail(file.generation, error) } }
     }
 
-    /// Takes the locks on all open files again; false when one could not be had. Nothing is read yet.
+    /// Locks all open files again. Reads still fail until `resume`.
+    ///
+    /// - Returns: false when at least one lock could not be taken.
     func takeBack() -> Bool {
         var isComplete = true
         for file in state.withLock({ $0.files.values.compactMap(\.file) }) {
@@ -272,10 +290,13 @@ final class OpenDataFiles: Sendable {
         return isComplete
     }
 
-    /// Ends the suspension. Files that were open before go on only when no other process can have changed them.
+    /// Ends the suspension. Files that were open before stay usable only when no other process can
+    /// have changed them.
     ///
-    /// 1. The store is suspended and lets go of its locks. 2. Another process writes, and punches what it evicts. 3. This process is
-    /// resumed. A session still has the spans of before, and a hit would send the holes as zeros. So those files are never read again.
+    /// 1. The store is suspended and releases its locks.
+    /// 2. Another process writes, and punches what it evicts.
+    /// 3. This process is resumed. A session still has its old spans, and a hit would send the
+    ///    holes as zeros. Those files are therefore never read again.
     func resume(isUntouched: Bool) {
         let outdated = state.withLock { state in
             state.isSuspended = false
@@ -285,7 +306,7 @@ final class OpenDataFiles: Sendable {
             defer { state.files = [:] }
             return state.files.values.compactMap(\.file)
         }
-        // A lock that stays would only keep the file from being punched.
+        // A lock that stays would only prevent the file from being punched.
         for file in outdated { do throws(SystemError) { try file.letGo() } catch { continue } }
     }
 
@@ -299,7 +320,7 @@ final class OpenDataFiles: Sendable {
 
     // MARK: Closing
 
-    /// Lets nobody write any more; open files can still be read.
+    /// Refuses all writes from now on. Open files can still be read.
     func close() {
         state.withLock { state in
             state.isClosed = true
@@ -315,7 +336,7 @@ extension OpenDataFiles.State {
     fileprivate mutating func enter(_ handle: any FileHandle, of file: StoreDataFile) {
         if handles.count >= sweepsAt {
             handles = handles.filter { $0.value.handle != nil }
-            // Where most are in use the next sweep is as far away as this one was long.
+            // If most handles are in use, the next sweep comes after the table has doubled.
             sweepsAt = max(OpenDataFiles.sweepThreshold, 2 * handles.count)
         }
         handles[file.generation] = OpenDataFiles.OpenHandle(handle: handle, isWritable: file.isWritable)

@@ -1,33 +1,40 @@
 import SpoolCore
 
-/// How many descriptors a store takes for its data files. Those that a client is being sent from at this moment come on top.
+/// The number of descriptors that a store uses for its data files. Descriptors that a response is
+/// being sent from come in addition.
 package struct OpenFileLimits: Sendable {
-    /// The share of an app: its process may have no more than 256, as on Apple's systems, and needs most of them itself.
+    /// The share of an app. Its process may have only 256 descriptors, as on Apple's systems, and
+    /// needs most of them itself.
     package static let appDescriptors = 64
-    /// Fewer would open and close a file for each call.
+    /// The smallest share. With fewer descriptors the store would open and close a file for each
+    /// call.
     package static let leastDescriptors = 16
 
-    /// Data files that stay open between uses; the longest unused is closed for the next one. Half of the descriptors.
+    /// The number of data files that stay open between uses: half of the descriptors. Beyond it,
+    /// the store closes the longest unused file.
     package let keptFiles: Int
-    /// Handles of written files that are kept until the next durable point; the point that is under way has as many. A disk syncs small
-    /// files slower than they are stored, so files beyond are opened again to be synced. An eighth of the descriptors each.
+    /// The number of handles of written files that are kept until the next durable point: an eighth
+    /// of the descriptors. A running durable point has as many again. A disk syncs small files more
+    /// slowly than the store writes them, so the durable point opens further files again to sync
+    /// them.
     package let unsyncedHandles: Int
 
+    /// Divides a number of descriptors, at least `leastDescriptors`.
     package init(descriptors: Int = OpenFileLimits.appDescriptors) {
         let descriptors = max(descriptors, Self.leastDescriptors)
         keptFiles = descriptors / 2
         unsyncedHandles = descriptors / 8
     }
 
-    /// For tests: a store that closes files all the time.
+    /// Sets both numbers. Tests use it for a store that closes files all the time.
     package init(keptFiles: Int, unsyncedHandles: Int) {
         self.keptFiles = keptFiles
         self.unsyncedHandles = unsyncedHandles
     }
 }
 
-/// Open files that may be closed while nobody uses them, longest unused first, by second chance: one that was used since it was looked at
-/// last goes to the end.
+/// Open files that may be closed while they are unused, in the order of a second-chance queue: a
+/// file that was used since the last look goes to the end.
 struct ClosableFiles {
     private struct Entry {
         let id: ObjectIdentifier
@@ -37,13 +44,13 @@ struct ClosableFiles {
     /// The files that are open.
     private var open: Set<ObjectIdentifier> = []
     private var entries: [Entry] = []
-    /// Where the entries begin; those before were taken out.
+    /// The index of the first entry. Entries before it were taken out.
     private var first = 0
-    /// With more entries than this, those of files that are closed or gone are swept out.
+    /// The number of entries that starts a sweep of closed and released files.
     private var sweepsAt = ClosableFiles.sweepThreshold
     private static let sweepThreshold = 128
 
-    /// How many files are open.
+    /// The number of open files.
     var count: Int { open.count }
 
     /// Enters a file that was opened, at the end.
@@ -55,7 +62,8 @@ struct ClosableFiles {
     /// Enters an open file at the end.
     mutating func putBack(_ file: StoreDataFile) {
         if entries.count >= sweepsAt {
-            // The weak references are not looked at: the last one to let go of a file ends it, which takes the lock that is held here.
+            // The sweep does not read the weak references. If it held the last reference to a file,
+            // the file's deinit would take the lock that is held here.
             entries = entries[first...].filter { open.contains($0.id) }
             first = 0
             sweepsAt = max(Self.sweepThreshold, 2 * entries.count)
@@ -63,10 +71,10 @@ struct ClosableFiles {
         entries.append(Entry(id: ObjectIdentifier(file), file: file))
     }
 
-    /// A file was closed, is gone, or stays open from now on.
+    /// Stops counting a file that was closed, was released, or stays open from now on.
     mutating func remove(_ file: ObjectIdentifier) { open.remove(file) }
 
-    /// Takes out the file that has been here longest. It may be closed already.
+    /// Removes and returns the first file of the queue. It may already be closed.
     mutating func popFirst() -> StoreDataFile? {
         while first < entries.count {
             defer { first += 1 }

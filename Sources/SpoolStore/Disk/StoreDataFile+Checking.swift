@@ -1,13 +1,13 @@
 import SpoolCore
 import SpoolSystem
 
-// Plain bytes on the disk are compared with the CRC32C that the index has of each of their blocks.
+// Verifies plain bytes on the disk: compares each block with its CRC32C in the index.
 
 extension StoreDataFile {
-    /// The blocks of `pieces` that are not what was written, or can't be read.
+    /// Returns the blocks of `pieces` that differ from the written ones or can't be read.
     ///
-    /// As many blocks are read at once as a buffer holds: a GiB takes 0.07 s of CPU by reads of 1 MiB and 0.10 by reads of a block. Where no
-    /// buffer is free, one at a time.
+    /// One read covers as many blocks as a buffer holds: 1 GiB takes 0.07 s of CPU with reads of 1
+    /// MiB and 0.10 s with reads of one block. When no buffer is free, each read covers one block.
     func damageOfPlain(in pieces: [Piece], with buffers: BufferPool) -> [Damage] {
         if let buffer = buffers.take() {
             return withExtendedLifetime(buffer) { pieces.flatMap { damage(in: $0, buffer.bytes) } }
@@ -30,7 +30,7 @@ extension StoreDataFile {
         return damage
     }
 
-    /// - Parameter run: blocks that lie behind one another; their places in `checks` are their indices.
+    /// - Parameter run: adjacent blocks; their indices are also those of their checks in `checks`.
     private func damage(in run: ArraySlice<ByteRange>, _ checks: PieceChecks, _ memory: UnsafeMutableRawBufferPointer) -> [Damage] {
         guard let first = run.first, let last = run.last else { return [] }
         let whole = ByteRange(lower: first.lowerBound, upper: last.upperBound)
@@ -40,11 +40,12 @@ extension StoreDataFile {
             let count = try use().read(into: bytes, at: whole.lowerBound)
             if count == bytes.count { return damage(in: run, checks, of: UnsafeRawBufferPointer(bytes)) }
         } catch { cause = StoreError(error) }
-        // Of several only those are lost that can't be read.
+        // A run of several blocks failed: check each block alone, so that only the unreadable ones
+        // count as lost.
         return run.count == 1 ? [Damage(range: whole, cause: cause)] : run.indices.flatMap { damage(in: run[$0...$0], checks, memory) }
     }
 
-    /// - Parameter bytes: those of the run.
+    /// - Parameter bytes: the bytes of the run.
     private func damage(in run: ArraySlice<ByteRange>, _ checks: PieceChecks, of bytes: UnsafeRawBufferPointer) -> [Damage] {
         var start = 0
         return run.indices.compactMap { block in

@@ -1,18 +1,19 @@
 import SpoolCore
 import SpoolSystem
 
-/// What makes a data file an encrypted one: its seals, and what it shares with the store's other files.
+/// The parts that an encrypted data file has in addition: its seals, and the objects that all
+/// encrypted files of the store share.
 struct FileSealing: Sendable {
     let key: ResourceKey
     let sealer: PieceSealer
     let shared: SealedFileParts
     let table = Locked(SealTable())
 
-    /// The piece with the byte at `offset`, as far as it was written or admitted.
+    /// Returns the piece that contains the byte at `offset`, if that piece was written or admitted.
     func piece(at offset: Int64) -> (range: ByteRange, seal: Seal)? { table.withLock { $0.piece(at: offset) } }
 }
 
-/// What the encrypted data files of a store use together.
+/// The objects that the encrypted data files of a store share.
 final class SealedFileParts: Sendable {
     let opened = OpenedBlocks()
     let buffers = SealingBuffers()
@@ -23,7 +24,8 @@ final class SealedFileParts: Sendable {
     }
 }
 
-// Ciphertext has its plaintext's length and place in the file; a piece is read and opened as a whole.
+// Ciphertext has the same length and place in the file as its plaintext. A piece is read and opened
+// as a whole.
 
 extension StoreDataFile {
     // MARK: Writing
@@ -38,7 +40,7 @@ extension StoreDataFile {
             var done = 0
             while done < bytes.count {
                 let start = offset + Int64(done)
-                // A turn ends with a block, as seals are of blocks.
+                // Each pass ends at a block border, because a seal covers one block.
                 let limit = min(bytes.count - done, buffer.count - Int(start % Piece.blockBytes))
                 let turn = UnsafeRawBufferPointer(rebasing: bytes[done..<done + limit])
                 let seals = sealBlocks(turn, at: start, into: buffer, sealing)
@@ -72,7 +74,8 @@ extension StoreDataFile {
 
     // MARK: Reading
 
-    /// Reads bytes of pieces that were written or admitted; fewer where no known piece goes on.
+    /// Reads bytes of pieces that were written or admitted. Returns fewer bytes when no known piece
+    /// continues the range.
     func readSealed(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, _ sealing: FileSealing
     ) throws(StoreError) -> Int {
@@ -89,10 +92,11 @@ extension StoreDataFile {
         return done
     }
 
-    /// Reads bytes of known pieces as far as they are in the page cache and open. What does not is left to `readSealed`.
+    /// Reads bytes of known pieces as far as the page cache has them and they open. The caller
+    /// reads the others with `readSealed`.
     ///
-    /// Not ordered with the lane's writes: a piece that is just being written over is not yet what its new seal says, or no longer what its
-    /// old one does, and does not open.
+    /// The call is not ordered with the writes of the lane. While a write replaces a piece, its
+    /// bytes may match neither the old seal nor the new one. Such a piece does not open.
     func readResidentSealed(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, _ sealing: FileSealing) -> Int {
         guard let handle = openHandle, let descriptor = handle.descriptor else { return 0 }
         defer { withExtendedLifetime(handle) {} }
@@ -103,21 +107,23 @@ extension StoreDataFile {
                 guard let count = try readPiece(into: rest, at: offset + Int64(done), sealing, .resident(descriptor)) else { return done }
                 done += count
             } catch {
-                // Who reads these bytes next waits for the disk, and is told.
+                // The next `readSealed` of these bytes waits for the disk and throws the error.
                 return done
             }
         }
         return done
     }
 
-    /// How the bytes of a piece come from the disk.
+    /// The way in which a read gets the bytes of a piece.
     private enum DiskRead {
         case waiting
-        /// From the page cache; what is not there counts as missing.
+        /// From the page cache of this descriptor; other bytes count as missing.
         case resident(Int32)
     }
 
-    /// Reads the bytes at `position` to the end of their piece or of `buffer`; nil where no piece is known.
+    /// Reads the bytes at `position` up to the end of their piece or of `buffer`.
+    ///
+    /// - Returns: the number of bytes, or nil when no piece at `position` is known.
     private func readPiece(
         into buffer: UnsafeMutableRawBufferPointer, at position: Int64, _ sealing: FileSealing, _ way: DiskRead
     ) throws(StoreError) -> Int? {
@@ -125,11 +131,11 @@ extension StoreDataFile {
         guard position == range.lowerBound, buffer.count >= range.count else {
             return try copy(range, seal, from: position, into: buffer, sealing, way)
         }
-        // The usual case: the piece is opened where it is wanted.
+        // The usual case: `buffer` has room for the whole piece, which is opened in place.
         return try open(range, seal, in: UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(range.count)]), sealing, way)
     }
 
-    /// Opens the whole piece elsewhere and copies the part of it that is wanted.
+    /// Opens the whole piece in a block of memory of its own and copies the requested part.
     private func copy(
         _ range: ByteRange, _ seal: Seal, from position: Int64, into buffer: UnsafeMutableRawBufferPointer, _ sealing: FileSealing,
         _ way: DiskRead
@@ -148,7 +154,9 @@ extension StoreDataFile {
         return wanted.count
     }
 
-    /// Reads a piece and opens it in the same memory. Returns its size.
+    /// Reads a piece and opens it in the same memory.
+    ///
+    /// - Returns: the size of the piece.
     private func open(
         _ range: ByteRange, _ seal: Seal, in memory: UnsafeMutableRawBufferPointer, _ sealing: FileSealing, _ way: DiskRead
     ) throws(StoreError) -> Int {
@@ -169,7 +177,7 @@ extension StoreDataFile {
 
     // MARK: Checking
 
-    /// Opens the pieces' blocks and admits those that are what was sealed.
+    /// Opens the blocks of the pieces, and admits those that match their seals.
     func damageOfSealed(in pieces: [Piece], _ sealing: FileSealing) -> [Damage] {
         pieces.flatMap { piece -> [Damage] in
             let refused = admitSealed([piece], sealing)
@@ -182,7 +190,7 @@ extension StoreDataFile {
         let piece = OpenedPiece(generation: generation, range: whole, seal: seal)
         let block = sealing.shared.opened.take(piece)
         defer { sealing.shared.opened.putBack(block) }
-        // What is still in memory from an earlier look says nothing about the disk.
+        // Bytes that an earlier read left in memory are no evidence about the disk.
         block.forget()
         do throws(StoreError) {
             _ = try open(whole, seal, in: UnsafeMutableRawBufferPointer(rebasing: block.memory[..<Int(whole.count)]), sealing, .waiting)
@@ -194,7 +202,8 @@ extension StoreDataFile {
         }
     }
 
-    /// Takes over the seals of pieces of an earlier opening. Pieces without seals are refused: anyone could have written them.
+    /// Enters the seals of pieces from an earlier opening. Refuses pieces without seals, because
+    /// such bytes are not authenticated.
     func admitSealed(_ pieces: [Piece], _ sealing: FileSealing) -> [Damage] {
         pieces.flatMap { piece -> [Damage] in
             guard piece.checks?.kind == .sealed else { return piece.blockRanges.map { Damage(range: $0) } }

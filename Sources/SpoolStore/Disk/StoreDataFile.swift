@@ -7,23 +7,25 @@ import Darwin
 import Glibc
 #endif
 
-/// The data file of one generation. `LOCK_SH` on its open handle tells other processes that it is in use.
+/// The data file of one generation. `LOCK_SH` on its open handle shows other processes that the
+/// file is in use.
 ///
-/// `OpenDataFiles` closes the handles of files that were not used lately, so that a store takes few descriptors; the next call that needs
-/// one opens it again. Only the process that writes does that: no other one changes its files meanwhile.
+/// `OpenDataFiles` closes the handles of files that were not used lately, so that a store needs few
+/// descriptors. The next call that needs a handle opens the file again. Only the writing process
+/// does so, because no other process changes its files meanwhile.
 final class StoreDataFile: DataFile {
     let generation: GenerationID
-    /// What it is opened anew by.
+    /// The name that opens the file again.
     private let name: StoreIndex.Retired
     private let path: String
     private let fileSystem: any FileSystem
     private let table: OpenDataFiles
-    /// Since which suspension of the store it is open; a file of an earlier one is neither read nor written.
+    /// The era in which the file was opened. A file of an earlier era is neither read nor written.
     let era: Int
     let isWritable: Bool
-    /// Tells the file from another one that got its name.
+    /// Distinguishes the file from another one that took its name.
     private let identity: FileIdentity?
-    /// What the file has at least, unless somebody else cut it.
+    /// The smallest size that the file has, unless another program truncated it.
     private let size: Locked<Int64>
     private let slot: Locked<Slot>
     /// Nil for a plain file.
@@ -32,9 +34,9 @@ final class StoreDataFile: DataFile {
     private struct Slot {
         /// Nil while the file is closed.
         var handle: (any FileHandle)?
-        /// Whether it was used since `OpenDataFiles` last asked.
+        /// Whether the file was used since `OpenDataFiles` last asked it to close.
         var wasUsed = true
-        /// Whether `OpenDataFiles` counts it among those that it may close.
+        /// Whether `OpenDataFiles` counts the file among those that it may close.
         var isCounted: Bool
     }
 
@@ -57,7 +59,8 @@ final class StoreDataFile: DataFile {
 
     deinit { table.closed(generation, counted: slot.withLock { $0.isCounted } ? ObjectIdentifier(self) : nil) }
 
-    /// Nothing may be sent as it lies on the disk when it is sealed, nor while the store is suspended: another process may punch it then.
+    /// Nil for a sealed file, because its bytes must be opened first. Nil as well while the store
+    /// is suspended, because another process may then punch the file.
     var descriptor: OpenDescriptor? {
         guard sealing == nil, isUsable, let handle = openHandle, let number = handle.descriptor else { return nil }
         return OpenDescriptor(number, owner: handle)
@@ -75,19 +78,20 @@ final class StoreDataFile: DataFile {
         }
     }
 
-    /// The handle, of a file that is opened again when it was closed. May block on the disk.
+    /// Returns the handle, and opens the file again when it was closed. May block on the disk.
     func use() throws(SystemError) -> any FileHandle {
         if let handle = openHandle { return handle }
         let opened = if let kept = table.handle(of: generation, isWritable: isWritable) { kept } else { try reopen() }
         let (handle, mustCount) = slot.withLock { slot -> (any FileHandle, Bool) in
-            // Another thread may have opened it meanwhile.
+            // Another thread may have opened the file meanwhile.
             if let handle = slot.handle { return (handle, false) }
             slot.handle = opened
             slot.isCounted = isWritable
             return (opened, isWritable)
         }
         if mustCount { table.reopened(self, handle) }
-        // The store was suspended meanwhile: either its walk over the open files has found this one, or this finds that out.
+        // The store may have been suspended meanwhile. Then either the walk over the open files
+        // found this handle, or this check releases its lock.
         if !isUsable { _ = try handle.lock(.none) }
         return handle
     }
@@ -103,18 +107,19 @@ final class StoreDataFile: DataFile {
         return handle
     }
 
-    /// The answer to `OpenDataFiles`, which asks a file to close.
+    /// The answer of a file that `OpenDataFiles` asks to close.
     enum Closing {
-        /// It was closed, now or before.
+        /// The file is closed, now or since an earlier call.
         case closed(wasCounted: Bool)
-        /// It was used since it was asked last.
+        /// The file was used since the last request.
         case used
     }
 
-    /// Closes the file unless it was used since the last call. Who sends from it at this moment holds the handle until that is over.
+    /// Closes the file unless it was used since the last call. A response that is being sent from
+    /// the file keeps the handle until it ends.
     func closeIfUnused() -> Closing { close { $0.wasUsed } }
 
-    /// Closes the file, used or not.
+    /// Closes the file, even if it was used.
     func close() -> Closing { close { _ in false } }
 
     private func close(unless mayStay: (Slot) -> Bool) -> Closing {
@@ -133,7 +138,8 @@ final class StoreDataFile: DataFile {
         return closing
     }
 
-    /// The file's name goes: from now on its bytes can be had by the handle only.
+    /// Keeps the handle open from now on, because the file's name is about to be unlinked.
+    /// Afterwards only the handle gives access to the bytes.
     func keepOpen() throws(SystemError) {
         let handle = try use()
         let wasCounted = slot.withLock { slot in
@@ -151,7 +157,8 @@ final class StoreDataFile: DataFile {
         guard !table.isClosed else { throw .closed }
         guard isUsable else { throw .suspended }
         guard let range = ByteRange(offset, offset + Int64(bytes.count)) else { return [] }
-        // Checked or sealed before they are written: what the disk makes of them is what the check is for.
+        // The check or seal is computed before the write, because it has to detect any change that
+        // the disk makes to the bytes.
         let handle: any FileHandle
         do throws(SystemError) { handle = try use() } catch { throw StoreError(error) }
         let checks: PieceChecks
@@ -163,8 +170,9 @@ final class StoreDataFile: DataFile {
             checks = CRC32CBytes.checks(of: bytes, at: offset)
             try write(bytes, at: offset, to: handle)
         }
-        // After the write and before the commit that claims its bytes. Noted before the write, the bytes would be lost to a
-        // durable point that comes between the two: it syncs, strikes the file off, and the next one skips it.
+        // This call comes after the write and before the commit of the bytes. If it came before the
+        // write, a durable point between the two would lose the bytes: the point syncs the file and
+        // removes it from the list, so the next point skips it.
         table.wrote(name, handle)
         return [Piece(range: range, checks: checks)]
     }
@@ -177,7 +185,8 @@ final class StoreDataFile: DataFile {
         size.withLock { $0 = max($0, offset + Int64(bytes.count)) }
     }
 
-    /// Refuses to write to a file that another program has cut: a write beyond its end would make stored bytes of what is missing, zeros.
+    /// Refuses to write to a file that another program has truncated. A write beyond its end would
+    /// turn the missing stored bytes into zeros.
     private func checkSize(of handle: any FileHandle) throws(SystemError) {
         let now = try handle.status().size
         guard now >= size.withLock({ $0 }) else {
@@ -191,7 +200,8 @@ final class StoreDataFile: DataFile {
         do throws(SystemError) { return try use().read(into: buffer, at: offset) } catch { throw StoreError(error) }
     }
 
-    /// Of sealed bytes. Plain ones have a descriptor, whose user knows himself what is in the page cache.
+    /// Reads resident bytes of a sealed file. A plain file has a descriptor, and its user checks
+    /// the page cache itself.
     func readResident(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         guard let sealing, isUsable else { return 0 }
         return readResidentSealed(into: buffer, at: offset, sealing)
@@ -217,7 +227,8 @@ final class StoreDataFile: DataFile {
         let end = blocks.last?.upperBound ?? 0
         try freeing { (handle) throws(SystemError) in
             guard try handle.status().size > end else { return }
-            // Behind its end a file has no zeros that a mistaken read could take for bytes.
+            // The file is cut at `end`, because a mistaken read beyond the end of a file returns
+            // nothing, and a read of a hole returns zeros.
             size.withLock { $0 = min($0, end) }
             try handle.truncate(to: end)
         }
@@ -225,7 +236,10 @@ final class StoreDataFile: DataFile {
         for gap in ByteRangeSet([whole]).subtracting(ByteRangeSet(blocks)).ranges { _ = try punch(gap) }
     }
 
-    /// Runs a change that gives room of the file back; false where that may not be, or files have no holes.
+    /// Runs a change that frees disk space of the file.
+    ///
+    /// - Returns: false when another process reads the file, when it has a name outside the store,
+    ///   or when the file system has no holes.
     @discardableResult
     private func freeing(_ change: (any FileHandle) throws(SystemError) -> Void) throws(StoreError) -> Bool {
         guard isWritable else { throw .readOnly }
@@ -233,10 +247,11 @@ final class StoreDataFile: DataFile {
         guard isUsable else { throw .suspended }
         do throws(SystemError) {
             let handle = try use()
-            // The file has a name outside the store as well: what goes here would be missing there.
+            // A second name outside the store must keep all bytes of the file.
             guard try handle.status().linkCount <= 1 else { return false }
             guard try handle.lock(.exclusive) else {
-                // Another process reads it. Who asked in vain has lost the lock that it had.
+                // Another process reads the file. A failed request for the exclusive lock releases
+                // the shared one, so take that again.
                 _ = try handle.lock(.shared)
                 return false
             }
@@ -251,7 +266,10 @@ final class StoreDataFile: DataFile {
         }
     }
 
-    /// The state of the file, open or not. `ENOENT` when it is closed and its name is gone, or another program's file has it.
+    /// Returns the status of the file, open or closed.
+    ///
+    /// - Throws: `ENOENT` when the file is closed and its name is gone, or belongs to another
+    ///   program's file.
     func status() throws(SystemError) -> FileStatus {
         if let handle = openHandle { return try handle.status() }
         if let named = try fileSystem.status(path), !named.isDirectory, named.identity == identity { return named }
@@ -260,7 +278,7 @@ final class StoreDataFile: DataFile {
 
     // MARK: Other processes
 
-    /// Whether no other process has the file open. Afterwards it is locked as it was.
+    /// Whether no other process has the file open. The shared lock is held again afterwards.
     func holdsAlone() throws(SystemError) -> Bool {
         let handle = try use()
         let isAlone = try handle.lock(.exclusive)
@@ -268,9 +286,11 @@ final class StoreDataFile: DataFile {
         return isAlone
     }
 
-    /// Lets go of the lock, because the process will be suspended.
+    /// Releases the lock, because the process will be suspended.
     func letGo() throws(SystemError) { _ = try openHandle?.lock(.none) }
 
-    /// Takes the lock again; false when another process is just changing the file. A closed file takes it when it is opened again.
+    /// Takes the lock again. A closed file takes it when it is next opened.
+    ///
+    /// - Returns: false when another process is changing the file.
     func takeBack() throws(SystemError) -> Bool { try openHandle?.lock(.shared) ?? true }
 }

@@ -1,6 +1,6 @@
 import SpoolSystem
 
-/// The lock file that says which process writes: `flock` on it, and that process's number in it.
+/// The lock file of the writing process: `flock` on it, and the number of that process in it.
 final class StoreLock: Sendable {
     private let handle: any FileHandle
 
@@ -10,7 +10,7 @@ final class StoreLock: Sendable {
 
     enum Outcome {
         case acquired(StoreLock)
-        /// Another process has it; its number as far as it can be read.
+        /// Another process holds the lock; its number if it can be read.
         case held(by: Int32?)
     }
 
@@ -19,13 +19,13 @@ final class StoreLock: Sendable {
         let handle = try fileSystem.open(path, .create)
         guard try handle.lock(.exclusive) else { return .held(by: try readProcessID(handle)) }
         do throws(SystemError) { try write(processID, to: handle) } catch {
-            // The number only helps people. The lock holds without it.
+            // The number only informs people. The lock is valid without it.
             guard error.meansFull else { throw error }
         }
         return .acquired(StoreLock(handle: handle))
     }
 
-    /// Lets go of the lock.
+    /// Releases the lock.
     func release() throws(SystemError) {
         try handle.truncate(to: 0)
         _ = try handle.lock(.none)
@@ -41,7 +41,7 @@ final class StoreLock: Sendable {
         if let failure { throw failure }
     }
 
-    /// The longest process number, in bytes.
+    /// The maximum length of a process number, in bytes.
     private static let textLimitBytes = 16
 
     private static func readProcessID(_ handle: any FileHandle) throws(SystemError) -> Int32? {

@@ -1,15 +1,18 @@
 import SpoolSystem
 
-/// A file of zeros that keeps some room on the disk for the index.
+/// A file of zeros that reserves disk space for the index.
 ///
-/// 1. Another program, or the store itself, fills the disk. 2. Removing a resource frees room, but the index must enter the removal first,
-/// and its log has to grow for that. 3. Without room of its own the store could never free anything again. So the store gives this file up
-/// when the index finds no room, and makes it anew once there is some.
+/// 1. Another program, or the store itself, fills the disk.
+/// 2. Removing a resource frees space, but the index must enter the removal first, and its log has
+///    to grow for that.
+/// 3. Without reserved space the store could never free anything again. So the store deletes this
+///    file when the index finds no space, and creates it again when there is enough.
 final class StoreReserve: Sendable {
-    /// Enough for the log of the transactions that free more.
+    /// The size of the file. It is enough for the log of the transactions that free more space.
     static let bytes = 1 << 20
     private static let bytesPerWrite = 64 << 10
-    /// The file is made anew only where the disk has several times as much left: it must not take what others wait for.
+    /// The file is created only when the disk has this many times its size free, so that it does
+    /// not take space that other writes need.
     private static let freeFactor: Int64 = 4
 
     private let layout: StoreLayout
@@ -22,20 +25,20 @@ final class StoreReserve: Sendable {
 
     private var path: String { layout.reserve }
 
-    /// Gives the room up; false when there was none.
+    /// Deletes the file. Returns false when it freed no space.
     func release() throws(SystemError) -> Bool {
         guard let status = try fileSystem.status(path), !status.isDirectory else { return false }
         try fileSystem.unlink(path)
         return status.allocatedBytes > 0
     }
 
-    /// Makes the file if it is missing and the disk has room for it.
+    /// Creates the file if it is missing and the disk has enough space.
     func fill() throws(SystemError) {
         guard try fileSystem.status(path) == nil else { return }
         if let free = try fileSystem.freeBytes(layout.root), free < Self.freeFactor * Int64(Self.bytes) { return }
         let file = try fileSystem.open(path, .create)
         do throws(SystemError) { try fill(file) } catch {
-            // A part of it would be of little use, and takes the last room.
+            // A partial file is of little use and takes the last free space.
             try fileSystem.unlink(path)
             if !error.meansFull { throw error }
         }

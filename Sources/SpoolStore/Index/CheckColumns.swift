@@ -1,4 +1,5 @@
-/// The columns of the table of pieces that checks are kept in: CRC32Cs in one, nonces and tags in one each.
+/// The columns of a row of pieces that contain its checks: one for CRC32Cs, or one for nonces and
+/// one for tags.
 struct CheckColumns {
     var checks: [UInt8]?
     var nonce: [UInt8]?
@@ -24,7 +25,7 @@ struct CheckColumns {
     /// Whether the row has no checks at all.
     var isEmpty: Bool { checks == nil && nonce == nil && tag == nil }
 
-    /// The checks; nil when the columns are empty, or are not what a program of ours writes.
+    /// The checks, or nil when the columns are empty or their contents are not valid.
     var pieceChecks: PieceChecks? {
         switch (checks, nonce, tag) {
         case (let checks?, nil, nil):

@@ -1,10 +1,12 @@
 package import SpoolCore
 
-/// Header fields as the index keeps them: their lines in the form of HTTP/1.1, `name: value` and CR LF (RFC 9112 §5).
+/// The form of header fields in the index: lines as in HTTP/1.1, `name: value` and CR LF (RFC 9112
+/// §5).
 ///
-/// Legible in the database, and lossless for every field that HTTP allows: a name has no colon, neither has CR, LF or NUL.
+/// The form is legible in the database. It is lossless for every field that HTTP allows, because a
+/// name has no colon and neither part has CR, LF or NUL.
 package enum FieldBlock {
-    /// The bytes of `fields`; a line that HTTP does not allow is left out.
+    /// Returns the bytes of `fields`, without lines that HTTP does not allow.
     package static func encode(_ fields: HTTPFields) -> [UInt8] {
         var bytes: [UInt8] = []
         for field in fields.lines where isAllowed(field) {
@@ -16,7 +18,8 @@ package enum FieldBlock {
         return bytes
     }
 
-    /// The fields of a block; what is not a field line is passed over, as the bytes come from a disk.
+    /// Returns the fields of a block. Lines that are not field lines are skipped, because the bytes
+    /// come from a disk.
     package static func decode(_ bytes: [UInt8]) -> HTTPFields {
         var fields = HTTPFields()
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
@@ -29,7 +32,7 @@ package enum FieldBlock {
         return fields
     }
 
-    /// The bytes before the first line's end, as text.
+    /// Returns the bytes before the end of the first line, as text.
     static func firstLine(_ bytes: [UInt8]) -> String {
         String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }

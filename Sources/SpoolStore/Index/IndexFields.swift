@@ -1,10 +1,12 @@
 import SpoolCore
 import SpoolSystem
 
-/// How the index keeps what would tell about its owner: as it is in a plain store, sealed in an encrypted one.
+/// Writes and reads the sensitive columns of the index: as plain values in a plain store, sealed in
+/// an encrypted one.
 ///
-/// A sealed field is a nonce, the ciphertext and a tag, bound to store, resource, generation and column: moved to another row or
-/// column it does not open.
+/// A sealed field is a nonce, the ciphertext and a tag. The tag binds it to the store, the
+/// resource, the generation and the column, so a field that was moved to another row or column does
+/// not open.
 struct IndexFields: Sendable {
     /// The columns that are sealed. The numbers are part of the format.
     enum Column: UInt8 {
@@ -15,20 +17,20 @@ struct IndexFields: Sendable {
         case previousKeys = 5
     }
 
-    /// Whose field it is.
+    /// The row that a field belongs to.
     struct Owner {
-        /// What finds the resource, `key_hash`.
+        /// The hash that finds the resource, `key_hash`.
         var keyHash: [UInt8]
-        /// The generation; nil for what belongs to the resource.
+        /// The generation, or nil for a column of the resource.
         var generation: GenerationID?
-        /// Columns of the same row that are not hidden, but must not be changed either.
+        /// Columns of the same row that are not hidden but must not be changed either.
         var facts: [Int64] = []
     }
 
     /// Nil in a plain store.
     let keys: StoreKeys?
     private let random: (any RandomSource)?
-    /// What finds a resource of a plain store; tests make two keys meet.
+    /// The hash that finds a resource of a plain store. Tests replace it to make two keys collide.
     var plainHash: @Sendable (String) -> [UInt8] = { SHA256Digest.of($0) }
 
     /// The fields of a plain store.
@@ -39,7 +41,7 @@ struct IndexFields: Sendable {
         random = nil
     }
 
-    /// The fields of an encrypted store.
+    /// Creates the fields of an encrypted store.
     init(keys: StoreKeys, random: any RandomSource) {
         self.keys = keys
         self.random = random
@@ -47,33 +49,34 @@ struct IndexFields: Sendable {
 
     var isSealed: Bool { keys != nil }
 
-    /// What finds a resource in the index and names its directory.
+    /// Returns the hash that finds a resource in the index and names its directory.
     func hash(of key: ResourceKey) -> [UInt8] {
         keys?.hash(of: key) ?? plainHash(key.string)
     }
 
-    /// What names the directory of a generation's file, where it is not what finds the resource: the file is older than the store's key.
+    /// Returns the hash that names the directory of a generation's file, if it differs from the one
+    /// that finds the resource: the file is then older than the store's key. Otherwise returns nil.
     func fileHash(of key: ResourceKey, _ generation: GenerationID) -> [UInt8]? {
         guard let keys, let previous = keys.previous, generation <= previous.lastGeneration else { return nil }
         return previous.media.hash(of: key)
     }
 
-    /// The same fields with keys that know of other previous ones.
+    /// Returns the same fields with other keys.
     func with(keys: StoreKeys) -> IndexFields {
         guard let random else { return self }
         return IndexFields(keys: keys, random: random)
     }
 
-    // MARK: Keys of before
+    // MARK: Previous keys
 
-    /// The keys of before as the index keeps them.
+    /// Returns the store's previous keys in the form that the index stores.
     func sealedSecret(of previous: PreviousKeys) -> [UInt8] {
         previous.media.withSecret {
             seal($0, .previousKeys, of: owner(ofKeysUpTo: previous.lastGeneration, previous.media.cipher.algorithm)) ?? []
         }
     }
 
-    /// The keys of before; nil when they do not open.
+    /// Returns the previous keys from their stored form, or nil when they do not open.
     func previousKeys(_ sealed: [UInt8], _ algorithm: CipherAlgorithm, _ last: GenerationID) -> PreviousKeys? {
         guard let keys, var secret = open(sealed, .previousKeys, of: owner(ofKeysUpTo: last, algorithm)) else { return nil }
         defer { secret.withUnsafeMutableBytes { EncryptionKey.wipe($0) } }
@@ -110,25 +113,25 @@ struct IndexFields: Sendable {
 
     // MARK: Reading
 
-    /// A field's text; nil when it is sealed and does not open.
+    /// Returns the text of a field, or nil when it is sealed and does not open.
     func text(_ row: SQLiteStatement, _ index: Int32, _ column: Column, of owner: Owner) -> String? {
         guard isSealed else { return row.text(index) }
         return open(row.bytes(index), column, of: owner).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// A field's bytes; nil when it is sealed and does not open.
+    /// Returns the bytes of a field, or nil when it is sealed and does not open.
     func bytes(_ row: SQLiteStatement, _ index: Int32, _ column: Column, of owner: Owner) -> [UInt8]? {
         isSealed ? open(row.bytes(index), column, of: owner) : row.bytes(index)
     }
 
-    /// A field's number; nil when it is sealed and does not open.
+    /// Returns the number of a field, or nil when it is sealed and does not open.
     func number(_ row: SQLiteStatement, _ index: Int32, _ column: Column, of owner: Owner) -> Int64? {
         isSealed ? open(row.bytes(index), column, of: owner).flatMap(Int64.init(littleEndianBytes:)) : row.int64(index)
     }
 
     // MARK: Sealing
 
-    /// Nonce, ciphertext and tag; nil in a plain store.
+    /// Returns nonce, ciphertext and tag, or nil in a plain store.
     private func seal(_ plaintext: [UInt8], _ column: Column, of owner: Owner) -> [UInt8]? {
         guard let keys, let random else { return nil }
         let associated = associatedData(column, of: owner, keys)
@@ -163,7 +166,8 @@ struct IndexFields: Sendable {
         return isGenuine ? plaintext : nil
     }
 
-    /// Every part has a fixed size, and a column always the same number of facts, so no two owners have the same.
+    /// Every part has a fixed size and each column has a fixed number of facts, so no two owners
+    /// have the same data.
     private func associatedData(_ column: Column, of owner: Owner, _ keys: StoreKeys) -> [UInt8] {
         keys.storeID + owner.keyHash + (owner.generation?.rawValue ?? 0).littleEndianBytes + [column.rawValue]
             + owner.facts.flatMap(\.littleEndianBytes)
@@ -171,7 +175,7 @@ struct IndexFields: Sendable {
 }
 
 extension RandomSource {
-    /// A nonce that was never used before, as far as chance allows.
+    /// Returns a random nonce. The probability of a repeat is negligible.
     func nonce() -> [UInt8] { bytes(CipherAlgorithm.nonceBytes) }
 }
 
@@ -179,7 +183,8 @@ extension Int64 {
     /// The eight bytes of the number, the least significant first.
     var littleEndianBytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: self >> (8 * $0)) } }
 
-    /// The number of eight bytes, the least significant first; nil when they are not eight.
+    /// Creates a number from eight bytes, the least significant first, or returns nil when they are
+    /// not eight.
     init?(littleEndianBytes bytes: [UInt8]) {
         guard bytes.count == 8 else { return nil }
         self = bytes.reversed().reduce(0) { $0 << 8 | Int64($1) }

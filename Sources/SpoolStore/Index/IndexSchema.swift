@@ -1,14 +1,15 @@
-/// The tables of the index, as a list of migrations. docs/disk-format.md says what each column means.
+/// The tables of the index, as a list of migrations. docs/disk-format.md describes each column.
 enum IndexSchema {
-    /// A step from one format to the next. Never edited once it was released: stores out there have made it.
+    /// A step from one format to the next. A migration never changes after its release, because
+    /// existing stores have already applied it.
     struct Migration {
-        /// The format after it, `PRAGMA user_version`.
+        /// The format after the step, `PRAGMA user_version`.
         var number: Int
         var name: String
         var statements: String
     }
 
-    /// Marks the file as ours (`PRAGMA application_id`): "Spol".
+    /// Identifies the file as an index of Spool (`PRAGMA application_id`): "Spol".
     static let applicationID: Int64 = 0x5370_6F6C
 
     /// The format that this program writes.
@@ -79,7 +80,8 @@ enum IndexSchema {
                     created INTEGER NOT NULL
                 ) STRICT;
                 """),
-        // Nothing changes for a plain store. The number keeps programs that do not know keys from an encrypted one.
+        // A plain store does not change. The number keeps programs without support for keys from
+        // opening an encrypted store.
         Migration(number: 2, name: "encryption", statements: ""),
         Migration(
             number: 3, name: "a check of what is said of a version",

@@ -1,31 +1,33 @@
 import SpoolSystem
 
-/// A memory of the keys that the index may know, so that who asks for one that it certainly does not know need not wait for the index.
+/// A filter of the keys that the index may contain. A caller whose key is certainly absent need not
+/// wait for the index.
 ///
-/// A Bloom filter of fixed size: it never forgets a key, and takes some that it never saw for known; one in a thousand with 10⁵ keys, most
-/// with 10⁶. The hashes are SHA-256, so four parts of one serve as four hashes. Any thread.
+/// It is a Bloom filter of fixed size. It never misses a key that was inserted, but takes some
+/// absent keys for present: one in a thousand with 10⁵ keys, most with 10⁶. Keys are SHA-256
+/// hashes, so four parts of one hash serve as four hash functions. Safe to use from any thread.
 final class KnownKeys: Sendable {
-    /// Bits of the filter, a power of two: 256 KiB.
+    /// The number of bits of the filter, a power of two: 256 KiB.
     private static let bitCount = 1 << 21
-    /// How many bits stand for a key.
+    /// The number of bits that represent a key.
     private static let probes = 4
 
     private struct State {
         var words: [UInt64] = []
-        /// Up to which hash the index was read.
+        /// The last hash that was read from the index.
         var last: [UInt8] = []
-        /// Everything that was in the index when it was opened is entered.
+        /// Whether every key that the index had at its opening was inserted.
         var isComplete = false
     }
 
     private let state = Locked(State())
 
-    /// Enters a key by its hash.
+    /// Inserts a key by its hash.
     func insert(_ hash: [UInt8]) {
         state.withLock { Self.insert(hash, &$0) }
     }
 
-    /// Whether the index certainly has nothing of the key with this hash.
+    /// Whether the index certainly does not contain the key with this hash.
     func excludes(_ hash: [UInt8]) -> Bool {
         guard hash.count >= Self.probes * 4 else { return false }
         return state.withLock { state in
@@ -38,10 +40,10 @@ final class KnownKeys: Sendable {
         }
     }
 
-    /// Up to which hash the index was read; nil when it was read to its end.
+    /// The last hash that was read from the index, or nil when the whole index was read.
     var cursor: [UInt8]? { state.withLock { $0.isComplete ? nil : $0.last } }
 
-    /// Enters the hashes that the index has after ``cursor``; fewer than were asked for are the last.
+    /// Inserts the hashes that follow ``cursor`` in the index. `isEnd` states that no more follow.
     func read(_ hashes: [[UInt8]], isEnd: Bool) {
         state.withLock { state in
             for hash in hashes { Self.insert(hash, &state) }
@@ -51,7 +53,7 @@ final class KnownKeys: Sendable {
     }
 
     private static func insert(_ hash: [UInt8], _ state: inout State) {
-        // A shorter one is no key's: it is always taken for known.
+        // A shorter hash belongs to no key. `excludes` returns false for it.
         guard hash.count >= probes * 4 else { return }
         if state.words.isEmpty { state.words = [UInt64](repeating: 0, count: bitCount / 64) }
         for probe in 0..<probes {

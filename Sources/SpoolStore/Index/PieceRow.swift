@@ -1,15 +1,19 @@
 package import SpoolCore
 
-/// One row of the index's table of pieces: bytes inside one block, or a run of whole blocks of one group.
+/// One row of the index's table of pieces: bytes inside one block, or a run of whole blocks of one
+/// group.
 ///
-/// A *group* is 64 blocks, 4 MiB, aligned: no row crosses its border, so a complete resource has one row for each group.
+/// A *group* is 64 blocks, 4 MiB, aligned. No row crosses the border of a group, so a complete
+/// resource has one row for each group.
 package struct PieceRow: Hashable, Sendable {
+    /// The bytes of the row.
     package var range: ByteRange
     /// The number of the durable point that makes the bytes durable.
     package var epoch: Int64
-    /// One for each block; nil without checks.
+    /// One check for each block, or nil for a row without checks.
     package var checks: PieceChecks?
 
+    /// Creates a row.
     package init(range: ByteRange, epoch: Int64, checks: PieceChecks? = nil) {
         self.range = range
         self.epoch = epoch
@@ -23,12 +27,12 @@ package struct PieceRow: Hashable, Sendable {
     /// The row without its epoch.
     package var piece: Piece { Piece(range: range, checks: checks) }
 
-    /// Blocks in a group.
+    /// The number of blocks in a group.
     package static let groupBlocks: Int64 = 64
-    /// Bytes in a group.
+    /// The number of bytes in a group.
     package static let groupBytes = groupBlocks * Piece.blockBytes
 
-    /// The number of the group that the row lies in.
+    /// The number of the group that contains the row.
     package var group: Int64 { range.lowerBound / Self.groupBytes }
 
     /// Whether the row is a run of whole blocks.
@@ -36,10 +40,10 @@ package struct PieceRow: Hashable, Sendable {
         range.lowerBound % Piece.blockBytes == 0 && range.upperBound % Piece.blockBytes == 0
     }
 
-    /// Whether no row before this one can be of its group.
+    /// Whether the row begins its group, so that no earlier row belongs to the group.
     package var beginsGroup: Bool { range.lowerBound % Self.groupBytes == 0 }
 
-    /// Whether no row after this one can be of its group.
+    /// Whether the row ends its group, so that no later row belongs to the group.
     package var endsGroup: Bool { range.upperBound % Self.groupBytes == 0 }
 
     private var isInsideOneBlock: Bool {
@@ -50,7 +54,8 @@ package struct PieceRow: Hashable, Sendable {
 // MARK: - Cutting
 
 extension PieceRow {
-    /// The rows that a piece becomes: cut at the borders of groups, and where a ragged edge meets whole blocks.
+    /// Returns the rows of a piece: cut at the borders of groups, and where a partial block meets
+    /// whole blocks.
     package static func rows(of piece: Piece, epoch: Int64) -> [PieceRow] {
         let whole = PieceRow(piece, epoch: epoch)
         if whole.isShaped { return [whole] }
@@ -64,21 +69,22 @@ extension PieceRow {
         return rows
     }
 
-    /// The parts of the row that stay when the bytes of `range` go.
+    /// Returns the parts of the row that remain without the bytes of `range`.
     ///
-    /// A check covers all bytes of a block that are stored together, so a row with checks loses every block that `range` touches.
+    /// A check covers all bytes of a block that are stored together, so a row with checks loses
+    /// every block that `range` touches.
     package func removing(_ range: ByteRange) -> [PieceRow] {
         piece.removing(range).flatMap { PieceRow.rows(of: $0, epoch: epoch) }
     }
 
-    /// Whether the row keeps the rules of the table.
+    /// Whether the row obeys the rules of the table.
     package var isShaped: Bool {
         if isInsideOneBlock { return true }
         return isWhole && group == (range.upperBound - 1) / Self.groupBytes
     }
 
-    /// Where the row that begins at `lower` ends: at the end of the block when it begins or ends ragged, else with the last whole
-    /// block of the group.
+    /// Returns the end of the row that begins at `lower`: the end of its block when the row begins
+    /// or ends inside that block, otherwise the end of the last whole block of the group.
     private static func end(ofRowAt lower: Int64, before limit: Int64) -> Int64 {
         let blockEnd = (lower / Piece.blockBytes).nextMultiple(of: Piece.blockBytes)
         guard lower % Piece.blockBytes == 0, limit > blockEnd else { return min(limit, blockEnd) }
@@ -90,9 +96,10 @@ extension PieceRow {
 // MARK: - Merging
 
 extension PieceRow {
-    /// The one row that this and the following one are together, or nil when the rules keep them apart.
+    /// Returns this row and the following one as one row, or nil when the rules keep them apart.
     ///
-    /// Rows merge inside a block when their checks can be combined, and whole blocks inside a group. The result is durable only when both are.
+    /// Rows inside one block merge when their checks can be combined. Whole blocks merge inside a
+    /// group. The result is durable only when both rows are.
     package func merged(with next: PieceRow) -> PieceRow? {
         guard range.upperBound == next.range.lowerBound,
             PieceRow(range: ByteRange(lower: range.lowerBound, upper: next.range.upperBound), epoch: 0).isShaped

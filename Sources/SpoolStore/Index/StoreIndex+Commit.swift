@@ -8,26 +8,26 @@ import SQLite3
 #endif
 
 extension StoreIndex {
-    /// A generation that lost its place in the index, and what names its file.
+    /// A generation that was removed from the index, with the values that name its file.
     struct Retired {
         var generation: GenerationID
         var keyHash: [UInt8]
         var fileExtension: String
     }
 
-    /// What a commit did.
+    /// The result of a commit.
     enum CommitOutcome {
-        /// The facts are in the index; the generations that they replace have to be unlinked.
+        /// The commit is in the index. The caller has to unlink the files of the replaced
+        /// generations.
         case entered(replacing: [Retired])
-        /// A later generation is current: nothing was entered.
+        /// A later generation is current: the commit changed nothing.
         case outdated
     }
 
     /// Enters a commit in one transaction.
     ///
-    /// - Parameters:
-    ///   - file: the state of the data file now, nil when there is none.
-    ///   - lastGeneration: the number that was given out last.
+    /// - Parameters: - file: the current status of the data file, or nil when there is none. -
+    ///   lastGeneration: the last number that was handed out.
     func commit(_ commit: StoreCommit, file: FileStatus?, lastGeneration: Int64) throws(SQLiteError) -> CommitOutcome {
         var known: KnownGeneration?
         var reserved = reservedGeneration
@@ -66,9 +66,10 @@ extension StoreIndex {
 
     // MARK: Facts
 
-    /// Enters what a commit says besides its pieces; no facts when it is outdated.
+    /// Enters the part of a commit besides its pieces. Returns no facts when the commit is
+    /// outdated.
     private func enterFacts(_ commit: StoreCommit) throws(SQLiteError) -> (CommitOutcome, KnownGeneration?) {
-        // The usual commit brings pieces of a generation whose facts are as before.
+        // The usual commit adds pieces to a generation whose facts are unchanged.
         if let known = known[commit.generation], known.says(commit) { return (.entered(replacing: []), known) }
         let resource = try enterResource(commit)
         var facts = KnownGeneration(
@@ -86,7 +87,7 @@ extension StoreIndex {
         return (.entered(replacing: replaced), facts)
     }
 
-    /// The number of the key's row, made when it is missing.
+    /// Returns the number of the key's row, and inserts the row when it is missing.
     private func enterResource(_ commit: StoreCommit) throws(SQLiteError) -> Int64 {
         let owner = IndexFields.Owner(keyHash: fields.hash(of: commit.key))
         let found = try database.with("SELECT resource, url, key FROM resources WHERE key_hash = ?1") { (select) throws(SQLiteError) in
@@ -95,7 +96,7 @@ extension StoreIndex {
             return (select.int64(0), fields.text(select, 1, .url, of: owner), fields.text(select, 2, .key, of: owner))
         }
         guard let found else { return try insertResource(commit, owner) }
-        // Two keys with one hash: the one that came first stays, the other is not stored.
+        // Two keys have the same hash: the first one stays, and the other is not stored.
         guard fields.isSealed || found.key.map({ ResourceKey(normalized: $0) == commit.key }) ?? true else {
             throw SQLiteError(code: SQLITE_CONSTRAINT, message: "another key has this key's hash", context: "commit")
         }
@@ -122,7 +123,7 @@ extension StoreIndex {
             insert.bind(4, commit.time.nanoseconds)
             guard try insert.step() else { preconditionFailure("an inserted row has a number") }
             let resource = insert.int64(0)
-            // The insertion is complete when the statement is: step to its end.
+            // The insertion is complete only when the statement is, so step to its end.
             _ = try insert.step()
             return resource
         }
@@ -157,7 +158,7 @@ extension StoreIndex {
         }
     }
 
-    /// The extension stays as it was: the file has it in its name.
+    /// Keeps the extension, because it is part of the file's name.
     private func updateRepresentation(_ commit: StoreCommit) throws(SQLiteError) {
         try database.with(
             """
@@ -180,19 +181,21 @@ extension StoreIndex {
         owner.facts = Self.authenticatedFacts(
             kind: kind.rawValue, length: representation.length, requestTime: representation.requestTime.nanoseconds,
             responseTime: representation.responseTime.nanoseconds)
-        // Sealed, the block says the extension too: its column is for names of files, and these tell nothing.
+        // In an encrypted store the sealed block also contains the extension. Its column is for the
+        // names of files, and the names of encrypted files have no extension.
         let block = FieldBlock.encode(representation.fields)
         let extensionLine = fields.isSealed ? Array(commit.fileExtension.utf8) + [UInt8(ascii: "\n")] : []
         fields.bind(extensionLine + block, .headerBlock, of: owner, to: statement, at: 5)
         statement.bind(6, representation.requestTime.nanoseconds)
         statement.bind(7, representation.responseTime.nanoseconds)
         statement.bind(8, fields.isSealed ? nil : representation.contentCoding)
-        // Sealed fields vouch for themselves.
+        // Sealed fields are authenticated and need no check.
         let check = Self.factsCheck(keyHash: owner.keyHash, generation: commit.generation, representation)
         statement.bind(14, fields.isSealed ? nil : check)
     }
 
-    /// The CRC32C of what a row says of a version: a length that decayed would end a body too early, and no check of the bytes would tell.
+    /// Returns the CRC32C of the columns that describe a version. A damaged length would end a body
+    /// too early, and no check of the bytes would detect that.
     static func factsCheck(keyHash: [UInt8], generation: GenerationID?, _ representation: Representation) -> Int64 {
         let validator: (ValidatorKind, [UInt8]) =
             switch representation.validator {
@@ -208,14 +211,14 @@ extension StoreIndex {
         return Int64(bytes.withUnsafeBytes { CRC32C.of($0) })
     }
 
-    /// The columns that the sealed header block vouches for.
+    /// Returns the columns that the sealed header block authenticates.
     static func authenticatedFacts(kind: Int64, length: Int64?, requestTime: Int64, responseTime: Int64) -> [Int64] {
         [kind, length ?? -1, requestTime, responseTime]
     }
 
     // MARK: Sizes
 
-    /// What a generation's file occupied when it was last entered.
+    /// Returns the bytes that a generation's file occupied when they were last entered.
     func size(of generation: GenerationID) throws(SQLiteError) -> Int64 {
         try database.with("SELECT allocated_bytes FROM sizes WHERE generation = ?1") { (select) throws(SQLiteError) in
             select.bind(1, generation.rawValue)
@@ -223,12 +226,13 @@ extension StoreIndex {
         }
     }
 
-    /// What a file occupies: at least what is stored in it.
+    /// Returns the bytes that a file occupies, at least the number of bytes stored in it.
     ///
-    /// Some file systems (ZFS, Btrfs, NFS) count a file's blocks only when they reach the disk. Taken at their word, a fast origin would
-    /// exceed the quota, and an eviction would seem to free nothing.
+    /// Some file systems (ZFS, Btrfs, NFS) count the blocks of a file only when they reach the
+    /// disk. With their numbers alone, a fast origin could exceed the quota, and an eviction would
+    /// appear to free nothing.
     func occupiedBytes(of generation: GenerationID, _ file: FileStatus) throws(SQLiteError) -> Int64 {
-        // With as many blocks as its length needs, a file has all of them.
+        // A file with as many blocks as its length needs is counted completely.
         guard file.allocatedBytes < file.size else { return file.allocatedBytes }
         let stored = try database.with("SELECT sum(upper - lower) FROM pieces WHERE generation = ?1") { (select) throws(SQLiteError) in
             select.bind(1, generation.rawValue)
@@ -237,7 +241,7 @@ extension StoreIndex {
         return max(file.allocatedBytes, stored)
     }
 
-    /// Enters what a generation's file occupies.
+    /// Enters the bytes that a generation's file occupies.
     func setSize(of generation: GenerationID, _ bytes: Int64, was before: Int64) throws(SQLiteError) {
         guard bytes != before else { return }
         try database.with("INSERT OR REPLACE INTO sizes (generation, allocated_bytes) VALUES (?1, ?2)") {
@@ -252,7 +256,7 @@ extension StoreIndex {
 }
 
 extension StoreIndex.KnownGeneration {
-    /// Whether a commit brings no new facts.
+    /// Whether a commit repeats the known facts.
     func says(_ commit: StoreCommit) -> Bool {
         url == commit.url && representation == commit.representation
     }

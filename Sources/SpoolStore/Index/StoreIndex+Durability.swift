@@ -7,38 +7,40 @@ import SQLite3
 #endif
 
 extension StoreIndex {
-    /// What the index says of the last opening for writing.
+    /// The state in which the last opening for writing left the store.
     struct LastUse {
         var wasClosedCleanly: Bool
-        /// Which start of the machine it was in; nil when that was not known.
+        /// The boot of the machine during that opening, or nil when it was not recorded.
         var bootID: String?
     }
 
     // MARK: Opening and closing
 
-    /// Reads how the store was left, and its last durable point.
+    /// Reads the state in which the store was left, and its last durable point.
     func lastUse() throws(SQLiteError) -> LastUse {
         durableEpoch = try metaNumber(.durableEpoch) ?? 0
         guard 0...Self.numberLimit ~= durableEpoch else {
             throw SQLiteError(code: SQLITE_CORRUPT, message: "durable point \(durableEpoch) can't be", context: "open")
         }
-        // A durable point that was begun and did not come to its end has left pieces of a later epoch.
+        // A durable point that was begun and not finished left pieces of a later epoch.
         currentEpoch = max(durableEpoch, try lastEpoch()) + 1
         return LastUse(
             wasClosedCleanly: try metaNumber(.isClosedCleanly) ?? 1 != 0,
             bootID: try metaText(.bootID).flatMap { $0.isEmpty ? nil : $0 })
     }
 
-    /// Enters that the store is in use, and reserves generation numbers. Returns the first number that may be given out.
+    /// Marks the store as in use, and reserves generation numbers.
     ///
-    /// None of it is synced. The log's frames are valid only in order, so when a power loss takes this transaction it takes
-    /// all that follow: the store is then as it was closed.
+    /// The transaction is not synced. The frames of the log are valid only in order: a power loss
+    /// that loses this transaction also loses all that follow. The store is then as it was when it
+    /// was closed.
     ///
-    /// - Parameter lastOnDisk: the highest number that a file has which the index does not know.
+    /// - Parameter lastOnDisk: the highest number of a file that is missing in the index.
+    /// - Returns: the first number that may be handed out.
     func beginUse(bootID: String?, behind lastOnDisk: Int64, makeStoreID: () -> [UInt8]) throws(SQLiteError) -> Int64 {
         openings = max(0, min(try metaNumber(.openings) ?? 0, Self.numberLimit)) + 1
         let storeID = try metaBytes(.storeID) ?? makeStoreID()
-        // A damaged number must not lead to one that is in use.
+        // A damaged number must not lead to a number that is in use.
         let used = try database.int64("SELECT max(generation) FROM representations") ?? 0
         let last = max(try metaNumber(.lastGeneration) ?? 0, used, lastOnDisk)
         guard last <= Self.numberLimit else {
@@ -56,15 +58,18 @@ extension StoreIndex {
         return last + 1
     }
 
-    /// Reserves more numbers behind `last`, the one that was given out last, when few are left.
+    /// Reserves more numbers after `last`, the last number that was handed out, when few are left.
     ///
-    /// The answers of origins use up numbers, also those that store nothing, so the numbers that commits bring say nothing about it.
+    /// Each response of an origin uses a number, even one that is not stored. The numbers of
+    /// commits alone therefore do not show how many are left.
     func reserveGenerations(behind last: Int64) throws(SQLiteError) {
         reservedGeneration = try change { () throws(SQLiteError) in try enterReservation(including: last) }
     }
 
-    /// Reserves more numbers, inside a transaction, when half of them are used up or a number beyond them appears.
-    /// Returns the number that is reserved up to now.
+    /// Reserves more numbers when half of them are used or a number beyond them appears. Runs
+    /// inside a transaction.
+    ///
+    /// - Returns: the last reserved number.
     func enterReservation(including generation: Int64) throws(SQLiteError) -> Int64 {
         guard generation > reservedGeneration - Self.generationBlock / 2 else { return reservedGeneration }
         let last = max(reservedGeneration, generation) + Self.generationBlock
@@ -82,7 +87,7 @@ extension StoreIndex {
 
     // MARK: Durable points
 
-    /// Notes that a generation has pieces of the current epoch, inside a transaction.
+    /// Records that a generation has pieces of the current epoch. Runs inside a transaction.
     func markUnsynced(_ generation: GenerationID) throws(SQLiteError) {
         unsynced.insert(generation)
         guard !notedUnsynced.contains(generation) else { return }
@@ -97,7 +102,7 @@ extension StoreIndex {
         }
     }
 
-    /// Nothing of the generation waits for a durable point any more.
+    /// Records that no piece of the generation waits for a durable point any more.
     func forgetUnsynced(_ generation: GenerationID) {
         unsynced.remove(generation)
         notedUnsynced.remove(generation)
@@ -106,7 +111,8 @@ extension StoreIndex {
         point?.touchedGroups[generation] = nil
     }
 
-    /// The generations that have pieces later than the last durable point, with what names their files.
+    /// Returns the generations that have pieces later than the last durable point, with the values
+    /// that name their files.
     func unsyncedGenerations() throws(SQLiteError) -> [Retired] {
         try database.with(
             """
@@ -125,7 +131,7 @@ extension StoreIndex {
         }
     }
 
-    /// Begins a durable point: what is committed from now on belongs to the next one.
+    /// Begins a durable point. Later commits belong to the next one.
     func beginPoint() {
         precondition(point == nil, "one durable point at a time")
         point = PointUnderWay(epoch: currentEpoch, hasChanges: hasChanges, unsynced: unsynced, touchedGroups: touchedGroups)
@@ -135,7 +141,7 @@ extension StoreIndex {
         touchedGroups = [:]
     }
 
-    /// Gives a durable point up: what it covers belongs to the next one.
+    /// Abandons a durable point. The commits that it covers belong to the next one.
     func abandonPoint() {
         guard let point else { return }
         self.point = nil
@@ -144,7 +150,8 @@ extension StoreIndex {
         touchedGroups.merge(point.touchedGroups) { $0.union($1) }
     }
 
-    /// Raises the epoch to that of the point, in a commit that is on the disk when this returns. The data files were synced before.
+    /// Raises the durable epoch to that of the point. The data files were synced before, and the
+    /// commit is on disk when this method returns.
     func finishPoint() throws(SQLiteError) {
         guard let point else { return }
         let (before, hadChanges) = (durableEpoch, hasChanges)
@@ -168,7 +175,7 @@ extension StoreIndex {
         shortenLog(beyond: Self.logFrameLimit)
     }
 
-    /// Takes out the pieces of a generation that no durable point covers.
+    /// Removes the pieces of a generation that no durable point covers.
     func dropSuspects(of generation: GenerationID) throws(SQLiteError) {
         try change { () throws(SQLiteError) in
             try database.with("DELETE FROM pieces WHERE generation = ?1 AND epoch > ?2") { (delete) throws(SQLiteError) in
@@ -184,10 +191,11 @@ extension StoreIndex {
         forgetUnsynced(generation)
     }
 
-    /// Takes out the pieces of a generation that no durable point covers, but for whole blocks with checks. True when there were any.
+    /// Removes the pieces of a generation that no durable point covers, except whole blocks with
+    /// checks. Returns whether there were any.
     ///
-    /// Parts of a block would be merged with durable ones sooner or later, and one check for both would condemn the durable bytes with
-    /// those that were lost.
+    /// A part of a block would sooner or later be merged with a durable part. The one check of both
+    /// would then reject the durable bytes together with the lost ones.
     func dropUnchecked(of generation: GenerationID) throws(SQLiteError) -> Bool {
         try change { () throws(SQLiteError) in
             try database.with(
@@ -204,10 +212,11 @@ extension StoreIndex {
         }
     }
 
-    /// The highest epoch that a piece of a generation which was not synced has; 0 when there is none.
+    /// Returns the highest epoch of the pieces of unsynced generations, or 0 when there is none.
     ///
-    /// `CROSS JOIN` fixes the order of the loops (The SQLite Query Optimizer Overview, on query plans and CROSS JOIN): left to itself, the
-    /// planner reads every piece of the store to find the few that were not synced.
+    /// `CROSS JOIN` fixes the order of the loops (The SQLite Query Optimizer Overview, on query
+    /// plans and CROSS JOIN). Without it the planner reads every piece of the store to find the few
+    /// unsynced ones.
     func lastEpoch() throws(SQLiteError) -> Int64 {
         try database.with("SELECT max(epoch) FROM unsynced CROSS JOIN pieces USING (generation) WHERE epoch <= ?1") {
             (select) throws(SQLiteError) in

@@ -1,10 +1,10 @@
 import SpoolCore
 
-// What may go, and what may not.
+// The queries of eviction: candidates, empty resources, sizes and pins.
 
 extension StoreIndex {
-    /// Up to `limit` resources without a pin after `last` that occupy more than `bytes`, longest unused first; equal times in the order of
-    /// the keys' hashes.
+    /// Returns up to `limit` unpinned resources after `last` that occupy more than `bytes`, longest
+    /// unused first. Resources with equal times are in the order of their keys' hashes.
     func evictionCandidates(
         after last: EvictionCandidate?, largerThan bytes: Int64 = -1, limit: Int
     ) throws(SQLiteError) -> [EvictionCandidate] {
@@ -34,7 +34,8 @@ extension StoreIndex {
         }
     }
 
-    /// Up to `limit` resources without a pin and without a stored byte, longest unused first, as far as there are more than `kept`.
+    /// Returns up to `limit` resources without a pin and without a stored byte, longest unused
+    /// first, as far as there are more than `kept`.
     func emptyResources(beyond kept: Int, limit: Int) throws(SQLiteError) -> [ResourceKey] {
         // Most calls end here: these two counts read no row.
         let versions = try database.int64("SELECT count(*) FROM representations") ?? 0
@@ -64,7 +65,8 @@ extension StoreIndex {
         }
     }
 
-    /// Enters what the file of a generation occupies now, if the generation is in the index.
+    /// Enters the bytes that the file of a generation occupies now, if the generation is in the
+    /// index.
     func enterSize(of generation: GenerationID, _ bytes: Int64) throws(SQLiteError) {
         guard try has(generation) else { return }
         let before = try size(of: generation)
@@ -72,7 +74,7 @@ extension StoreIndex {
         try change { () throws(SQLiteError) in try setSize(of: generation, bytes, was: before) }
     }
 
-    /// Enters a pin or takes one out; false when nothing changed.
+    /// Enters or removes a pin. Returns false when nothing changed.
     func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(SQLiteError) -> Bool {
         let hash = fields.hash(of: key)
         let isNew = try database.with("SELECT 1 FROM pins WHERE key_hash = ?1") { (select) throws(SQLiteError) in
@@ -85,7 +87,8 @@ extension StoreIndex {
                 try database.with("INSERT INTO pins (key_hash, created, key) VALUES (?1, ?2, ?3)") { (insert) throws(SQLiteError) in
                     insert.bind(1, hash)
                     insert.bind(2, time.nanoseconds)
-                    // The only place that names the key of what is not stored: for the list of pins, and for another key of the store.
+                    // For a key without stored bytes, only this column contains the key. The list
+                    // of pins and a change of the store's key need it.
                     fields.bind(key.string, .key, of: IndexFields.Owner(keyHash: hash), to: insert, at: 3)
                     try insert.run()
                 }
@@ -99,8 +102,8 @@ extension StoreIndex {
         return true
     }
 
-    /// Up to `limit` pinned keys of which nothing is stored, in the order of their hashes after that of `key`. A pin of an earlier format
-    /// that does not name its key is left out.
+    /// Returns up to `limit` pinned keys of which nothing is stored, in the order of their hashes,
+    /// after that of `key`. A pin of an earlier format without its key is left out.
     func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(SQLiteError) -> [ResourceKey] {
         try database.with(
             """

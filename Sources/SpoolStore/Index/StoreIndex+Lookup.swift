@@ -1,16 +1,17 @@
 import SpoolCore
 
 extension StoreIndex {
-    /// A resource as the index has it, and what names its data file.
+    /// A resource as the index has it, with the hash that names its data file's directory.
     struct Entry {
         var resource: StoredResource
         var keyHash: [UInt8]
     }
 
-    /// The most rows of pieces that are read for one generation; the rest counts as not stored.
+    /// The maximum number of piece rows that are read for one generation. Bytes of further rows
+    /// count as not stored.
     static let pieceRowLimit = 1 << 20
 
-    /// The current generation of a key, with its spans.
+    /// Returns the current generation of a key, with its spans.
     func lookup(_ key: ResourceKey) throws(SQLiteError) -> Entry? {
         let found = try database.with(
             """
@@ -23,13 +24,13 @@ extension StoreIndex {
             select.bind(1, fields.hash(of: key))
             return try select.step() ? entry(select) : nil
         }
-        // A hash finds; the key itself says whose it is.
+        // The query finds the row by its hash. The comparison of the keys rejects a collision.
         guard var entry = found, entry.resource.key == key else { return nil }
         (entry.resource.spans, entry.resource.unverified) = try spans(of: entry.resource.generation)
         return entry
     }
 
-    /// Up to `limit` entries after `key`, in the order of the keys' bytes.
+    /// Returns up to `limit` entries after `key`, in the order of the keys' bytes.
     func entries(after key: ResourceKey?, limit: Int) throws(SQLiteError) -> [Entry] {
         if fields.isSealed { return try sealedEntries(after: key, limit: limit) }
         var entries = try database.with(
@@ -41,7 +42,7 @@ extension StoreIndex {
             ORDER BY key LIMIT ?2
             """
         ) { (select) throws(SQLiteError) -> [Entry] in
-            // Numbers sort before texts, so every key is after this one.
+            // Numbers sort before texts, so every key follows this number.
             if let key { select.bind(1, key.string) } else { select.bind(1, Int64.min) }
             select.bind(2, Int64(max(0, limit)))
             var entries: [Entry] = []
@@ -54,7 +55,8 @@ extension StoreIndex {
         return entries
     }
 
-    /// The bytes of a generation that the index has pieces of, and those of them that have checks.
+    /// Returns the bytes of a generation that have pieces in the index, and the part of them that
+    /// has checks.
     func spans(of generation: GenerationID) throws(SQLiteError) -> (all: ByteRangeSet, checked: ByteRangeSet) {
         try database.with(
             "SELECT lower, upper, checks IS NULL AND nonce IS NULL FROM pieces WHERE generation = ?1 ORDER BY lower LIMIT ?2"
@@ -68,12 +70,12 @@ extension StoreIndex {
                 if select.int64(2) != 0 { plain.append(range) }
             }
             let spans = all.finish(), unchecked = plain.finish()
-            // The usual answer is one set twice, which shares its memory.
+            // Usually both sets are equal and share their memory.
             return (spans, unchecked.isEmpty ? spans : spans.subtracting(unchecked))
         }
     }
 
-    /// Up to `limit` hashes of keys after `hash`, in their order.
+    /// Returns up to `limit` hashes of keys after `hash`, in order.
     func keyHashes(after hash: [UInt8], limit: Int) throws(SQLiteError) -> [[UInt8]] {
         try database.with("SELECT key_hash FROM resources WHERE key_hash > ?1 ORDER BY key_hash LIMIT ?2") { (select) throws(SQLiteError) in
             select.bind(1, hash)
@@ -84,13 +86,15 @@ extension StoreIndex {
         }
     }
 
-    /// The row of a key's resource.
+    /// Returns the row number of a key's resource.
     func resource(of key: ResourceKey) throws(SQLiteError) -> Int64? {
         let hash = fields.hash(of: key)
         return try database.with("SELECT resource, key FROM resources WHERE key_hash = ?1") { (select) throws(SQLiteError) in
             select.bind(1, hash)
             guard try select.step() else { return nil }
-            // A hash finds; the key itself says whose it is. (In an encrypted store the hash is as good: only who has the key makes it.)
+            // The query finds the row by its hash, and the comparison of the keys rejects a
+            // collision. (In an encrypted store the hash alone is enough, because only a holder of
+            // the key can compute it.)
             let found = fields.text(select, 1, .key, of: IndexFields.Owner(keyHash: hash))
             return fields.isSealed || found.map({ ResourceKey(normalized: $0) == key }) ?? true ? select.int64(0) : nil
         }
@@ -100,7 +104,7 @@ extension StoreIndex {
         Int(try database.int64("SELECT count(*) FROM resources") ?? 0)
     }
 
-    /// What all data files occupy, as far as commits and lookups saw it.
+    /// Returns the bytes that all data files occupy, as far as commits and look-ups have seen them.
     func allocatedBytes(isSoleWriter: Bool) throws(SQLiteError) -> Int64 {
         if isSoleWriter, let totalSizeBytes { return totalSizeBytes }
         let total = try database.int64("SELECT sum(allocated_bytes) FROM sizes") ?? 0
@@ -108,7 +112,8 @@ extension StoreIndex {
         return total
     }
 
-    /// A row as an entry, without its spans; nil when it is sealed and does not open, which is told.
+    /// Returns a row as an entry without its spans. When the row is sealed and does not open, or
+    /// does not match its check, calls `onUnreadable` and returns nil.
     private func entry(_ row: SQLiteStatement) -> Entry? {
         let keyHash = row.bytes(1)
         let owner = IndexFields.Owner(keyHash: keyHash)
@@ -126,7 +131,7 @@ extension StoreIndex {
             length: row.optionalInt64(5).flatMap { $0 >= 0 ? $0 : nil }, validator: validator, fields: FieldBlock.decode(block),
             requestTime: Timestamp(nanoseconds: row.int64(9)), responseTime: Timestamp(nanoseconds: row.int64(10)))
         let check = Self.factsCheck(keyHash: keyHash, generation: version.generation, representation)
-        // A row of an earlier format has none.
+        // A row of an earlier format has no check.
         if !fields.isSealed, let found = row.optionalInt64(12), found != check {
             onUnreadable()
             return nil
@@ -142,7 +147,8 @@ extension StoreIndex {
 
     // MARK: Validators
 
-    /// What the column `validator_kind` says of the column `validator`.
+    /// The kinds of validators in the column `validator_kind`. The kind defines the form of the
+    /// column `validator`.
     enum ValidatorKind: Int64 {
         case none = 0
         case strongEntityTag = 1
@@ -161,9 +167,10 @@ extension StoreIndex {
         }
     }
 
-    /// What two columns say, kind and value; nil when the value is sealed and does not open.
+    /// Returns the validator of two columns, kind and value, or nil when the value is sealed and
+    /// does not open.
     ///
-    /// A kind that is not known counts as none: nothing is ever combined on it.
+    /// An unknown kind counts as no validator, so responses are never combined with it.
     private func validator(_ row: SQLiteStatement, column: Int32, of owner: IndexFields.Owner) -> Validator? {
         func text() -> String? { fields.text(row, column + 1, .validator, of: owner) }
         func time() -> Timestamp? { fields.number(row, column + 1, .validator, of: owner).map(Timestamp.init(nanoseconds:)) }
@@ -190,14 +197,15 @@ extension StoreIndex {
 }
 
 extension ByteRange {
-    /// The one range that this and a later one are together, or nil when bytes lie between them.
+    /// Returns this range and a later one as one range, or nil when bytes lie between them.
     fileprivate func joined(with later: ByteRange) -> ByteRange? {
         guard later.lowerBound <= upperBound else { return nil }
         return ByteRange(lower: lowerBound, upper: max(upperBound, later.upperBound))
     }
 }
 
-/// Ranges in ascending order, joined where they touch: one insertion for each span instead of one for each row.
+/// Joins ascending ranges that touch, so that the set gets one insertion for each span instead of
+/// one for each row.
 private struct JoiningRanges {
     private var set = ByteRangeSet()
     private var open: ByteRange?

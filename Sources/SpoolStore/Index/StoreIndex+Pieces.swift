@@ -1,25 +1,27 @@
 import SpoolCore
 
 extension StoreIndex {
-    /// Enters a piece, of the current epoch unless it is durable already, as rows that are merged with those that it touches.
+    /// Enters a piece as rows that are merged with adjacent ones. The rows get the current epoch
+    /// unless `epoch` names a durable one.
     func enter(_ piece: Piece, of generation: GenerationID, epoch: Int64? = nil) throws(SQLiteError) {
         for row in PieceRow.rows(of: piece, epoch: epoch ?? currentEpoch) { try enter(row, of: generation) }
     }
 
     private func enter(_ row: PieceRow, of generation: GenerationID) throws(SQLiteError) {
-        // What grows at its end, as files do that are fetched in order, has nothing there to be looked at.
+        // A file that is fetched in order grows at its end. There is then no later row to look for.
         let end = try end(of: generation)
         var before =
             end <= row.lastEndApart ? nil : try lastRow(of: generation, below: row.range.upperBound, reachingBeyond: row.lastEndApart)
         if let claimed = before, claimed.range.upperBound > row.range.lowerBound {
-            // Bytes that are claimed were not to be written again. If they were, the old claim goes first: its check does not
-            // fit any more.
+            // Stored bytes should never be written again. If they were, the old claim is removed
+            // first, because its check does not match any more.
             try takeOut(row.range, of: generation)
             before = try lastRow(of: generation, below: row.range.lowerBound, reachingBeyond: row.lastEndApart)
         }
         var row = row, after: PieceRow?
         var absorbed: [PieceRow] = []
-        // Each merge completes a block or extends a run inside one group, so neither loop runs more than three times.
+        // Each merge completes a block or extends a run inside one group, so neither loop runs more
+        // than three times.
         while let left = before, let joined = merge(left, row) {
             absorbed.append(left)
             row = joined
@@ -31,7 +33,8 @@ extension StoreIndex {
             row = joined
             after = try rowBehind(row, of: generation, end: end)
         }
-        // A durable point may join what lies side by side now; most groups are one row already, and are not read again for it.
+        // A durable point may join rows that are adjacent now. Most groups are already one row, and
+        // the point does not read those again.
         if before != nil || after != nil { touchedGroups[generation, default: []].insert(row.group) }
         for old in absorbed where old.range.lowerBound != row.range.lowerBound {
             try delete(rowAt: old.range.lowerBound, of: generation)
@@ -39,20 +42,21 @@ extension StoreIndex {
         try insert(row, of: generation)
     }
 
-    /// The row of the same group that begins where this one ends, or nil.
+    /// Returns the row of the same group that begins where this one ends, or nil.
     private func rowBehind(_ row: PieceRow, of generation: GenerationID, end: Int64) throws(SQLiteError) -> PieceRow? {
         row.endsGroup || end <= row.range.upperBound ? nil : try self.row(of: generation, at: row.range.upperBound)
     }
 
-    /// The two rows as one, or nil. Bytes never join a row that becomes durable later than they do: it would take them along when it is lost.
+    /// Returns the two rows as one, or nil. A row never joins one that becomes durable later: the
+    /// loss of the later row would also lose its bytes.
     private func merge(_ row: PieceRow, _ next: PieceRow) -> PieceRow? {
         guard row.epoch == next.epoch || max(row.epoch, next.epoch) <= durableEpoch else { return nil }
         return row.merged(with: next)
     }
 
-    /// Takes the bytes of a range out of the index.
+    /// Removes the bytes of a range from the index.
     func takeOut(_ range: ByteRange, of generation: GenerationID) throws(SQLiteError) {
-        // Each turn takes one row out, or ends.
+        // Each iteration removes one row or ends the loop.
         while let row = try lastRow(of: generation, below: range.upperBound, reachingBeyond: range.lowerBound) {
             try delete(rowAt: row.range.lowerBound, of: generation)
             for part in row.removing(range) { try insert(part, of: generation) }
@@ -83,7 +87,7 @@ extension StoreIndex {
         for row in merged { try insert(row, of: generation) }
     }
 
-    /// The pieces of a generation that have bytes in `range`, in order.
+    /// Returns the pieces of a generation that have bytes in `range`, in order.
     func pieces(of generation: GenerationID, in range: ByteRange) throws(SQLiteError) -> [Piece] {
         try database.with(
             """
@@ -92,7 +96,8 @@ extension StoreIndex {
             """
         ) { (select) throws(SQLiteError) in
             select.bind(1, generation.rawValue)
-            // No row reaches into another group, so none that begins before this one has bytes of it.
+            // No row crosses into another group, so no row that begins before this group has bytes
+            // of it.
             select.bind(2, range.lowerBound - range.lowerBound % PieceRow.groupBytes)
             select.bind(3, range.upperBound)
             select.bind(4, Int64(Self.pieceRowLimit))
@@ -106,9 +111,10 @@ extension StoreIndex {
 
     // MARK: Rows
 
-    /// The last row that begins below `offset`, or nil; with `reachingBeyond`, only when it ends after that offset.
+    /// Returns the last row that begins below `offset`, or nil when there is none or it ends at
+    /// `limit` or before.
     ///
-    /// A row that no program of ours writes is deleted on the way: it would hide those before it.
+    /// The method deletes an invalid row on the way, because it would hide the rows before it.
     private func lastRow(
         of generation: GenerationID, below offset: Int64, reachingBeyond limit: Int64
     ) throws(SQLiteError) -> PieceRow? {
@@ -124,7 +130,7 @@ extension StoreIndex {
     private enum LastRow {
         case none
         case row(PieceRow)
-        /// No program of ours writes such a row.
+        /// The row is not one that Spool writes.
         case damaged(lower: Int64)
     }
 
@@ -139,13 +145,13 @@ extension StoreIndex {
             select.bind(1, generation.rawValue)
             select.bind(2, offset)
             guard try select.step() else { return .none }
-            // The checks of a row that is not asked for are not read.
+            // The checks of a row that ends before `limit` are not read.
             if let range = ByteRange(select.int64(0), select.int64(1)), range.upperBound <= limit { return .none }
             return Self.row(select).map(LastRow.row) ?? .damaged(lower: select.int64(0))
         }
     }
 
-    /// The row that begins at `offset`, or nil.
+    /// Returns the row that begins at `offset`, or nil.
     private func row(of generation: GenerationID, at offset: Int64) throws(SQLiteError) -> PieceRow? {
         try database.with("SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower = ?2") {
             (select) throws(SQLiteError) in
@@ -155,7 +161,7 @@ extension StoreIndex {
         }
     }
 
-    /// The rows of one group, in order; 16 a block at most.
+    /// Returns the rows of one group, in order; at most 16 for each block.
     private func rows(of generation: GenerationID, group: Int64) throws(SQLiteError) -> [PieceRow] {
         try database.with(
             """
@@ -174,7 +180,8 @@ extension StoreIndex {
         }
     }
 
-    /// Where the rows of a generation end at most; asked of the database once. They do not overlap, so the last one ends last.
+    /// Returns an upper limit of the offset where the rows of a generation end. The database is
+    /// asked once. Rows do not overlap, so the last row also ends last.
     private func end(of generation: GenerationID) throws(SQLiteError) -> Int64 {
         if let end = ends[generation] { return end }
         let end = try database.with("SELECT upper FROM pieces WHERE generation = ?1 ORDER BY lower DESC LIMIT 1") {
@@ -213,7 +220,7 @@ extension StoreIndex {
         }
     }
 
-    /// The row as it was written; nil for one that no program of ours writes.
+    /// Returns the row as it was written, or nil for one that Spool does not write.
     private static func row(_ select: SQLiteStatement) -> PieceRow? {
         guard let range = ByteRange(select.int64(0), select.int64(1)) else { return nil }
         let columns = CheckColumns(checks: select.optionalBytes(3), nonce: select.optionalBytes(4), tag: select.optionalBytes(5))
@@ -226,6 +233,6 @@ extension StoreIndex {
 }
 
 extension PieceRow {
-    /// Where a row before this one ends at most that can neither overlap this one nor be joined with it.
+    /// The largest end of an earlier row that can neither overlap this one nor be joined with it.
     fileprivate var lastEndApart: Int64 { beginsGroup ? range.lowerBound : range.lowerBound - 1 }
 }

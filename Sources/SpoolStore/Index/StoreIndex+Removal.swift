@@ -1,7 +1,7 @@
 import SpoolCore
 
 extension StoreIndex {
-    /// Takes a resource out, with all its generations. Nil when there is none.
+    /// Removes a resource with all its generations. Returns nil when there is none.
     func remove(_ key: ResourceKey) throws(SQLiteError) -> [Retired]? {
         try change { () throws(SQLiteError) -> [Retired]? in
             guard let resource = try resource(of: key) else { return nil }
@@ -11,7 +11,7 @@ extension StoreIndex {
         }
     }
 
-    /// Takes every resource out.
+    /// Removes every resource and every pin.
     func removeAll() throws(SQLiteError) {
         try change { () throws(SQLiteError) in
             try database.run("DELETE FROM pieces")
@@ -28,14 +28,14 @@ extension StoreIndex {
         point?.touchedGroups = [:]
     }
 
-    /// Takes ranges of a generation out.
+    /// Removes ranges of a generation.
     func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(SQLiteError) {
         try change { () throws(SQLiteError) in
             for range in ranges.ranges { try takeOut(range, of: generation) }
         }
     }
 
-    /// Takes out what a generation has at and beyond `offset`: its file ends there.
+    /// Removes the bytes of a generation at and after `offset`, because its file ends there.
     func clip(_ generation: GenerationID, to offset: Int64, allocatedBytes: Int64) throws(SQLiteError) {
         let before = try size(of: generation)
         try change { () throws(SQLiteError) in
@@ -44,7 +44,7 @@ extension StoreIndex {
         }
     }
 
-    /// Sets access times; keys that are not stored are passed over.
+    /// Sets access times. Keys that are not stored are skipped.
     func touch(_ accesses: [ResourceKey: Timestamp]) throws(SQLiteError) {
         try change { () throws(SQLiteError) in
             for (key, time) in accesses.sorted(by: { $0.key < $1.key }) {
@@ -57,7 +57,7 @@ extension StoreIndex {
         }
     }
 
-    /// Takes every generation of a resource out, inside a transaction.
+    /// Removes every generation of a resource. Runs inside a transaction.
     func takeOutGenerations(of resource: Int64) throws(SQLiteError) -> [Retired] {
         let retired = try database.with(
             """
@@ -78,7 +78,7 @@ extension StoreIndex {
         return retired
     }
 
-    /// Takes everything out that belongs to a generation, inside a transaction.
+    /// Removes everything that belongs to a generation. Runs inside a transaction.
     func takeOut(_ generation: GenerationID) throws(SQLiteError) {
         if let total = totalSizeBytes { totalSizeBytes = total - (try size(of: generation)) }
         try delete(from: "DELETE FROM pieces WHERE generation = ?1", generation.rawValue)

@@ -7,32 +7,33 @@ import CSQLite
 import SQLite3
 #endif
 
-// Another key. Everything in the index is sealed anew in one transaction, so that a store always opens with exactly one key; data files
-// follow one by one, and until the last of them the keys that they were sealed by lie in the index, sealed by the new one.
+// Changes the key of an encrypted store. One transaction seals every field of the index with the
+// new key, so a store always opens with exactly one key. The data files follow one by one. Until
+// the last of them, the index keeps the keys that sealed them, sealed with the new key.
 
 extension StoreIndex {
-    /// Rows that are in memory at a time.
+    /// The number of rows that are in memory at a time.
     private static let rotationPage = 256
 
-    /// How much is sealed by the keys before.
+    /// The amount of data that is still sealed with the previous keys.
     struct Backlog {
         var resources = 0
         var bytes: Int64 = 0
     }
 
-    /// What one transaction has to change of a resource.
+    /// The fields of a resource that the rotation changes.
     private struct Renamed {
         var resource: Int64
         var oldHash: [UInt8]
-        /// Nil when its row did not open.
+        /// Nil when the row did not open.
         var key: String?
         var url: String?
     }
 
-    /// Seals every field by other keys, and keeps the earlier ones for the data files that there are. Answers with generations that went,
-    /// because their rows did not open.
+    /// Seals every field with new keys, and keeps the previous keys for the existing data files.
     ///
-    /// - Parameter keys: the new ones, with the present ones as their previous.
+    /// - Parameter keys: the new keys, with the current ones as their `previous`.
+    /// - Returns: the generations that were removed because their rows did not open.
     func beginRotation(to keys: StoreKeys, _ parameters: KeyParameters, random: any RandomSource) throws(SQLiteError) -> [Retired] {
         guard let previous = keys.previous else { preconditionFailure("a rotation leaves keys behind") }
         let new = IndexFields(keys: keys, random: random)
@@ -61,7 +62,7 @@ extension StoreIndex {
         return retired
     }
 
-    /// Enters what tells the store's key, inside a transaction.
+    /// Enters the values that identify the store's key. Runs inside a transaction.
     func setKey(_ keys: StoreKeys, _ parameters: KeyParameters) throws(SQLiteError) {
         try setMeta(.keySalt, parameters.salt)
         try setMeta(.keyIterations, Int64(parameters.iterations))
@@ -69,7 +70,7 @@ extension StoreIndex {
         try setMeta(.keyCheck, keys.check)
     }
 
-    /// The keys that generations up to some number are still sealed by, nil when there are none.
+    /// Returns the previous keys that still seal some generations, or nil when there are none.
     func previousKeys(_ keys: StoreKeys) throws(SQLiteError) -> PreviousKeys? {
         guard let sealed = try metaBytes(.previousKeys) else { return nil }
         guard let algorithm = try metaNumber(.previousCipher).flatMap(CipherAlgorithm.init(rawValue:)),
@@ -81,7 +82,8 @@ extension StoreIndex {
         return previous
     }
 
-    /// What is left to be sealed anew.
+    /// Returns the amount of data up to generation `last` that must still be sealed with the new
+    /// keys.
     func backlog(upTo last: GenerationID) throws(SQLiteError) -> Backlog {
         try database.with(
             """
@@ -94,7 +96,8 @@ extension StoreIndex {
         }
     }
 
-    /// The first generation after one, up to the last that the keys before seal: its resource's key, nil when that does not open.
+    /// Returns the first generation after one, up to the last one that the previous keys seal, with
+    /// its resource's key. The key is nil when it does not open.
     func nextToReseal(
         after generation: GenerationID, upTo last: GenerationID
     ) throws(SQLiteError) -> (generation: GenerationID, key: ResourceKey?)? {
@@ -111,8 +114,8 @@ extension StoreIndex {
         }
     }
 
-    /// Puts a generation that was sealed anew in the place of the one that it was made of. Its bytes are on the disk, and so is this commit
-    /// when it returns.
+    /// Replaces a generation by the one that was sealed anew from it. The new bytes are on disk
+    /// before this call, and the commit is on disk when it returns.
     func replace(_ old: GenerationID, by commit: StoreCommit, allocatedBytes: Int64) throws(SQLiteError) -> [Retired] {
         let retired = try database.durably { () throws(SQLiteError) in
             try change { () throws(SQLiteError) -> [Retired] in
@@ -129,7 +132,8 @@ extension StoreIndex {
         return retired
     }
 
-    /// Forgets the keys before, if nothing is sealed by them any more; false when something is.
+    /// Removes the previous keys if nothing is sealed with them any more. Returns false when
+    /// something is.
     func finishRotation() throws(SQLiteError) -> Bool {
         guard let keys = fields.keys, let previous = keys.previous else { return true }
         guard try backlog(upTo: previous.lastGeneration).resources == 0 else { return false }
@@ -138,7 +142,8 @@ extension StoreIndex {
                 try database.run("DELETE FROM meta WHERE name IN ('previous_keys', 'previous_cipher', 'previous_generation')")
             }
         }
-        // What was the log and the free pages of the database had the sealed keys.
+        // The log and the free pages of the database contained the sealed previous keys; the
+        // checkpoint empties the log.
         try database.checkpoint(truncating: true)
         fields = fields.with(keys: keys.with(previous: nil))
         return true
@@ -203,11 +208,11 @@ extension StoreIndex {
         return retired
     }
 
-    /// What a row of a generation has sealed.
+    /// The sealed fields of a generation's row.
     private struct Version {
         var generation: GenerationID
         var facts: [Int64]
-        /// Nil where there is none.
+        /// Nil when the row has none.
         var validator: [UInt8]?
         var hasUnreadableValidator: Bool
         /// Nil when it does not open.
@@ -272,8 +277,9 @@ extension StoreIndex {
         }
     }
 
-    /// The pins of what is not stored: their keys are sealed beside them. A page at a time; those that were renamed already open only by
-    /// the new keys.
+    /// Renames the pins of keys without stored bytes. Their keys are sealed in the same row. The
+    /// method reads a page of rows at a time; rows that were already renamed open only with the new
+    /// keys, so it skips them.
     private func renamePins(_ new: IndexFields) throws(SQLiteError) {
         var last: [UInt8] = []
         while true {

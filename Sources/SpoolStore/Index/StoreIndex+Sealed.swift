@@ -1,11 +1,12 @@
 import SpoolCore
 
-// An encrypted index can't order by keys: what a plain one leaves to SQLite is done here, with memory for what is asked.
+// Ordered listing of an encrypted index. SQLite orders the rows of a plain index by key. It can't
+// do so with sealed keys, so these methods sort them in memory.
 
 extension StoreIndex {
-    /// Up to `limit` entries after `key`, in the order of the keys' bytes.
+    /// Returns up to `limit` entries after `key`, in the order of the keys' bytes.
     ///
-    /// - Complexity: opens every key of the store, keeps at most twice `limit` of them.
+    /// - Complexity: opens every key of the store; keeps at most 2 · `limit` of them in memory.
     func sealedEntries(after key: ResourceKey?, limit: Int) throws(SQLiteError) -> [Entry] {
         guard limit > 0 else { return [] }
         var smallest: [ResourceKey] = []
@@ -24,7 +25,7 @@ extension StoreIndex {
         return entries
     }
 
-    /// The key of a row; nil when it does not open, which is told.
+    /// Returns the key of a row. When it does not open, calls `onUnreadable` and returns nil.
     func openKey(_ row: SQLiteStatement, _ column: Int32, hash: [UInt8]) -> ResourceKey? {
         let text = fields.text(row, column, .key, of: IndexFields.Owner(keyHash: hash))
         if text == nil { onUnreadable() }

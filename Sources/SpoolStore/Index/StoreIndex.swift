@@ -1,48 +1,57 @@
 import SpoolCore
 import SpoolSystem
 
-/// The SQLite side of a store: what is stored, of which version, and what of it survived.
+/// The SQLite side of a store: the stored resources, their versions, their pieces and the state of
+/// durability.
 ///
-/// Confined to the store's index lane. Knows no files: it takes their sizes and says which ones lost their entry.
-/// The columns are told in docs/disk-format.md.
+/// Confined to the store's index lane. The index does not access data files. Callers pass the sizes
+/// of files, and methods return the generations that lost their entry. docs/disk-format.md
+/// describes the columns.
 final class StoreIndex {
     let database: SQLiteConnection
-    /// How fields are kept that tell about the store's owner. Set before the first row is read, and when the store gets another key.
+    /// Writes and reads the sensitive columns. Set before the first row is read, and when the store
+    /// gets another key.
     var fields = IndexFields.plain
-    /// Which keys the index may have; nil where nobody asks.
+    /// The filter of keys that the index may contain, or nil when no caller needs it.
     var knownKeys: KnownKeys?
-    /// Hears of a resource whose row is sealed and does not open.
+    /// Called for a resource whose row is sealed and does not open, or does not match its check.
     var onUnreadable: () -> Void = {}
 
-    /// Hears why the write-ahead log could not be shortened.
+    /// Called with the error when the write-ahead log could not be shortened.
     var onLogKept: (SQLiteError) -> Void = { _ in }
 
-    /// The number of the last durable point that was finished.
+    /// The number of the last finished durable point.
     var durableEpoch: Int64 = 0
-    /// The number of the durable point that will cover what is committed now: the next one to begin.
+    /// The number of the durable point that will cover the current commits: the next one to begin.
     var currentEpoch: Int64 = 1
     /// The durable point that was begun and is not finished.
     var point: PointUnderWay?
-    /// How often the store was opened for writing, this time included: another number than before means that another process wrote.
+    /// The number of openings for writing, including this one. A different number than before means
+    /// that another process wrote.
     var openings: Int64 = 0
-    /// Generation numbers up to this one will never be given out by a later opening of the store.
+    /// The last reserved generation number. A later opening of the store hands out none of the
+    /// numbers up to it.
     var reservedGeneration: Int64 = 0
-    /// Whether something was changed since the last durable point began.
+    /// Whether the index changed since the last durable point began.
     var hasChanges = false
     /// Generations that may have pieces of the current epoch.
     var unsynced: Set<GenerationID> = []
     /// Generations that are certainly in the table `unsynced`.
     var notedUnsynced: Set<GenerationID> = []
-    /// Groups that got rows since the last durable point began which lie beside others; it merges them.
+    /// Groups with new rows beside other rows since the last durable point began. The point merges
+    /// them.
     var touchedGroups: [GenerationID: Set<Int64>] = [:]
-    /// What the last commits entered, so that the next one of the same generation writes only what is new.
+    /// The facts that the last commits entered. The next commit of the same generation writes only
+    /// new facts.
     var known: [GenerationID: KnownGeneration] = [:]
-    /// Where the rows of a generation end at most, once they were looked at: bytes that come behind need no look.
+    /// An upper limit of the offset where a generation's rows end, for generations that were looked
+    /// at. Bytes after it overlap no row.
     var ends: [GenerationID: Int64] = [:]
-    /// The sum of all sizes once somebody asked for it; kept up to date afterwards, as nobody else writes.
+    /// The sum of all sizes, after the first request for it. It is kept up to date afterwards,
+    /// because no other process writes.
     var totalSizeBytes: Int64?
 
-    /// What is in the index about one generation.
+    /// The facts that the index has about one generation.
     struct KnownGeneration {
         var resource: Int64
         var url: String
@@ -51,7 +60,8 @@ final class StoreIndex {
         var allocatedBytes: Int64
     }
 
-    /// What a durable point covers, so that what comes while its data is synced belongs to the next one.
+    /// The contents of a durable point. Commits made while its data is synced belong to the next
+    /// point.
     struct PointUnderWay {
         var epoch: Int64
         var hasChanges: Bool
@@ -59,17 +69,21 @@ final class StoreIndex {
         var touchedGroups: [GenerationID: Set<Int64>]
     }
 
-    /// Where the numbers of versions begin that are served and never stored: those of a process that only reads.
+    /// The first number of versions that are served and never stored, which a process that only
+    /// reads hands out.
     static let firstUnstoredGeneration: Int64 = 1 << 61
-    /// The highest number of an epoch or generation that is believed; a damaged index may say any.
+    /// The highest number of an epoch or generation that is accepted. A damaged index may contain
+    /// any number.
     static let numberLimit: Int64 = 1 << 60
-    /// How many generations are remembered as known; beyond, they are forgotten and read again.
+    /// The maximum number of generations in `known`. Beyond it the table is emptied, and the facts
+    /// are read again.
     static let knownLimit = 256
-    /// How many generation numbers are reserved at a time.
+    /// The number of generation numbers that are reserved at a time.
     static let generationBlock: Int64 = 65_536
-    /// The longest write-ahead log that a durable point leaves behind, in pages of 4 KiB.
+    /// The maximum length of the write-ahead log after a durable point, in pages of 4 KiB.
     static let logFrameLimit = 1_024
-    /// The longest write-ahead log between durable points: a commit beyond it makes a checkpoint, which syncs.
+    /// The maximum length of the write-ahead log between durable points, in pages. A longer log
+    /// makes a commit run a checkpoint, which syncs.
     static let logFrameHardLimit = 16_384
 
     init(database: SQLiteConnection) {
@@ -78,16 +92,18 @@ final class StoreIndex {
 
     /// Opens the index of a store.
     ///
-    /// - Parameter vfs: where the index's own I/O goes, nil for SQLite's built-in layer.
+    /// - Parameter vfs: the layer for the index's own I/O, or nil for SQLite's built-in one.
     static func open(path: String, access: SQLiteConnection.Access, vfs: SpoolVFS?) throws(SQLiteError) -> StoreIndex {
         let database = try SQLiteConnection(path: path, access: access, vfs: vfs)
-        // Without shared memory the write-ahead log's index must live in this process: before the first access.
+        // Without shared memory, the write-ahead log's index must be in this process. The mode must
+        // be set before the first access.
         if vfs != nil { try database.execute("PRAGMA locking_mode=EXCLUSIVE") }
         try database.execute("PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF")
         return StoreIndex(database: database)
     }
 
-    /// The format of the database, 0 for an empty one, or nil when it is not one of ours.
+    /// Returns the format of the database, 0 for an empty one, or nil when it is not an index of
+    /// Spool.
     func readFormat() throws(SQLiteError) -> Int? {
         let format = try database.int64("PRAGMA user_version") ?? 0
         if try database.int64("PRAGMA application_id") == IndexSchema.applicationID { return Int(clamping: format) }
@@ -95,9 +111,10 @@ final class StoreIndex {
         return format == 0 && tables == 0 ? 0 : nil
     }
 
-    /// Prepares for writing: the journal's mode, and the migrations that are missing.
+    /// Prepares the database for writing: sets the mode of the journal and applies the missing
+    /// migrations.
     func prepareForWriting(from format: Int) throws(SQLiteError) {
-        // WAL: a commit is one append, and readers of other processes are not in the way.
+        // WAL: a commit is one append, and readers of other processes do not block it.
         try database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=16777216")
         database.countFrames()
         for migration in IndexSchema.migrations where migration.number > format {
@@ -108,7 +125,7 @@ final class StoreIndex {
         }
     }
 
-    /// Forgets what is remembered of the database, after a transaction failed.
+    /// Discards the cached state of the database after a failed transaction.
     func forget() {
         known = [:]
         ends = [:]
@@ -116,7 +133,7 @@ final class StoreIndex {
         totalSizeBytes = nil
     }
 
-    /// Runs a write transaction; what is remembered is forgotten when it fails.
+    /// Runs a write transaction, and discards the cached state when it fails.
     func change<R>(_ body: () throws(SQLiteError) -> R) throws(SQLiteError) -> R {
         do throws(SQLiteError) {
             let result = try database.transaction(body)
@@ -129,9 +146,10 @@ final class StoreIndex {
         }
     }
 
-    /// Moves the log into the database when it is longer than so many pages.
+    /// Moves the log into the database when it is longer than `limit` pages.
     ///
-    /// The change that made it long is entered, whatever becomes of this: a failure is told, and the next change tries again.
+    /// The change that made the log long is already committed. A failure here therefore only calls
+    /// `onLogKept`, and the next change tries again.
     func shortenLog(beyond limit: Int) {
         guard database.logFrames > limit else { return }
         do throws(SQLiteError) { try database.checkpoint(truncating: false) } catch { onLogKept(error) }
@@ -141,7 +159,7 @@ final class StoreIndex {
 // MARK: - Single values
 
 extension StoreIndex {
-    /// The single values of the index.
+    /// The names of the index's single values.
     enum MetaName: String {
         case storeID = "store_id"
         case lastGeneration = "last_generation"

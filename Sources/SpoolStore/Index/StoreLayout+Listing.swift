@@ -1,33 +1,34 @@
 import SpoolCore
 import SpoolSystem
 
-// What lies in the store's directory under names that the store makes. Everything else is somebody else's: a directory of documents may
-// have been given as a cache, and nothing of it is looked into, unlinked or removed. Symbolic links are not followed.
+// Lists the files in the store's directory that have a name of the store's own form. Other files
+// are never opened, unlinked or removed, because a user may have named a directory of documents as
+// the cache. The listing does not follow symbolic links.
 
 extension StoreLayout {
-    /// A file of the store's, found by its name.
+    /// A file of the store, found by its name.
     struct FoundFile {
         var path: String
         var generation: GenerationID
     }
 
-    /// Called with a directory that can't be listed, or a name that can't be looked at.
+    /// The callback for a directory that can't be listed, or a name whose status can't be read.
     typealias OnTrouble = (_ path: String, _ error: SystemError) -> Void
 
-    /// The directories of groups, in the order of their names.
+    /// Returns the directories of groups, in the order of their names.
     func groups(on fileSystem: any FileSystem, onTrouble: OnTrouble) -> [String] {
         names(in: data, on: fileSystem, onTrouble).filter { Self.isGroup($0) }.map { "\(data)/\($0)" }
             .filter { status(of: $0, on: fileSystem, onTrouble)?.isDirectory ?? false }
     }
 
-    /// The directories of resources in a group's directory.
+    /// Returns the directories of resources in a group's directory.
     func directories(ofGroup group: String, on fileSystem: any FileSystem, onTrouble: OnTrouble) -> [String] {
         let name = String(group.suffix(2))
         return names(in: group, on: fileSystem, onTrouble).filter { Self.isDirectory($0, inGroup: name) }.map { "\(group)/\($0)" }
             .filter { status(of: $0, on: fileSystem, onTrouble)?.isDirectory ?? false }
     }
 
-    /// The data files in a resource's directory.
+    /// Returns the data files in a resource's directory.
     func dataFiles(in directory: String, on fileSystem: any FileSystem, onTrouble: OnTrouble) -> [FoundFile] {
         names(in: directory, on: fileSystem, onTrouble).compactMap { name in
             guard let generation = Self.generation(ofFile: name) else { return nil }

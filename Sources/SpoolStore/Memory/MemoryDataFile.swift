@@ -1,7 +1,7 @@
 import SpoolCore
 import SpoolSystem
 
-/// The bytes of one generation in memory, in pages that are made when they are first written.
+/// The bytes of one generation in memory, in pages that are allocated at their first write.
 final class MemoryDataFile: DataFile {
     /// The size of a page, in bytes.
     static let pageBytes = Int(Piece.blockBytes)
@@ -9,7 +9,8 @@ final class MemoryDataFile: DataFile {
     private struct State {
         var pages: [Int64: [UInt8]] = [:]
         var size: Int64 = 0
-        /// The generation is out of the store for good; who holds the file may read it.
+        /// Whether the generation was permanently removed from the store. Holders of the file may
+        /// still read it.
         var isRetired = false
     }
 
@@ -26,7 +27,7 @@ final class MemoryDataFile: DataFile {
 
     /// The apparent size, in bytes.
     var size: Int64 { state.withLock { $0.size } }
-    /// What the pages take, in bytes.
+    /// The memory that the pages use, in bytes.
     var allocatedBytes: Int64 { state.withLock { Int64($0.pages.count * Self.pageBytes) } }
     var isRetired: Bool { state.withLock { $0.isRetired } }
 
@@ -48,7 +49,7 @@ final class MemoryDataFile: DataFile {
             }
             state.size = max(state.size, offset + Int64(bytes.count))
         }
-        // No checks: memory does not decay, and nothing of it outlives the process.
+        // Pieces have no checks: memory is trusted, and no byte outlives the process.
         return ByteRange(offset, offset + Int64(bytes.count)).map { [Piece(range: $0)] } ?? []
     }
 
@@ -63,7 +64,7 @@ final class MemoryDataFile: DataFile {
                 if let page = state.pages[run.page] {
                     page.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[run.inPage])) }
                 } else {
-                    // A hole reads as zeros, as it does in a sparse file.
+                    // A hole reads as zeros, as in a sparse file.
                     target.initializeMemory(as: UInt8.self, repeating: 0)
                 }
             }
@@ -71,7 +72,8 @@ final class MemoryDataFile: DataFile {
         }
     }
 
-    /// Gives back the pages that lie in `range` as a whole; false when there are none.
+    /// Frees the pages that are completely inside `range`. Returns false when the range contains no
+    /// whole page.
     @discardableResult
     func punch(_ range: ByteRange) -> Bool {
         guard let whole = range.wholeBlocks else { return false }
@@ -100,7 +102,7 @@ final class MemoryDataFile: DataFile {
 
     // MARK: Pages
 
-    /// The part of a transfer that lies in one page.
+    /// The part of a transfer that is in one page.
     private struct Run {
         var page: Int64
         var inPage: Range<Int>
@@ -122,7 +124,7 @@ final class MemoryDataFile: DataFile {
     }
 }
 
-/// How much memory the files of one store may take together.
+/// The limit on the memory of all files of one store.
 final class MemoryBudget: Sendable {
     private struct State {
         var freePages: Int
@@ -135,7 +137,7 @@ final class MemoryBudget: Sendable {
         state = Locked(State(freePages: Int(clamping: capacityBytes / Int64(MemoryDataFile.pageBytes))))
     }
 
-    /// Takes pages; false, and none taken, when there are not enough.
+    /// Takes pages from the budget. Takes none and returns false when not enough are left.
     func take(pages: Int) -> Bool {
         state.withLock { state in
             guard pages <= state.freePages else { return false }
@@ -148,7 +150,7 @@ final class MemoryBudget: Sendable {
         state.withLock { $0.freePages += pages }
     }
 
-    /// Lets nobody write any more.
+    /// Refuses all writes from now on.
     func close() { state.withLock { $0.isClosed = true } }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }

@@ -1,9 +1,10 @@
 public import SpoolCore
 import SpoolSystem
 
-/// A store that keeps everything in memory, up to a capacity; for tests, and for apps that want nothing on the disk.
+/// A store that keeps everything in memory, up to a capacity. It is for tests, and for apps that
+/// store nothing on disk.
 ///
-/// Its contents go with it. Every call may be made on any thread.
+/// The contents end with the object. Every call may be made on any thread.
 public final class MemoryStore: ResourceStore {
     private struct Entry {
         var resource: StoredResource
@@ -13,12 +14,12 @@ public final class MemoryStore: ResourceStore {
     private struct State {
         var entries: [ResourceKey: Entry] = [:]
         var pins: Set<ResourceKey> = []
-        /// The files that somebody has open or that are in `entries`.
+        /// The files that are open or in `entries`.
         var files: [GenerationID: WeakFile] = [:]
         var lastGeneration: Int64 = 0
         var isClosed = false
 
-        /// What is known of a key, with its pin.
+        /// Returns the stored resource of a key, with its pin.
         func resource(_ key: ResourceKey) -> StoredResource? {
             var found = entries[key]?.resource
             found?.isPinned = pins.contains(key)
@@ -33,20 +34,23 @@ public final class MemoryStore: ResourceStore {
     private let state = Locked(State())
     private let budget: MemoryBudget
 
-    /// How much a store may take when nobody says otherwise, in bytes.
+    /// The default capacity, in bytes.
     public static let defaultCapacityBytes: Int64 = 256 << 20
-    /// How many entries of closed files wait to be swept out of the table of open ones.
+    /// The number of entries in `files` that starts a sweep of closed files.
     private static let sweepThreshold = 64
 
-    /// Makes an empty store.
+    /// Creates an empty store.
     ///
-    /// - Parameter capacityBytes: what the bytes of all resources may take together; writes beyond fail with `.full`.
+    /// - Parameter capacityBytes: the limit on the bytes of all resources together. A write beyond
+    ///   it fails with `.full`.
     public init(capacityBytes: Int64 = defaultCapacityBytes) {
         budget = MemoryBudget(capacityBytes: capacityBytes)
     }
 
+    /// Always true.
     public var isWritable: Bool { true }
 
+    /// Returns the number after the last one of this store.
     public func makeGeneration() -> GenerationID {
         state.withLock { state in
             state.lastGeneration += 1
@@ -54,6 +58,7 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    /// Returns the open file of a generation, or a new empty one.
     public func dataFile(
         of generation: GenerationID, key: ResourceKey, fileExtension: String
     ) throws(StoreError) -> any DataFile {
@@ -67,10 +72,13 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    /// Returns the stored resource of a key, or nil.
     public func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource? {
         try use { (state) throws(StoreError) in state.resource(key) }
     }
 
+    /// Enters a commit. Skips pieces beyond the end of the file, and commits of retired or older
+    /// generations.
     public func commit(_ commit: StoreCommit) throws(StoreError) {
         try use { (state) throws(StoreError) in
             let file = state.files[commit.generation]?.file
@@ -96,6 +104,7 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    /// Returns the spans of a generation that have bytes in `range`, as pieces without checks.
     public func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece] {
         try use { (state) throws(StoreError) in
             let spans = state.entries.values.first { $0.resource.generation == generation }?.resource.spans ?? ByteRangeSet()
@@ -103,6 +112,7 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    /// Removes ranges of a generation, and frees their whole pages.
     public func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError) {
         try use { (state) throws(StoreError) in
             guard let key = state.entries.first(where: { $0.value.resource.generation == generation })?.key else { return }
@@ -111,32 +121,39 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    /// Removes whole blocks of a generation. Always returns true.
     public func evict(_ blocks: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) -> Bool {
         try discard(ByteRangeSet(blocks.ranges.map(\.widenedToBlocks)), of: generation)
         return true
     }
 
+    /// The size of a page.
     public var allocationBytes: Int64 { Int64(MemoryDataFile.pageBytes) }
 
-    /// Memory is never durable: there is nothing to do.
+    /// Returns nil: memory is never durable.
     public func beginDurablePoint() throws(StoreError) -> DurablePoint? {
         try use { (_) throws(StoreError) in nil }
     }
 
+    /// Returns an outcome without failures.
     public func finish(_ point: DurablePoint) -> DurablePointOutcome { DurablePointOutcome() }
 
+    /// Sets access times.
     public func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) {
         try use { (state) throws(StoreError) in
             for (key, time) in accesses { state.entries[key]?.resource.lastAccess = time }
         }
     }
 
+    /// Pins or unpins a key. Returns whether its state changed.
     public func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
         try use { (state) throws(StoreError) in
             isPinned ? state.pins.insert(key).inserted : state.pins.remove(key) != nil
         }
     }
 
+    /// Returns up to `limit` pinned keys after `key` without stored bytes, in the order of the
+    /// keys.
     public func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey] {
         try use { (state) throws(StoreError) in
             let later = state.pins.filter { pin in state.entries[pin] == nil && key.map { $0 < pin } ?? true }
@@ -144,6 +161,7 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    /// Removes a resource. Returns false when there was none.
     public func remove(_ key: ResourceKey) throws(StoreError) -> Bool {
         try use { (state) throws(StoreError) in
             guard let entry = state.entries.removeValue(forKey: key) else { return false }
@@ -152,6 +170,7 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    /// Removes every resource and every pin.
     public func removeAll() throws(StoreError) {
         try use { (state) throws(StoreError) in
             for file in state.files.values { file.file?.retire() }
@@ -160,6 +179,7 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    /// Returns up to `limit` resources after `key`, in the order of the keys.
     public func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource] {
         try use { (state) throws(StoreError) in
             let later = state.entries.keys.filter { found in key.map { $0 < found } ?? true }
@@ -167,6 +187,7 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    /// Returns up to `limit` unpinned resources after `last`, longest unused first.
     public func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
         try use { (state) throws(StoreError) in
             let found = state.entries.values.filter { !state.pins.contains($0.resource.key) }.map { entry in
@@ -181,16 +202,19 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
+    /// Returns the memory that the pages of all resources use, in bytes.
     public func totalSizeBytes() throws(StoreError) -> Int64 {
         try use { (state) throws(StoreError) in
             state.entries.values.reduce(0) { $0 + ($1.file?.allocatedBytes ?? 0) }
         }
     }
 
+    /// Returns the number of resources.
     public func count() throws(StoreError) -> Int {
         try use { (state) throws(StoreError) in state.entries.count }
     }
 
+    /// Removes the contents. Later calls fail with `.closed`.
     public func close() throws(StoreError) {
         try use { (state) throws(StoreError) in
             state.isClosed = true

@@ -4,35 +4,38 @@ import CSQLite
 import SQLite3
 #endif
 
-/// One connection to one database, with its prepared statements.
+/// A connection to one database, with its prepared statements.
 ///
-/// Opened in SQLite's multi-thread mode, that is without locks of its own: one thread at a time may use it.
-/// The owner sees to that (`Confined`).
+/// The connection uses SQLite's multi-thread mode, which has no locks, so only one thread at a time
+/// may use it. The owner ensures that (`Confined`).
 final class SQLiteConnection {
     private let handle: OpaquePointer
-    /// Kept: the layer must outlive the connection.
+    /// Kept because the layer must outlive the connection.
     private let vfs: SpoolVFS?
-    /// Statements by the address of their text: a literal is prepared once, and found without hashing it.
+    /// Statements by the address of their text. A literal is prepared once, and found without
+    /// hashing its text.
     private var statements: [UInt: SQLiteStatement] = [:]
-    /// How many frames the write-ahead log held after the last commit.
+    /// The number of frames in the write-ahead log after the last commit.
     private let frames: UnsafeMutablePointer<Int32>
 
-    /// How long a statement waits for a lock that another process holds on the index, in milliseconds: our own transactions
-    /// take microseconds, so this is for people who look into the index with a tool.
+    /// The time that a statement waits for another process's lock on the index, in milliseconds.
+    /// Spool's transactions take microseconds, so only a person's tool that opens the index can
+    /// hold the lock for long.
     static let busyTimeoutMilliseconds: Int32 = 2_000
-    /// The largest text or blob that is read or written, in bytes; a damaged index can't make us allocate more.
+    /// The maximum size of a text or blob that is read or written, in bytes. It limits the memory
+    /// that a damaged index can allocate.
     static let valueLimitBytes: Int32 = 16 << 20
 
     enum Access {
         case readOnly, readWrite
     }
 
-    /// Opens the database at `path`, creating it when it is missing and `access` is for writing.
+    /// Opens the database at `path`, and creates it when it is missing and `access` is for writing.
     ///
-    /// - Parameter vfs: the file system layer, nil for SQLite's own.
+    /// - Parameter vfs: the file system layer, or nil for SQLite's own.
     init(path: String, access: Access, vfs: SpoolVFS?) throws(SQLiteError) {
-        // The manual: with SQLITE_OPEN_NOMUTEX "the new database connection will use the 'multi-thread' threading mode";
-        // a library built single-threaded ignores it.
+        // The manual: with SQLITE_OPEN_NOMUTEX "the new database connection will use the
+        // 'multi-thread' threading mode"; a library built single-threaded ignores it.
         guard sqlite3_threadsafe() != 0 else {
             throw SQLiteError(code: SQLITE_MISUSE, message: "this SQLite was built without thread support", context: "open \(path)")
         }
@@ -40,8 +43,8 @@ final class SQLiteConnection {
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, modes | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs?.name)
         guard code == SQLITE_OK, let opened else {
-            // "Whether or not an error occurs when it is opened, resources associated with the database connection handle
-            // should be released by passing it to sqlite3_close()."
+            // "Whether or not an error occurs when it is opened, resources associated with the
+            // database connection handle should be released by passing it to sqlite3_close()."
             let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
             sqlite3_close(opened)
             throw SQLiteError(code: code, message: message, context: "open \(path)")
@@ -62,7 +65,7 @@ final class SQLiteConnection {
 
     // MARK: Statements
 
-    /// Runs `body` with the prepared statement of `sql`, and resets it afterwards.
+    /// Runs `body` with the prepared statement of `sql`, and resets the statement afterwards.
     func with<R>(_ sql: StaticString, _ body: (SQLiteStatement) throws(SQLiteError) -> R) throws(SQLiteError) -> R {
         let statement = try prepared(sql)
         statement.begin()
@@ -70,12 +73,12 @@ final class SQLiteConnection {
         return try body(statement)
     }
 
-    /// Runs a statement without parameters that answers nothing.
+    /// Runs a statement that has no parameters and returns no rows.
     func run(_ sql: StaticString) throws(SQLiteError) {
         try with(sql) { (statement) throws(SQLiteError) in try statement.run() }
     }
 
-    /// The first column of the first row, or nil when there is no row.
+    /// Returns the first column of the first row, or nil when there is no row.
     func int64(_ sql: StaticString) throws(SQLiteError) -> Int64? {
         try with(sql) { (statement) throws(SQLiteError) in try statement.step() ? statement.optionalInt64(0) : nil }
     }
@@ -95,7 +98,7 @@ final class SQLiteConnection {
         return SQLiteStatement(handle: statement, database: handle)
     }
 
-    /// Runs several statements and drops what they answer: pragmas and schema changes.
+    /// Runs several statements and ignores their rows. Used for pragmas and schema changes.
     func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw error(code, sql) }
@@ -105,15 +108,15 @@ final class SQLiteConnection {
         SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)), context: context)
     }
 
-    /// How many rows the last statement changed.
+    /// The number of rows that the last statement changed.
     var changes: Int { Int(sqlite3_changes(handle)) }
 
     // MARK: Transactions
 
-    /// Runs `body` in a write transaction: all of it or nothing.
+    /// Runs `body` in a write transaction: all of its changes are committed, or none.
     ///
-    /// `BEGIN IMMEDIATE` takes the write lock first. A transaction that begins by reading and then wants to write may find
-    /// that another wrote in between, and fails with SQLITE_BUSY without waiting.
+    /// `BEGIN IMMEDIATE` takes the write lock first. A transaction that begins with a read and then
+    /// writes fails with SQLITE_BUSY, without waiting, when another one wrote in between.
     func transaction<R>(_ body: () throws(SQLiteError) -> R) throws(SQLiteError) -> R {
         try run("BEGIN IMMEDIATE")
         do throws(SQLiteError) {
@@ -121,7 +124,8 @@ final class SQLiteConnection {
             try run("COMMIT")
             return result
         } catch {
-            // "If the transaction is rolled back automatically" (disk full, I/O error) a second rollback would be an error.
+            // "If the transaction is rolled back automatically" (disk full, I/O error), a second
+            // rollback would be an error.
             if sqlite3_get_autocommit(handle) == 0 { try rollback(after: error) }
             throw error
         }
@@ -135,11 +139,12 @@ final class SQLiteConnection {
         }
     }
 
-    /// Runs `body` so that its commits are on the disk when it returns.
+    /// Runs `body` so that its commits are on disk when it returns.
     ///
-    /// The manual on WAL: with `synchronous=NORMAL` the log is synced only before a checkpoint, with FULL after each
-    /// transaction. The setting can't be changed inside a transaction, and a prepared one would change nothing: "some pragmas
-    /// run during the SQL compilation stage, not the execution stage".
+    /// The manual on WAL: with `synchronous=NORMAL` the log is synced only before a checkpoint,
+    /// with FULL after each transaction. The setting can't be changed inside a transaction, and a
+    /// prepared statement for it would have no effect: "some pragmas run during the SQL compilation
+    /// stage, not the execution stage".
     func durably<R>(_ body: () throws(SQLiteError) -> R) throws(SQLiteError) -> R {
         try execute("PRAGMA synchronous=FULL")
         do throws(SQLiteError) {
@@ -154,9 +159,9 @@ final class SQLiteConnection {
 
     // MARK: Write-ahead log
 
-    /// Takes checkpoints out of commits: they sync, and an ordinary commit must not.
+    /// Disables automatic checkpoints: they sync, and an ordinary commit must not.
     ///
-    /// The hook takes the place of SQLite's automatic checkpoint and only notes the length of the log.
+    /// The hook replaces SQLite's automatic checkpoint and only records the length of the log.
     func countFrames() {
         sqlite3_wal_hook(
             handle,
@@ -166,12 +171,12 @@ final class SQLiteConnection {
             }, frames)
     }
 
-    /// How many pages the write-ahead log held after the last commit.
+    /// The number of pages in the write-ahead log after the last commit.
     var logFrames: Int { Int(frames.pointee) }
 
-    /// Moves the log's pages into the database; `truncating` also empties the log's file.
+    /// Moves the pages of the log into the database. `truncating` also empties the log's file.
     ///
-    /// A reader in another process may keep some pages in the log; that is no error.
+    /// A reader in another process may keep some pages in the log. That is not an error.
     func checkpoint(truncating: Bool) throws(SQLiteError) {
         let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
         let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)

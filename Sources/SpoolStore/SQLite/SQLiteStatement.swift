@@ -4,18 +4,19 @@ import CSQLite
 import SQLite3
 #endif
 
-/// A prepared statement: bind by number from 1, step, read columns by number from 0.
+/// A prepared statement. Parameters are numbered from 1, columns from 0.
 ///
-/// Handed out by `SQLiteConnection.with`, which resets it afterwards; never kept.
+/// `SQLiteConnection.with` passes it to its closure and resets it afterwards. Callers must not keep
+/// it.
 final class SQLiteStatement {
     private let handle: OpaquePointer
     private let database: OpaquePointer
-    /// The first bind that failed; `step` reports it, so that binding reads as straight lines.
+    /// The code of the first failed bind. `step` throws it, so binding needs no error handling.
     private var bindCode = SQLITE_OK
     private var isInUse = false
 
-    /// The manual: "If the fifth argument has the value SQLITE_TRANSIENT, then SQLite makes its own private copy of the
-    /// data immediately, before the sqlite3_bind_*() routine returns."
+    /// The manual: "If the fifth argument has the value SQLITE_TRANSIENT, then SQLite makes its own
+    /// private copy of the data immediately, before the sqlite3_bind_*() routine returns."
     private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     init(handle: OpaquePointer, database: OpaquePointer) {
@@ -30,10 +31,10 @@ final class SQLiteStatement {
         isInUse = true
     }
 
-    /// Makes the statement ready for its next use; lets go of the read transaction that an unfinished query holds.
+    /// Resets the statement for its next use. Ends the read transaction of an unfinished query.
     func end() {
-        // The manual: "If the most recent call to sqlite3_step(S) … indicated an error, then sqlite3_reset(S) returns an
-        // appropriate error code." It was reported then.
+        // The manual: "If the most recent call to sqlite3_step(S) … indicated an error, then
+        // sqlite3_reset(S) returns an appropriate error code." `step` has already thrown it.
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)
         bindCode = SQLITE_OK
@@ -77,7 +78,7 @@ final class SQLiteStatement {
 
     // MARK: Running
 
-    /// Goes to the next row; false when there is none.
+    /// Moves to the next row. Returns false when there is none.
     func step() throws(SQLiteError) -> Bool {
         guard bindCode == SQLITE_OK else { throw SQLiteError(code: bindCode, message: "cannot bind a value", context: text) }
         switch sqlite3_step(handle) {
@@ -89,7 +90,7 @@ final class SQLiteStatement {
         }
     }
 
-    /// Runs a statement that answers nothing.
+    /// Runs a statement that returns no rows.
     func run() throws(SQLiteError) {
         let hasRow = try step()
         precondition(!hasRow, "a statement that is run has no rows: \(text)")
@@ -103,7 +104,7 @@ final class SQLiteStatement {
 
     func optionalInt64(_ column: Int32) -> Int64? { isNull(column) ? nil : int64(column) }
 
-    /// The column as text, `nil` for NULL; bytes that are not UTF-8 are repaired.
+    /// Returns the column as text, or nil for NULL. Bytes that are not UTF-8 are repaired.
     func optionalText(_ column: Int32) -> String? {
         // The manual: call sqlite3_column_text() first, sqlite3_column_bytes() after it.
         guard let start = sqlite3_column_text(handle, column) else { return nil }
@@ -113,7 +114,7 @@ final class SQLiteStatement {
 
     func text(_ column: Int32) -> String { optionalText(column) ?? "" }
 
-    /// The column's bytes, `nil` for NULL.
+    /// Returns the column's bytes, or nil for NULL.
     func optionalBytes(_ column: Int32) -> [UInt8]? {
         if isNull(column) { return nil }
         // "The return value from sqlite3_column_blob() for a zero-length BLOB is a NULL pointer."

@@ -6,13 +6,15 @@ import CSQLite
 import SQLite3
 #endif
 
-/// SQLite's file system layer over an injected `FileSystem`: simulated disks see the index's own I/O.
+/// SQLite's file system layer over an injected `FileSystem`, so that simulated disks carry the
+/// index's own I/O.
 ///
-/// Production uses SQLite's built-in layer. This one has no shared memory, so the write-ahead log works only under
-/// `locking_mode=EXCLUSIVE`; and its file locks do nothing, because the store's lock file already admits one connection.
-/// Registered with SQLite under a name of its own as long as it lives; the connection must be closed before.
+/// Production uses SQLite's built-in layer. This layer has no shared memory, so the write-ahead log
+/// works only under `locking_mode=EXCLUSIVE`. Its file locks do nothing, because the store's lock
+/// file already admits one connection only. The layer is registered with SQLite under a unique name
+/// during its lifetime. The connection must be closed before the layer is released.
 final class SpoolVFS {
-    /// The name to open a connection with.
+    /// The name for opening a connection.
     let name: String
     fileprivate let fileSystem: any FileSystem
     fileprivate let random: any RandomSource
@@ -20,9 +22,9 @@ final class SpoolVFS {
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>
     private let nameStorage: UnsafeMutablePointer<CChar>
 
-    /// The longest path that is passed through, in bytes.
+    /// The maximum length of a path, in bytes.
     private static let pathLimitBytes: Int32 = 4_096
-    /// Numbers the names; SQLite's list of layers is one for the whole process.
+    /// Counts the names, because SQLite's list of layers is one for the whole process.
     private static let count = Locked(0)
 
     init(fileSystem: any FileSystem, random: any RandomSource) throws(SQLiteError) {
@@ -59,7 +61,7 @@ final class SpoolVFS {
         vfs.pointee.szOsFile = Int32(MemoryLayout<VFSFileRecord>.size)
         vfs.pointee.mxPathname = Self.pathLimitBytes
         vfs.pointee.zName = UnsafePointer(nameStorage)
-        // Not retained: the layer is unregistered before it goes.
+        // Not retained: `deinit` unregisters the layer.
         vfs.pointee.pAppData = Unmanaged.passUnretained(self).toOpaque()
         vfs.pointee.xOpen = { vfs, path, file, flags, outFlags in
             SpoolVFS.of(vfs).open(path, file, flags, outFlags)
@@ -76,9 +78,11 @@ final class SpoolVFS {
         vfs.pointee.xRandomness = { vfs, count, output in
             SpoolVFS.of(vfs).fill(output, count)
         }
-        // Nothing waits in a simulation: there is one connection, so no lock to wait for.
+        // A simulation has one connection and therefore no lock to wait for, so the call returns at
+        // once.
         vfs.pointee.xSleep = { _, microseconds in microseconds }
-        // No statement of ours asks for the time; the Unix epoch as a Julian day, in days and in milliseconds.
+        // Spool's statements never read the time. The value is the Unix epoch as a Julian day, in
+        // days and in milliseconds.
         vfs.pointee.xCurrentTime = { _, days in
             days?.pointee = 2_440_587.5
             return SQLITE_OK
@@ -103,9 +107,10 @@ extension SpoolVFS {
         _ path: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
         guard let file else { return SQLITE_MISUSE }
-        // "If the xOpen fails, xOpen must set the sqlite3_file.pMethods to NULL", or xClose would be called.
+        // "If the xOpen fails, xOpen must set the sqlite3_file.pMethods to NULL", or xClose would
+        // be called.
         file.pointee.pMethods = nil
-        // A file without name is a temporary one; `temp_store=MEMORY` leaves none.
+        // A file without a name is temporary. `temp_store=MEMORY` prevents such files.
         guard let path else { return SQLITE_CANTOPEN }
         let name = String(cString: path)
         do throws(SystemError) {
@@ -141,7 +146,8 @@ extension SpoolVFS {
         }
     }
 
-    /// Whether a file is there. Like SQLite's own layer, an empty one counts as absent (a journal without content is none).
+    /// Whether a file exists. As in SQLite's own layer, an empty file counts as missing (an empty
+    /// journal is no journal).
     private func access(_ path: UnsafePointer<CChar>?, _ answer: UnsafeMutablePointer<Int32>?) -> Int32 {
         guard let path else { return SQLITE_MISUSE }
         do throws(SystemError) {

@@ -6,13 +6,14 @@ import CSQLite
 import SQLite3
 #endif
 
-/// What SQLite allocates for an open file: its own header, then ours.
+/// The record that SQLite allocates for an open file: SQLite's header, then the reference to the
+/// `VFSFile`.
 struct VFSFileRecord {
     var header: sqlite3_file
     var file: Unmanaged<VFSFile>?
 }
 
-/// Extended result codes: macros with a shift, which Swift does not import.
+/// Extended result codes. They are C macros with a shift, which Swift does not import.
 enum VFSCode {
     static let read = SQLITE_IOERR | 1 << 8
     static let shortRead = SQLITE_IOERR | 2 << 8
@@ -31,11 +32,11 @@ final class VFSFile {
     private let handle: any FileHandle
     private let path: String
     private let fileSystem: any FileSystem
-    /// A new file's name must be durable before what is synced in it counts.
+    /// Whether the file is new. Its directory must then be synced together with its first sync.
     private var mustSyncDirectory: Bool
     private let isDeletedOnClose: Bool
 
-    /// What a sync writes at least; SQLite assumes that less may be torn.
+    /// The smallest unit of a sync. SQLite assumes that a write of less may be torn.
     private static let sectorBytes: Int32 = 4_096
 
     init(handle: any FileHandle, path: String, fileSystem: any FileSystem, mustSyncDirectory: Bool, isDeletedOnClose: Bool) {
@@ -46,7 +47,8 @@ final class VFSFile {
         self.isDeletedOnClose = isDeletedOnClose
     }
 
-    /// The table of calls that SQLite makes on an open file. Version 1: no shared memory, no memory mapping.
+    /// Returns the table of calls that SQLite makes on an open file. Version 1: no shared memory,
+    /// no memory mapping.
     static func methods() -> sqlite3_io_methods {
         var table = sqlite3_io_methods()
         table.iVersion = 1
@@ -56,7 +58,7 @@ final class VFSFile {
         table.xTruncate = { file, size in VFSFile.of(file).truncate(size) }
         table.xSync = { file, flags in VFSFile.of(file).sync(flags) }
         table.xFileSize = { file, size in VFSFile.of(file).size(size) }
-        // One connection: see `SpoolVFS`.
+        // There is only one connection: see `SpoolVFS`.
         table.xLock = { _, _ in SQLITE_OK }
         table.xUnlock = { _, _ in SQLITE_OK }
         table.xCheckReservedLock = { _, answer in
@@ -104,7 +106,8 @@ final class VFSFile {
         }
         guard code == SQLITE_OK else { return code }
         guard filled < buffer.count else { return SQLITE_OK }
-        // "If xRead() returns SQLITE_IOERR_SHORT_READ it must also fill in the unread portions of the buffer with zeros."
+        // "If xRead() returns SQLITE_IOERR_SHORT_READ it must also fill in the unread portions of
+        // the buffer with zeros."
         UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).initializeMemory(as: UInt8.self, repeating: 0)
         return VFSCode.shortRead
     }
@@ -132,7 +135,8 @@ final class VFSFile {
         Self.code(VFSCode.status) { () throws(SystemError) in size?.pointee = try handle.status().size }
     }
 
-    /// The result code of a call on the disk: `failure` for an error, except that a full disk is SQLITE_FULL.
+    /// Returns the result code of a call on the disk: `failure` for an error, but SQLITE_FULL for a
+    /// full disk.
     private static func code(_ failure: Int32, _ body: () throws(SystemError) -> Void) -> Int32 {
         do throws(SystemError) {
             try body()
