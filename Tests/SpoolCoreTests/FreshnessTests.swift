@@ -134,7 +134,7 @@ import Testing
     ]
 
     @Test(arguments: responses)
-    func `a response that must not be stored is passed on with a reason`(_ fields: HTTPFields, _ rules: StoringRules, _ reason: PassReason?) {
+    func `an unstorable response is passed on with a reason`(_ fields: HTTPFields, _ rules: StoringRules, _ reason: PassReason?) {
         #expect(rules.passReason(for: fields) == reason)
     }
 

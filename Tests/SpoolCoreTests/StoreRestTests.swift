@@ -1,11 +1,11 @@
 import SpoolCore
 import Testing
 
-/// When a store that fails is left alone.
+/// Tests when a failing store is left unused for a while.
 @Suite struct StoreRestTests {
     private let start = MonotonicInstant(nanoseconds: 0)
 
-    @Test func `three failures within a minute are a rest of half a minute, two are none`() {
+    @Test func `three failures within a minute cause a rest, and two do not`() {
         var rest = StoreRest()
         #expect(rest.failed(now: start) == nil)
         #expect(rest.failed(now: start + .seconds(10)) == nil)
@@ -15,12 +15,12 @@ import Testing
         #expect(!rest.isResting(now: start + .seconds(50)))
     }
 
-    @Test func `failures that lie far apart are none together`() {
+    @Test func `failures far apart cause no rest`() {
         var rest = StoreRest()
         for minute in 0..<10 { #expect(rest.failed(now: start + .seconds(Int64(minute) * 61)) == nil) }
     }
 
-    @Test func `each rest after another is twice as long, up to ten minutes, and the first again after a good minute`() {
+    @Test func `each further rest is twice as long, up to ten minutes, until a good minute`() {
         var rest = StoreRest()
         var now = start
         var rests: [Nanoseconds] = []

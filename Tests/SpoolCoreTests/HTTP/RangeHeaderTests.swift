@@ -6,8 +6,8 @@ import Testing
         .ranges(bounds.map { ByteRange(lower: $0.0, upper: $0.1) })
     }
 
-    // The examples of RFC 9110 §14.1.2 and the edge cases around them, for a representation of 10
-    // 000 bytes.
+    // The examples of RFC 9110 §14.1.2 and the edge cases around them, for a representation of
+    // 10 000 bytes.
     @Test(arguments: [
         ("bytes=0-499", ranges((0, 500))),
         ("bytes=500-999", ranges((500, 1000))),

@@ -119,7 +119,7 @@ import Testing
             // Conditions that only the origin evaluates are ignored.
             (["If-Match": #""b""#, "If-Unmodified-Since": "Sun, 06 Nov 1970 08:49:37 GMT"], tagged, .proceed(honoursRange: true)),
         ] as [(HTTPFields, Representation, Precondition.Outcome)])
-    func `conditions are evaluated in the order of RFC 9110`(fields: HTTPFields, representation: Representation, expected: Precondition.Outcome) {
+    func `conditions follow the order of RFC 9110`(fields: HTTPFields, representation: Representation, expected: Precondition.Outcome) {
         #expect(Precondition.evaluate(fields: fields, representation: representation) == expected)
     }
 

@@ -1,11 +1,12 @@
 import SpoolCore
 import Testing
 
-/// Versions without a strong validator: all bytes of an answer come from one response.
+/// Tests versions without a strong validator: all bytes of one answer come from one response.
 @Suite struct SessionOwnResponseTests {
     static let without: [HTTPFields] = [[:], ["ETag": "W/\"v1\""], ["ETag": "W/\"v1\"", "Content-Type": "video/mp4"]]
 
-    /// A session in which a response from 0 was cut off after 30 000 of 100 000 bytes, which are stored.
+    /// A session whose response from 0 was cut off after 30 000 of 100 000 bytes. These bytes are
+    /// stored.
     private func cutOff(_ fields: HTTPFields) -> SessionProbe {
         let probe = SessionProbe()
         let reader = probe.join(0)
@@ -26,15 +27,15 @@ import Testing
         let probe = cutOff(fields)
         let reader = probe.join(0)
         #expect(probe.prepare(reader) == .wait)
-        // All of it is asked for, and nothing of the answer is told before its head has come.
+        // The reader requests the whole resource and waits until the head of the response has come.
         #expect(probe.starts == [OriginAsk(0, nil)])
         probe.full(probe.startedIDs[0], length: 100_000, fields: fields)
-        guard case .ready = probe.prepare(reader) else { return #expect(Bool(false), "the head came, and the reader is not told") }
+        guard case .ready = probe.prepare(reader) else { return #expect(Bool(false), "the head came, but the reader is not ready") }
         probe.body(probe.startedIDs[0], 100_000)
         #expect(probe.read(reader) == 100_000)
     }
 
-    @Test(arguments: without) func `a new response from 0 that brings more takes the place of a part`(fields: HTTPFields) {
+    @Test(arguments: without) func `a new response from 0 with more bytes replaces a stored part`(fields: HTTPFields) {
         let probe = cutOff(fields)
         let reader = probe.join(0)
         _ = probe.prepare(reader)
@@ -45,14 +46,14 @@ import Testing
         #expect(probe.stored == [ByteRange(0..<100_000)])
     }
 
-    @Test(arguments: without) func `bytes that one response brought serve a reader that wants no more`(fields: HTTPFields) {
+    @Test(arguments: without) func `the bytes of one response serve a reader that needs no more`(fields: HTTPFields) {
         let probe = cutOff(fields)
         let reader = probe.join(0, 30_000)
         #expect(probe.read(reader) == 30_000)
         #expect(probe.starts == [])
     }
 
-    @Test(arguments: without) func `a seek is asked from its own first byte and disturbs no other reader`(fields: HTTPFields) {
+    @Test(arguments: without) func `a seek requests its own first byte and disturbs no other reader`(fields: HTTPFields) {
         let probe = SessionProbe()
         let first = probe.join(0)
         probe.openEmpty()
@@ -77,14 +78,14 @@ import Testing
         probe.openEmpty()
         #expect(probe.prepare(reader) == .wait)
         probe.partial(probe.startedIDs[0], 5 * MiB, 10 * MiB, total: 10 * MiB, fields: fields)
-        guard case .ready = probe.prepare(reader) else { return #expect(Bool(false), "the head came, and the reader is not told") }
+        guard case .ready = probe.prepare(reader) else { return #expect(Bool(false), "the head came, but the reader is not ready") }
         probe.body(probe.startedIDs[0], 1000)
         #expect(probe.read(reader) == 1000)
         #expect(probe.starts == [OriginAsk(5 * MiB, nil)])
         #expect(probe.stored == [])
     }
 
-    @Test(arguments: without) func `a head and a tail come from two answers, and the head of the file stays stored`(fields: HTTPFields) {
+    @Test(arguments: without) func `the head and the tail come from two responses, and the head stays stored`(fields: HTTPFields) {
         let probe = SessionProbe()
         let player = probe.join(0)
         probe.openEmpty()
@@ -103,7 +104,7 @@ import Testing
         #expect(probe.stored == [ByteRange(0..<65_536)])
     }
 
-    @Test func `a window ends before the whole: without a strong validator the whole is asked again in one response`() {
+    @Test func `a window without a strong validator is replaced by one request for the whole`() {
         let probe = SessionProbe({ $0.requestBytes = 2 * MiB })
         let reader = probe.join(0)
         probe.openEmpty()
@@ -116,7 +117,7 @@ import Testing
         #expect(probe.read(reader) == 3 * MiB)
     }
 
-    @Test func `stored parts of an earlier session are used while they are fresh, and not after that`() {
+    @Test func `stored parts of an earlier session are used only while they are fresh`() {
         for (control, isUsed) in [("max-age=5000", true), ("max-age=10", false)] {
             let probe = SessionProbe()
             probe.open(length: 100_000, stored: [0...29_999], fields: ["ETag": "W/\"v1\"", "Cache-Control": control])
@@ -131,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a consumer that was told length and type goes on with a response that has both`() {
+    @Test func `a consumer with a length and type continues with a response that matches both`() {
         let fields: HTTPFields = ["ETag": "W/\"v1\"", "Content-Type": "video/mp4"]
         for total in [100_000, 90_000] as [Int64] {
             let probe = cutOff(fields)
@@ -150,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `a consumer that was told length and type goes on with a strong version only where both are equal`() {
+    @Test func `a consumer with a length continues with a strong version of equal length only`() {
         for total in [100_000, 90_000] as [Int64] {
             let probe = cutOff([:])
             let reader = probe.join(0, wantsBytes: false)
@@ -168,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `a reader whose own response fails does not go on with a strong version that looks different`() {
+    @Test func `a reader whose own response fails does not continue with a different strong version`() {
         let probe = cutOff([:])
         let reader = probe.join(0, 30_000)
         #expect(probe.read(reader) == 30_000)
@@ -183,7 +184,7 @@ import Testing
         #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
     }
 
-    @Test func `a reader that wants no byte of a stored part is told by an answer of the origin`() {
+    @Test func `a reader at the end of a stored part gets its answer from the origin`() {
         let probe = SessionProbe()
         probe.open(length: 100_000, stored: [0...29_999], fields: ["ETag": "W/\"v1\""])
         let end = ByteRange.maximumOffset
@@ -195,7 +196,7 @@ import Testing
         #expect(probe.prepare(reader) == .failed(.origin(.rangeNotSatisfiable(length: 100_000))))
     }
 
-    @Test func `a reader of stored bytes only does not go on with another response of equal length`() {
+    @Test func `a reader of stored bytes does not continue with another response of equal length`() {
         let probe = SessionProbe()
         probe.open(length: 100_000, stored: [0...49_999], fields: ["Cache-Control": "max-age=5000"])
         let reader = probe.join(20_000, 80_000, onlyStored: true)
@@ -205,12 +206,12 @@ import Testing
         probe.full(probe.startedIDs[0], length: 100_000, fields: ["ETag": "W/\"v2\""])
         probe.body(probe.startedIDs[0], 100_000)
         #expect(probe.read(other) == 100_000)
-        // The rest of the part that is stored, and no byte of what came.
+        // The reader gets the rest of the stored part, and no byte of the other response.
         #expect(probe.read(reader) == 20_000)
         #expect(probe.failure(reader) == .notStored)
     }
 
-    @Test func `the end of a window is not the end of a version whose length is not known`() {
+    @Test func `the end of a window is not the end of a version of unknown length`() {
         let probe = SessionProbe({ $0.requestBytes = 2 * MiB })
         probe.open(length: 100_000, stored: [0...29_999])
         var rules = UseRules()
@@ -232,7 +233,7 @@ import Testing
     private static let page: HTTPFields = ["Content-Type": "text/html"]
     private static let film: HTTPFields = ["ETag": "\"v1\"", "Content-Type": "video/mp4"]
 
-    @Test func `a page in the middle of a film retires nothing and is asked past`() throws {
+    @Test func `a page in the middle of a film retires nothing, and the fetch is retried`() throws {
         let probe = SessionProbe()
         probe.open(length: 100_000, stored: [0...29_999], fields: Self.film)
         let reader = probe.join(0)
@@ -247,7 +248,7 @@ import Testing
         #expect(probe.read(reader) == 70_000)
     }
 
-    @Test func `a client without a byte gets the page itself, and nothing stored changes`() {
+    @Test func `a client without any bytes gets the page itself, and stored bytes stay`() {
         let probe = SessionProbe()
         probe.open(length: 100_000, stored: [0...29_999], fields: Self.film)
         let reader = probe.join(50_000)
@@ -255,7 +256,7 @@ import Testing
         probe.step(reader)
         let fetch = probe.startedIDs[0]
         probe.full(fetch, length: 500, fields: Self.page)
-        guard case .ready(_, let page) = probe.prepare(reader) else { return #expect(Bool(false), "the reader is not told of the page") }
+        guard case .ready(_, let page) = probe.prepare(reader) else { return #expect(Bool(false), "the reader does not get the page") }
         #expect(page.contentType == "text/html")
         #expect(probe.machine.readsPage(reader))
         probe.body(fetch, 500)
@@ -264,7 +265,7 @@ import Testing
         #expect(probe.changes == [])
     }
 
-    @Test func `the user is told after several pages in a row`() {
+    @Test func `several pages in a row emit a passing event`() {
         let probe = SessionProbe()
         probe.open(length: 100_000, stored: [0...29_999], fields: Self.film)
         for round in 0..<3 {
@@ -288,7 +289,7 @@ import Testing
     // MARK: Answers that end early
 
     @Test(arguments: [true, false])
-    func `two answers in a row without a new byte end a client that can ask again`(endsSoon: Bool) {
+    func `two answers without a new byte fail a client that can retry`(endsSoon: Bool) {
         let probe = SessionProbe()
         probe.open(length: 100_000, stored: [0...29_999])
         let reader = probe.join(0, endsSoon: endsSoon)
@@ -315,7 +316,7 @@ import Testing
 
     // MARK: Slow readers
 
-    @Test func `a reader that a slow one holds back asks for itself after a while`() {
+    @Test func `a reader held back by a slow one sends its own request after a while`() {
         let noStore: HTTPFields = ["ETag": "\"v1\"", "Cache-Control": "no-store"]
         let probe = SessionProbe()
         let fast = probe.join(0)

@@ -1,9 +1,9 @@
 import SpoolCore
 import Testing
 
-/// When a fetch pauses, goes on, lingers and ends.
+/// Tests when a fetch pauses, resumes, lingers and ends.
 @Suite struct SessionPacingTests {
-    /// A cold session whose reader's fetch has its head; 100 MiB, no byte yet.
+    /// A cold session of 100 MiB whose fetch has its head and no byte yet.
     private func running(
         policy: FetchPolicy = .whilePlaying, end: Int64? = nil, _ change: (inout SessionLimits) -> Void = { _ in }
     ) -> (SessionProbe, ReaderID, FetchID) {
@@ -24,7 +24,7 @@ import Testing
         #expect(probe.fetch(fetch)?.isPaused == true)
     }
 
-    @Test func `a paused fetch goes on when half of the window is free again`() {
+    @Test func `a paused fetch resumes when half of the window is free again`() {
         let (probe, reader, fetch) = running { $0.readAheadBytes = 4 * MiB }
         probe.body(fetch, 10 * MiB)
         probe.store(fetch)
@@ -35,7 +35,7 @@ import Testing
         #expect(probe.body(fetch, 10 * MiB) == 2 * MiB)
     }
 
-    @Test func `a paused fetch goes on at once for somebody who waits`() {
+    @Test func `a paused fetch resumes at once for a waiting reader`() {
         let (probe, reader, fetch) = running(end: 1000)
         #expect(probe.body(fetch, MiB) == 65_536)
         probe.read(reader)
@@ -45,7 +45,7 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
-    @Test func `the reader furthest ahead sets the pace, and a slow one holds nobody back`() {
+    @Test func `the reader furthest ahead sets the pace, and a slow one does not delay it`() {
         let (probe, fast, fetch) = running { $0.readAheadBytes = MiB }
         let slow = probe.join(0)
         probe.step(slow)
@@ -65,7 +65,7 @@ import Testing
 
     // MARK: Leaving
 
-    @Test func `what a policy still wants when its reader leaves comes, however little it is`() {
+    @Test func `the rest of a policy's read-ahead arrives after its reader left`() {
         let (probe, reader, fetch) = running(policy: .readAhead(bytes: 2 * MiB)) { $0.readAheadBytes = MiB }
         #expect(probe.body(fetch, 10 * MiB) == 2 * MiB)
         probe.store(fetch)
@@ -107,7 +107,7 @@ import Testing
         #expect(probe.body(fetch, 65_536) == 65_536)
     }
 
-    @Test func `an explicit leave ends the fetch at once and keeps what came`() {
+    @Test func `an explicit leave ends the fetch at once and keeps the received bytes`() {
         let (probe, reader, fetch) = running()
         probe.body(fetch, 65_536)
         probe.leave(reader, explicitly: true)
@@ -138,7 +138,7 @@ import Testing
 
     // MARK: Policies
 
-    @Test func `while playing, what lies beyond the window is not fetched after the last reader left`() {
+    @Test func `bytes beyond the window are not fetched after the last reader left`() {
         let (probe, reader, fetch) = running { $0.readAheadBytes = 4 * MiB }
         probe.body(fetch, 100 * MiB)
         probe.leave(reader)
@@ -148,7 +148,7 @@ import Testing
         #expect(probe.machine.fetches == [])
     }
 
-    @Test func `read-ahead keeps its bytes beyond the reader coming after it left, then stops`() {
+    @Test func `read-ahead continues to its limit after its reader left, then stops`() {
         let (probe, reader, fetch) = running(policy: .readAhead(bytes: 8 * MiB))
         probe.body(fetch, MiB)
         probe.store(fetch)
@@ -165,12 +165,12 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
-    @Test func `read-ahead goes beyond the range that was asked for`() {
+    @Test func `read-ahead continues beyond the requested range`() {
         let (probe, _, fetch) = running(policy: .readAhead(bytes: 2 * MiB), end: 1000)
         #expect(probe.body(fetch, 100 * MiB) == 2 * MiB)
     }
 
-    @Test func `whole resource goes on to the end after the reader left, the beginning included`() {
+    @Test func `the whole-resource policy fetches everything after its reader left, including the beginning`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB)
         let reader = probe.join(6 * MiB, policy: .wholeResource)
@@ -192,7 +192,7 @@ import Testing
         #expect(probe.machine.fetches == [])
     }
 
-    @Test func `an explicit cancel of the last reader drops its policy's goal`() {
+    @Test func `an explicit leave of the last reader drops its policy's goal`() {
         let (probe, reader, fetch) = running(policy: .wholeResource)
         probe.body(fetch, MiB)
         probe.leave(reader, explicitly: true)
@@ -202,7 +202,7 @@ import Testing
 
     // MARK: Slots and buffers
 
-    @Test func `a fetch that nobody waits for gives its slot up, and its reader starts another`() {
+    @Test func `an idle fetch gives up its slot, and its reader starts another`() {
         let (probe, reader, fetch) = running { $0.readAheadBytes = MiB }
         probe.body(fetch, 10 * MiB)
         #expect(probe.machine.isIdle(fetch))
@@ -212,7 +212,7 @@ import Testing
         #expect(probe.starts.last == OriginAsk(MiB, nil, ifRange: "\"v1\""))
     }
 
-    @Test func `a fetch that only waits for a buffer keeps its slot`() {
+    @Test func `a fetch that waits for a buffer keeps its slot`() {
         let (probe, _, fetch) = running()
         probe.machine.pausedForBuffer(fetch)
         #expect(!probe.machine.isIdle(fetch))
@@ -221,7 +221,7 @@ import Testing
         #expect(probe.fetch(fetch)?.isPaused == false)
     }
 
-    @Test func `a fetch ahead of nobody's need starts only when no other runs`() {
+    @Test func `a fetch ahead of every reader starts only when no other runs`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB, stored: [MiB...2 * MiB - 1])
         let reader = probe.join(0)

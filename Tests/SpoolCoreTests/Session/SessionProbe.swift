@@ -1,13 +1,14 @@
 import SpoolCore
 import Testing
 
-/// Plays the shell of one session by hand: feeds events, notes actions, and looks at the invariants after each event.
+/// Drives one session by hand in place of its shell: sends events, records actions, and checks the
+/// invariants after each event.
 ///
-/// Bytes have no content here, only offsets; the random walk looks at contents.
+/// The bytes have offsets but no content here; the random walk compares contents.
 final class SessionProbe {
     var machine: SessionStateMachine
     var now = MonotonicInstant(nanoseconds: 0)
-    /// The wall clock goes with the other, from 1000 s after 1970 on.
+    /// The wall clock runs with the monotonic clock, starting 1000 s after 1970.
     var wallNow: Timestamp { Timestamp(nanoseconds: .seconds(1000) + now.nanoseconds) }
     var actions: [SessionAction] = []
     private var generations: Int64 = 0
@@ -22,7 +23,7 @@ final class SessionProbe {
         machine = SessionStateMachine(limits: limits, rules: rules)
     }
 
-    // MARK: What happened
+    // MARK: Results
 
     /// The origin requests so far, in order.
     var starts: [OriginAsk] { actions.compactMap { if case .start(_, let ask) = $0 { ask } else { nil } } }
@@ -52,7 +53,7 @@ final class SessionProbe {
 
     // MARK: Readers
 
-    /// A session whose index has these bytes, as one version with the strong tag of `etag`.
+    /// Opens the session with these stored bytes, as one version with the strong tag of `etag`.
     func open(
         length: Int64?, stored: [ClosedRange<Int64>] = [], isVerified: Bool = true, fields: HTTPFields = SessionProbe.etag,
         location: SourceLocation = #_sourceLocation
@@ -71,7 +72,7 @@ final class SessionProbe {
         if let first = machine.readers.first, first.end == 0 { leave(first.id) }
     }
 
-    /// A session whose index knows nothing of the resource.
+    /// Opens the session with an index that has no entry for the resource.
     func openEmpty(location: SourceLocation = #_sourceLocation) {
         take(machine.opened(nil, passReason: nil, now: now), location)
     }
@@ -107,7 +108,7 @@ final class SessionProbe {
         take(machine.readerAdvanced(id, by: count, now: now), location)
     }
 
-    /// Takes everything up to `limit` bytes that there is; how many that was.
+    /// Reads the available bytes, at most `limit`, and returns their number.
     @discardableResult
     func read(_ id: ReaderID, upTo limit: Int64 = .max, location: SourceLocation = #_sourceLocation) -> Int64 {
         var count: Int64 = 0
@@ -141,7 +142,7 @@ final class SessionProbe {
         take(new, location)
     }
 
-    /// A 206 with `[lower, upper)` of `total`.
+    /// Receives a 206 with `[lower, upper)` of `total`.
     func partial(
         _ id: FetchID, _ lower: Int64, _ upper: Int64, total: Int64?, fields: HTTPFields = SessionProbe.etag,
         location: SourceLocation = #_sourceLocation
@@ -151,14 +152,15 @@ final class SessionProbe {
         head(id, 206, fields, location: location)
     }
 
-    /// A 200 with the whole.
+    /// Receives a 200 with the whole resource.
     func full(_ id: FetchID, length: Int64?, fields: HTTPFields = SessionProbe.etag, location: SourceLocation = #_sourceLocation) {
         var fields = fields
         if let length { fields["Content-Length"] = String(length) }
         head(id, 200, fields, location: location)
     }
 
-    /// Offers `count` body bytes in chunks, each with a batch of its own, until one is not taken; how many were kept or dropped.
+    /// Offers `count` body bytes in chunks, each as its own batch, until the session refuses one.
+    /// Returns how many bytes were kept or dropped.
     @discardableResult
     func body(_ id: FetchID, _ count: Int64, chunk: Int64 = 65_536, location: SourceLocation = #_sourceLocation) -> Int64 {
         var taken: Int64 = 0
@@ -184,7 +186,7 @@ final class SessionProbe {
 
     // MARK: The store and time
 
-    /// The disk has taken everything that the fetch has in memory.
+    /// Confirms that the disk has all bytes that the fetch has in memory.
     func store(_ id: FetchID, location: SourceLocation = #_sourceLocation) {
         guard let fetch = fetch(id), let generation = fetch.generation, let range = ByteRange(fetch.released, fetch.front) else { return }
         take(machine.wrote(range, of: generation, by: id, remaining: .max, now: now), location)
@@ -200,7 +202,7 @@ final class SessionProbe {
         take(machine.lost(ByteRange(lower: range.lowerBound, upper: range.upperBound + 1), of: generation, now: now), location)
     }
 
-    /// Stored bytes were compared with their checks.
+    /// Reports that stored bytes were compared with their checksums.
     func verified(_ range: ClosedRange<Int64>, damaged: [ClosedRange<Int64>] = [], location: SourceLocation = #_sourceLocation) {
         guard let generation = machine.version?.generation else { return }
         func set(_ ranges: [ClosedRange<Int64>]) -> ByteRangeSet {

@@ -1,7 +1,7 @@
 import SpoolCore
 import Testing
 
-/// Bytes that are passed on and not kept.
+/// Tests bytes that are passed on and not stored.
 @Suite struct SessionRelayTests {
     private static let noStore: HTTPFields = ["ETag": "\"v1\"", "Cache-Control": "no-store"]
 
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [("no-store", nil), (nil, "*")] as [(String?, String?)])
-    func `what must not be stored is passed on`(control: String?, vary: String?) {
+    func `a response that must not be stored is passed on`(control: String?, vary: String?) {
         var fields = SessionProbe.etag
         fields["Cache-Control"] = control
         fields["Vary"] = vary
@@ -28,7 +28,7 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
-    @Test func `a relay is one request, however often its reader looks`() {
+    @Test func `a relay is one request for all steps of its reader`() {
         let (probe, reader, fetch) = relaying()
         for _ in 0..<20 {
             probe.body(fetch, 10_000)
@@ -53,7 +53,7 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
-    @Test func `an end before bytes that were passed on already is not the end of what is being read`() throws {
+    @Test func `an end before bytes that were passed on does not end the read`() throws {
         let probe = SessionProbe()
         let reader = probe.join(0)
         probe.openEmpty()
@@ -71,7 +71,7 @@ import Testing
         #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
     }
 
-    @Test func `memory that every reader has taken is let go`() {
+    @Test func `memory that every reader has taken is released`() {
         let (probe, reader, fetch) = relaying()
         probe.body(fetch, 65_536)
         probe.read(reader, upTo: 50_000)
@@ -79,7 +79,7 @@ import Testing
         #expect(probe.fetch(fetch)?.released == 50_000)
     }
 
-    @Test func `a reader elsewhere opens a request of its own from its own byte`() {
+    @Test func `a reader elsewhere starts its own request from its own byte`() {
         let (probe, _, fetch) = relaying()
         probe.body(fetch, 65_536)
         let other = probe.join(5 * MiB)
@@ -92,7 +92,7 @@ import Testing
         #expect(probe.cancelled == [])
     }
 
-    @Test func `a relay whose readers have left ends at once, though others read elsewhere`() {
+    @Test func `a relay without readers ends at once, even if others read elsewhere`() {
         let (probe, reader, fetch) = relaying()
         let other = probe.join(5 * MiB)
         probe.step(other)
@@ -100,7 +100,7 @@ import Testing
         #expect(probe.cancelled == [fetch])
     }
 
-    @Test func `a whole body is skipped up to its reader when it is not stored`() {
+    @Test func `a whole body that is not stored is skipped up to its reader`() {
         let probe = SessionProbe()
         let reader = probe.join(MiB)
         probe.openEmpty()
@@ -113,7 +113,7 @@ import Testing
         #expect(probe.step(reader) == .memory(fetch, ByteRange(MiB..<MiB + 1000)))
     }
 
-    @Test func `two readers of an origin without ranges that must not be stored both go on`() {
+    @Test func `two readers of an unstorable response without ranges both continue`() {
         let probe = SessionProbe()
         let late = probe.join(MiB)
         probe.openEmpty()
@@ -132,7 +132,7 @@ import Testing
         #expect(probe.starts.count == 2)
     }
 
-    @Test func `a relay whose reader has stopped gives its slot up, and the reader loses nothing`() {
+    @Test func `a relay with an idle reader gives up its slot without losing bytes`() {
         let (probe, reader, fetch) = relaying()
         let taken = probe.body(fetch, 10 * MiB)
         #expect(probe.machine.isIdle(fetch))
@@ -143,7 +143,7 @@ import Testing
 
     // MARK: No validator
 
-    @Test func `a relay waits for who asked what the resource is, and then for its bytes`() {
+    @Test func `a relay waits for a reader of metadata, then for its bytes`() {
         let probe = SessionProbe()
         let curious = probe.join(0, wantsBytes: false)
         probe.openEmpty()
@@ -159,7 +159,7 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
-    @Test func `what began as a relay stays one, though what it brings may be stored by now`() {
+    @Test func `a fetch that started as a relay stays one`() {
         let probe = SessionProbe()
         let shy = probe.join(0, 1000, rules: UseRules(mode: .doNotStore))
         probe.openEmpty()
@@ -168,7 +168,8 @@ import Testing
         probe.body(probe.startedIDs[0], 1000)
         probe.read(shy)
         probe.finish(probe.startedIDs[0])
-        // Asked for the shy one, and not answered yet, when somebody comes for whom the same version may be stored.
+        // The relay's second request has no answer yet when another reader arrives, for whom the
+        // same version may be stored.
         probe.move(shy, to: MiB)
         probe.step(shy)
         let keen = probe.join(2 * MiB)
@@ -199,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: [[:], ["ETag": "W/\"v1\""]] as [HTTPFields])
-    func `without a strong validator the rest of a broken body is never taken from another response`(fields: HTTPFields) {
+    func `without a strong validator a broken body is never completed from another response`(fields: HTTPFields) {
         let (probe, reader, fetch) = relaying(fields: fields, length: 10_000)
         probe.body(fetch, 1000)
         probe.finish(fetch, .truncated(afterBytes: 1000))
@@ -229,7 +230,7 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
-    @Test func `when the store fails nothing is fetched for later`() {
+    @Test func `a failed store ends fetches for later`() {
         let probe = SessionProbe()
         let reader = probe.join(0, policy: .wholeResource)
         probe.openEmpty()
@@ -243,7 +244,7 @@ import Testing
         #expect(probe.cancelled == [fetch])
     }
 
-    @Test func `what was stored before the store failed is still read from it`() {
+    @Test func `bytes stored before the store failed are still read from it`() {
         let probe = SessionProbe()
         probe.open(length: 10_000, stored: [0...4999])
         let reader = probe.join(0)
@@ -256,7 +257,7 @@ import Testing
     // MARK: Ends
 
     @Test(arguments: [ReadFailure.removed, .closed])
-    func `when the resource is removed or the cache closed readers end and fetches stop`(failure: ReadFailure) {
+    func `removing the resource or closing the cache ends readers and fetches`(failure: ReadFailure) {
         let probe = SessionProbe()
         let reader = probe.join(0)
         probe.openEmpty()
@@ -271,7 +272,7 @@ import Testing
         let late = probe.join(0)
         #expect(probe.step(late) == .failed(failure))
         #expect(probe.starts.count == 1)
-        // A closed cache still stores what came; a removed resource has nowhere to go.
+        // A closed cache still stores the received bytes; for a removed resource they are dropped.
         #expect(probe.machine.fetches.isEmpty == (failure == .removed))
         probe.store(fetch)
         #expect(probe.machine.fetches == [])

@@ -1,9 +1,10 @@
 import SpoolCore
 import Testing
 
-/// What the origin's answers mean (research: 52 behaviours of origins).
+/// Tests how a session interprets the origin's responses, after research on 52 behaviours of
+/// origins.
 @Suite struct SessionResponseTests {
-    /// A cold session with a reader at `start` that waits.
+    /// A cold session with a waiting reader at `start`.
     private func asking(_ start: Int64, _ end: Int64? = nil) -> (SessionProbe, ReaderID, FetchID) {
         let probe = SessionProbe()
         let reader = probe.join(start, end)
@@ -12,7 +13,8 @@ import Testing
         return (probe, reader, probe.startedIDs[0])
     }
 
-    /// A session with the first 1000 of 10 000 bytes, whose reader waits for the next and was told of the version.
+    /// A session with the first 1000 of 10 000 bytes, whose reader has read these and waits for the
+    /// next.
     private func inTheMiddle(fields: HTTPFields = SessionProbe.etag) -> (SessionProbe, ReaderID, FetchID) {
         let probe = SessionProbe()
         probe.open(length: 10_000, stored: [0...999], fields: fields)
@@ -29,7 +31,7 @@ import Testing
         #expect(probe.cancelled == [fetch])
         #expect(probe.failures.count == 1)
         #expect(probe.changes == [])
-        // It may have been one server of many: the second time counts.
+        // One server of several may be at fault, so only the second such response is an error.
         #expect(probe.step(reader) == .wait)
         probe.pass(.milliseconds(200))
         #expect(probe.starts.last == OriginAsk(1000, nil))
@@ -38,7 +40,7 @@ import Testing
         #expect(probe.starts.count == 2)
     }
 
-    @Test func `of a part that begins earlier than asked the beginning is left out`() {
+    @Test func `a part that begins too early loses its extra beginning`() {
         let (probe, reader, fetch) = asking(1000, 2000)
         probe.partial(fetch, 500, 10_000, total: 10_000)
         #expect(probe.body(fetch, 1500) == 1500)
@@ -51,7 +53,7 @@ import Testing
         #expect(probe.failures.count == 1)
     }
 
-    @Test func `after a part that is shorter than asked the rest is asked for`() {
+    @Test func `a shorter part than requested is followed by a request for the rest`() {
         let (probe, reader, fetch) = asking(0)
         probe.partial(fetch, 0, 1000, total: 10_000)
         probe.body(fetch, 1000)
@@ -61,7 +63,7 @@ import Testing
         #expect(probe.starts.last == OriginAsk(1000, nil, ifRange: "\"v1\""))
     }
 
-    @Test func `of a part that is longer than asked only the leased bytes are taken`() {
+    @Test func `a longer part than requested is cut to the leased bytes`() {
         let probe = SessionProbe()
         probe.open(length: 10_000, stored: [2000...2999])
         let reader = probe.join(1000, 2000)
@@ -73,7 +75,7 @@ import Testing
         #expect(probe.failures == [])
     }
 
-    @Test func `a part of another version ends told readers and begins a new generation`() {
+    @Test func `a part of another version fails started readers and begins a new generation`() {
         let (probe, reader, fetch) = inTheMiddle()
         _ = probe.join(1000)
         probe.partial(fetch, 1000, 10_000, total: 10_000, fields: ["ETag": "\"v2\""])
@@ -84,7 +86,7 @@ import Testing
         #expect(probe.stored == [ByteRange(1000..<10_000)])
     }
 
-    @Test func `a part with another length is another version, whatever its tag says`() {
+    @Test func `a part with another length is another version, even with the same tag`() {
         let (probe, reader, fetch) = inTheMiddle()
         probe.partial(fetch, 1000, 9000, total: 9000)
         #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
@@ -115,14 +117,14 @@ import Testing
         probe.head(fetch, 206, fields)
         #expect(probe.cancelled == [fetch])
         #expect(probe.step(reader) == .wait)
-        // Ranges are what this origin can't do: the second time none is named.
+        // The origin does not support ranges correctly, so the second request names none.
         probe.pass(.milliseconds(200))
         #expect(probe.starts.last?.isPlain == true)
         probe.head(probe.startedIDs[1], 206, fields)
         guard case .failed(.origin(.malformed)) = probe.step(reader) else { return #expect(Bool(false)) }
     }
 
-    @Test func `a part that does not tell the length leaves it open`() {
+    @Test func `a part without a total leaves the length unknown`() {
         let (probe, reader, fetch) = asking(0)
         probe.partial(fetch, 0, 1000, total: nil)
         probe.body(fetch, 1000)
@@ -134,7 +136,7 @@ import Testing
 
     // MARK: 200
 
-    @Test func `a whole body without If-Range begins at 0 and serves who asked for later bytes`() {
+    @Test func `a whole body without If-Range starts at 0 and serves later offsets`() {
         let (probe, reader, fetch) = asking(1000)
         probe.full(fetch, length: 10_000)
         #expect(probe.body(fetch, 2000) == 2000)
@@ -144,7 +146,7 @@ import Testing
         #expect(probe.stored == [ByteRange(0..<2000)])
     }
 
-    @Test func `where ranges are refused readers far ahead wait for the running body`() {
+    @Test func `readers far ahead wait for the running body if ranges are refused`() {
         let (probe, _, fetch) = asking(0)
         probe.full(fetch, length: 100 * MiB)
         let far = probe.join(50 * MiB)
@@ -154,7 +156,7 @@ import Testing
         #expect(probe.woken.contains(far))
     }
 
-    @Test func `a whole body in answer to If-Range is another version`() {
+    @Test func `a whole body in response to If-Range is another version`() {
         let (probe, reader, fetch) = inTheMiddle()
         _ = probe.join(1000)
         probe.full(fetch, length: 10_000, fields: ["ETag": "\"v2\""])
@@ -164,7 +166,7 @@ import Testing
         #expect(probe.stored == [ByteRange(0..<10_000)])
     }
 
-    @Test func `a whole body of the same version passes what is stored and keeps the rest`() {
+    @Test func `a whole body of the same version skips stored bytes and keeps the rest`() {
         let (probe, reader, fetch) = inTheMiddle()
         probe.full(fetch, length: 10_000)
         #expect(probe.changes == [])
@@ -175,7 +177,7 @@ import Testing
         #expect(probe.machine.version?.isComplete == true)
     }
 
-    @Test func `a whole body does not keep twice what an ended fetch still has in memory`() {
+    @Test func `a whole body skips bytes that an ended fetch still has in memory`() {
         let probe = SessionProbe()
         probe.open(length: 10_000)
         let early = probe.join(0, 1000)
@@ -198,7 +200,7 @@ import Testing
         #expect(probe.stored == [ByteRange(0..<3000)])
     }
 
-    @Test func `a whole body fills what was lost between bytes that an ended fetch still has in memory`() {
+    @Test func `a whole body fills losses between bytes that an ended fetch has in memory`() {
         let probe = SessionProbe()
         probe.open(length: 10_000, stored: [400...599])
         let early = probe.join(0)
@@ -218,7 +220,7 @@ import Testing
         #expect(probe.step(late) == .memory(first, ByteRange(600..<10_000)))
     }
 
-    @Test func `a whole body that ends before the known length is cut short`() {
+    @Test func `a whole body that ends before the known length is truncated`() {
         let (probe, reader, fetch) = inTheMiddle()
         probe.full(fetch, length: nil)
         probe.body(fetch, 5000)
@@ -230,7 +232,7 @@ import Testing
 
     // MARK: Lengths
 
-    @Test func `an unknown length is learnt at a clean end`() {
+    @Test func `a clean end establishes an unknown length`() {
         let (probe, reader, fetch) = asking(0)
         probe.full(fetch, length: nil)
         probe.body(fetch, 5000)
@@ -265,7 +267,7 @@ import Testing
 
     // MARK: 416
 
-    @Test func `nothing to satisfy from 0 on means an empty resource`() {
+    @Test func `a 416 with length 0 means an empty resource`() {
         let (probe, reader, fetch) = asking(0)
         probe.head(fetch, 416, ["Content-Range": "bytes */0"])
         #expect(probe.machine.version?.representation.length == 0)
@@ -273,7 +275,7 @@ import Testing
     }
 
     @Test(arguments: [[:], ["Content-Range": "bytes */100"]] as [HTTPFields])
-    func `a 416 to the first byte that does not say that there is none is asked about once, without a range`(fields: HTTPFields) {
+    func `a 416 at offset 0 is followed by one request without a range`(fields: HTTPFields) {
         let (probe, reader, fetch) = asking(0)
         probe.head(fetch, 416, fields)
         #expect(probe.step(reader) == .wait)
@@ -292,13 +294,13 @@ import Testing
         #expect(probe.starts.count == 2)
     }
 
-    @Test func `beyond the end of an unknown resource the reader learns the length`() {
+    @Test func `a reader beyond the end of an unknown resource gets its length`() {
         let (probe, reader, fetch) = asking(5000)
         probe.head(fetch, 416, ["Content-Range": "bytes */1000"])
         #expect(probe.step(reader) == .failed(.origin(.rangeNotSatisfiable(length: 1000))))
     }
 
-    @Test func `a 416 that comes before its reader looks is not asked for again, and says nothing of another place`() {
+    @Test func `an early 416 is not requested again and does not affect other offsets`() {
         let probe = SessionProbe()
         let other = probe.join(9000), reader = probe.join(5000)
         #expect(probe.prepare(other) == .wait)
@@ -310,7 +312,7 @@ import Testing
         #expect(probe.starts.last == OriginAsk(0, nil))
     }
 
-    @Test func `a 416 fails nobody who stands before the end`() {
+    @Test func `a 416 does not fail a reader before the end`() {
         let (probe, far, fetch) = asking(5000)
         let near = probe.join(0)
         #expect(probe.step(near) == .wait)
@@ -320,7 +322,7 @@ import Testing
         #expect(probe.starts.last == OriginAsk(0, nil))
     }
 
-    @Test func `the end of an unknown length is found by running into it`() {
+    @Test func `a 416 at the current end establishes an unknown length`() {
         let (probe, reader, fetch) = asking(0)
         probe.partial(fetch, 0, 1000, total: nil)
         probe.body(fetch, 1000)
@@ -331,14 +333,14 @@ import Testing
         #expect(probe.machine.version?.representation.length == 1000)
     }
 
-    @Test func `nothing where bytes were known to be means that the resource changed`() {
+    @Test func `a 416 where bytes are known means that the resource changed`() {
         let (probe, reader, fetch) = inTheMiddle()
         probe.head(fetch, 416, ["Content-Range": "bytes */500"])
         #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
         #expect(probe.machine.version == nil)
     }
 
-    @Test func `after a change the bytes in memory of the old version wait for nobody`() {
+    @Test func `bytes in memory of the old version are dropped after a change`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB)
         let reader = probe.join(1000), other = probe.join(9 * MiB)
@@ -359,7 +361,7 @@ import Testing
     // MARK: Statuses and failures
 
     @Test(arguments: [403, 404, 410, 500, 503, 304, 204, 100])
-    func `a status that is no success goes to readers without bytes, and nothing is stored`(status: Int) {
+    func `an error status fails readers without bytes, and nothing is stored`(status: Int) {
         let (probe, reader, fetch) = asking(0)
         probe.head(fetch, status, [:])
         #expect(probe.step(reader) == .failed(.origin(.status(status))))
@@ -367,7 +369,7 @@ import Testing
         #expect(probe.cancelled == [fetch])
     }
 
-    @Test func `a reader in the middle of its bytes has patience with the origin`() {
+    @Test func `a reader in the middle of its bytes waits for a retry`() {
         let (probe, reader, fetch) = inTheMiddle()
         probe.finish(fetch, .unreachable("gone"))
         #expect(probe.step(reader) == .wait)
@@ -378,7 +380,7 @@ import Testing
         #expect(probe.starts[1] == probe.starts[0])
     }
 
-    @Test func `tries come at doubled distances, and after the last the reader fails`() {
+    @Test func `retries back off twofold, and the reader fails after the last`() {
         let (probe, reader, _) = inTheMiddle()
         var waited: [Nanoseconds] = []
         while probe.failure(reader) == nil, waited.count < 20, let fetch = probe.startedIDs.last {
@@ -391,7 +393,7 @@ import Testing
         #expect(probe.failure(reader) == .origin(.timeout("silent")))
     }
 
-    @Test func `a byte that comes sets the count of failures back`() {
+    @Test func `a received byte resets the count of failures`() {
         let (probe, reader, _) = inTheMiddle()
         for _ in 0..<12 {
             guard let fetch = probe.startedIDs.last else { return #expect(Bool(false)) }
@@ -406,7 +408,7 @@ import Testing
         #expect(probe.failure(reader) == nil)
     }
 
-    @Test func `a truncated body keeps what came and goes on from there`() {
+    @Test func `a truncated body keeps its bytes, and the fetch continues from there`() {
         let (probe, reader, fetch) = inTheMiddle()
         probe.partial(fetch, 1000, 10_000, total: 10_000)
         probe.body(fetch, 3000)
@@ -418,7 +420,7 @@ import Testing
         #expect(probe.starts.last == OriginAsk(4000, nil, ifRange: "\"v1\""))
     }
 
-    @Test func `who comes after a failure has a try of its own`() {
+    @Test func `a reader that joins after a failure gets its own attempt`() {
         let (probe, _, fetch) = asking(0)
         probe.head(fetch, 404, [:])
         let next = probe.join(0)
@@ -437,7 +439,7 @@ import Testing
         #expect(probe.failure(second) == nil)
     }
 
-    @Test func `read-ahead that fails is tried again later, not at once`() {
+    @Test func `failed read-ahead is retried later, not at once`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB, stored: [0...MiB - 1])
         let reader = probe.join(0)
@@ -451,7 +453,8 @@ import Testing
         #expect(probe.starts.count == 2)
     }
 
-    /// A whole body came without its length and broke off; the next has one, and the reader stands behind it: it waited for ever.
+    /// A whole body came without a length and broke off. The next one has a length that ends before
+    /// the reader, which once waited for ever.
     @Test func `a length that ends before a reader ends its wait`() {
         let probe = SessionProbe()
         let reader = probe.join(5000, 9000)
@@ -467,9 +470,11 @@ import Testing
         #expect(probe.step(reader) == .end)
     }
 
-    /// 1. A body without length comes. 2. Somebody asks for what lies far behind, and a server says that the resource ends before that.
-    /// 3. It is wrong, or means another version. Whoever reads the body was told a clean end there.
-    @Test func `an end that nobody ran into is the end for those only who asked for more`() {
+    /// 1. A body without a length is read.
+    /// 2. Another reader asks far beyond it, and a 416 names a length before that.
+    /// 3. The length is wrong or belongs to another version. The first reader was once given a
+    /// clean end there.
+    @Test func `a length in a 416 ends only the readers beyond it`() {
         let probe = SessionProbe()
         let reading = probe.join(0)
         probe.openEmpty()
@@ -483,12 +488,12 @@ import Testing
         #expect(probe.failure(seeking) == .origin(.rangeNotSatisfiable(length: 1500)))
         #expect(probe.machine.version?.representation.length == nil)
         probe.body(probe.startedIDs[0], 1000)
-        #expect(probe.read(reading) == 1000, "beyond what was said to be the end")
+        #expect(probe.read(reading) == 1000, "the body continues beyond the length in the 416")
     }
 
     // MARK: Versions
 
-    @Test func `a reader that was told nothing moves to the new version`() {
+    @Test func `a reader without a delivered version moves to the new version`() {
         let (probe, told, fetch) = inTheMiddle()
         let untold = probe.join(1000, 2000)
         #expect(probe.step(untold) == .wait)
@@ -499,18 +504,18 @@ import Testing
         #expect(probe.step(untold) == .memory(fetch, ByteRange(1000..<2000)))
     }
 
-    @Test func `a reader that was told a version by its head never gets bytes of another`() {
+    @Test func `a reader with the head of one version never gets bytes of another`() {
         let (probe, _, fetch) = inTheMiddle()
         let reader = probe.join(0, wantsBytes: false)
         guard case .ready(let generation, _) = probe.prepare(reader) else { return #expect(Bool(false)) }
-        // Between the answer and its use another version comes.
+        // Another version arrives between the preparation and its use.
         probe.full(fetch, length: 10_000, fields: ["ETag": "\"v2\""])
         probe.machine.readerTold(reader)
         #expect(probe.machine.version?.generation != generation)
         #expect(probe.step(reader) == .failed(.origin(.representationChanged)))
     }
 
-    @Test func `a reader that prepared and told nobody is sent back to prepare`() {
+    @Test func `a prepared reader without a delivered version returns to prepare`() {
         let (probe, _, fetch) = inTheMiddle()
         let reader = probe.join(0)
         guard case .ready(let old, _) = probe.prepare(reader) else { return #expect(Bool(false)) }

@@ -1,9 +1,9 @@
 import SpoolCore
 import Testing
 
-/// When an origin that failed is asked again, and what is given up.
+/// Tests when a failed request to an origin is retried, and which responses are not kept.
 @Suite struct SessionRetryTests {
-    /// A reader in the middle of a resource, which waits for the bytes of a fetch.
+    /// A session whose reader is in the middle of a resource and waits for the bytes of a fetch.
     private func inTheMiddle(_ change: (inout SessionLimits) -> Void = { _ in }) -> (SessionProbe, ReaderID, FetchID) {
         let probe = SessionProbe(change)
         probe.open(length: 10_000, stored: [0...999])
@@ -24,7 +24,7 @@ import Testing
             (["Retry-After": "Thu, 01 Jan 1970 00:01:00 GMT"], nil), (["Retry-After": "soon"], nil), (["Retry-After": "-1"], nil),
             ([:], nil),
         ] as [(HTTPFields, Int64?)])
-    func `an origin says when to come again, in seconds or by a date of its own clock`(_ fields: HTTPFields, _ seconds: Int64?) {
+    func `Retry-After gives seconds, or a date on the origin's own clock`(_ fields: HTTPFields, _ seconds: Int64?) {
         #expect(refused(fields).askedDelay == seconds.map { .seconds($0) })
     }
 
@@ -38,13 +38,13 @@ import Testing
         #expect(probe.starts.count == 2)
     }
 
-    @Test func `a reader is not made to wait for ever`() {
+    @Test func `a reader fails if the origin asks for too long a wait`() {
         let (probe, reader, fetch) = inTheMiddle()
         probe.finish(fetch, refused(["Retry-After": "3600"]))
         #expect(probe.failure(reader) == .origin(refused(["Retry-After": "3600"])))
     }
 
-    @Test func `sessions that failed together do not come back together`() {
+    @Test func `sessions that failed together retry at different times`() {
         let delays = (1...50 as ClosedRange<UInt64>).map { seed -> Nanoseconds in
             let (probe, _, fetch) = inTheMiddle { $0.jitterSeed = seed }
             probe.finish(fetch, .unreachable("down"))
@@ -54,7 +54,7 @@ import Testing
         #expect(Set(delays).count > 40)
     }
 
-    @Test func `a stream without length and validator is not kept when its listeners leave`() {
+    @Test func `a stream without length and validator is not kept after its listeners leave`() {
         let probe = SessionProbe()
         let listener = probe.join(0)
         probe.openEmpty()
@@ -68,13 +68,13 @@ import Testing
         probe.pass(.seconds(1))
         #expect(probe.actions.contains { if case .unfinished = $0 { true } else { false } })
         #expect(probe.machine.version == nil)
-        // The next listener hears what is sent now.
+        // The next listener gets the bytes that are sent from now on.
         let next = probe.join(0)
         probe.step(next)
         #expect(probe.starts.count == 2)
     }
 
-    @Test func `what an earlier process left unfinished is asked for anew`() {
+    @Test func `an unfinished response of an earlier process is requested anew`() {
         let probe = SessionProbe()
         probe.open(length: nil, stored: [0...999], fields: [:])
         let reader = probe.join(0)
@@ -82,7 +82,7 @@ import Testing
         #expect(probe.starts == [OriginAsk(0, nil)])
     }
 
-    @Test func `a resource that is too large is passed on, also when its length comes out late`() {
+    @Test func `a too large resource is passed on, even if its length comes late`() {
         for length: Int64? in [200_000, nil] {
             let probe = SessionProbe(rules: { $0.maxResourceBytes = 100_000 })
             let reader = probe.join(0)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `a host whose servers tag one file differently can be told apart by length and date`() {
+    @Test func `an identity by length and date tolerates different tags of one file`() {
         let dated: HTTPFields = ["ETag": "\"a\"", "Last-Modified": "Thu, 01 Jan 1970 00:00:00 GMT"]
         let probe = SessionProbe(rules: { $0.identity = .lengthAndLastModified })
         probe.open(length: 10_000, stored: [0...999], fields: dated)
@@ -111,7 +111,7 @@ import Testing
         #expect(probe.read(reader) == 9000)
     }
 
-    @Test func `a host without validators can be told apart by length alone`() {
+    @Test func `an identity by length alone works without validators`() {
         let probe = SessionProbe(rules: { $0.identity = .length })
         probe.open(length: 10_000, stored: [0...999], fields: [:])
         let reader = probe.join(0)

@@ -1,12 +1,12 @@
 import SpoolCore
 import Testing
 
-/// What is asked of the origin, and when.
+/// Tests which requests are sent to the origin, and when.
 @Suite struct SessionStartTests {
     // MARK: Cold
 
     @Test(arguments: [(0, 2), (0, 65_536), (0, nil)] as [(Int64, Int64?)])
-    func `a cold start at 0 makes one open request, whatever was asked`(start: Int64, end: Int64?) {
+    func `a cold start at 0 makes one open request for every range`(start: Int64, end: Int64?) {
         let probe = SessionProbe()
         let reader = probe.join(start, end)
         #expect(probe.actions == [.open])
@@ -15,7 +15,7 @@ import Testing
         #expect(probe.starts == [OriginAsk(0, nil)])
     }
 
-    @Test func `a cold start elsewhere asks for what was asked`() {
+    @Test func `a cold start elsewhere requests the reader's range`() {
         let probe = SessionProbe()
         let reader = probe.join(1000, 3000)
         probe.openEmpty()
@@ -23,7 +23,7 @@ import Testing
         #expect(probe.starts == [OriginAsk(1000, 3000)])
     }
 
-    @Test func `nothing is fetched before a reader asks for something`() {
+    @Test func `a session fetches nothing before a reader needs an answer`() {
         let probe = SessionProbe()
         let reader = probe.join(0, wantsBytes: false)
         probe.openEmpty()
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [OriginError.status(404), .unreachable("refused")])
-    func `an answer that comes before its reader has asked is not asked for again`(error: OriginError) {
+    func `an answer that comes before its reader prepares is not requested again`(error: OriginError) {
         let probe = SessionProbe()
         let reader = probe.join(5)
         probe.openEmpty()
@@ -42,7 +42,7 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
-    @Test func `a reader is told whether its version was known when it came`() {
+    @Test func `foundVersion is true only for readers that joined a known version`() {
         let probe = SessionProbe()
         let early = probe.join(0)
         probe.openEmpty()
@@ -51,7 +51,7 @@ import Testing
         probe.partial(probe.startedIDs[0], 0, 1000, total: 1000)
         let late = probe.join(0)
         #expect([early, joining, late].map(probe.machine.foundVersion) == [false, false, true])
-        // Another version is news to whoever was not told of the old one.
+        // Another version counts as new for a reader that did not get the old one.
         _ = probe.prepare(late)
         probe.move(late, to: 500)
         probe.finish(probe.startedIDs[0], .truncated(afterBytes: 0))
@@ -61,7 +61,7 @@ import Testing
         #expect(!probe.machine.foundVersion(late))
     }
 
-    @Test func `who answers with its first byte is woken with that, not with the head`() {
+    @Test func `a reader that answers with its first byte wakes at that byte`() {
         let probe = SessionProbe()
         let reader = probe.join(1000)
         probe.openEmpty()
@@ -75,7 +75,7 @@ import Testing
         #expect(probe.step(reader) == .memory(fetch, ByteRange(1000..<1100)))
     }
 
-    @Test func `who answers with its first byte hears of a head whose body does not bring that byte next`() {
+    @Test func `a reader waiting for its first byte wakes at a head without it`() {
         let probe = SessionProbe()
         let reader = probe.join(1000)
         probe.openEmpty()
@@ -84,7 +84,7 @@ import Testing
         #expect(probe.woken == [reader])
     }
 
-    @Test func `who answers with its first byte hears of the end of what would have brought it`() {
+    @Test func `a reader waiting for its first byte wakes when its fetch fails`() {
         let probe = SessionProbe()
         let reader = probe.join(0)
         probe.openEmpty()
@@ -99,7 +99,7 @@ import Testing
         guard case .failed = probe.prepare(reader, withFirstByte: true) else { return #expect(Bool(false)) }
     }
 
-    @Test func `the first head answers those who want to know what it is, and the body goes on`() {
+    @Test func `the first head answers readers of metadata, and the body continues`() {
         let probe = SessionProbe()
         let curious = probe.join(0, wantsBytes: false)
         let reader = probe.join(0, 100)
@@ -145,7 +145,7 @@ import Testing
         #expect(probe.step(second) == .memory(fetch, ByteRange(65_536..<131_072)))
     }
 
-    @Test func `a reader beyond the join distance starts a fetch, and the running one ends where that begins`() {
+    @Test func `a reader beyond the join distance starts a fetch that bounds the running one`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB)
         let first = probe.join(0), second = probe.join(65_537)
@@ -156,12 +156,13 @@ import Testing
         #expect(probe.fetch(near)?.upper == 65_537)
         probe.partial(near, 0, 10 * MiB, total: 10 * MiB)
         probe.partial(far, 65_537, 10 * MiB, total: 10 * MiB)
-        // The transport hands over more than what is left of the lease: the rest is not wanted.
+        // The transport hands over more bytes than are left in the lease; the session does not take
+        // the rest.
         #expect(probe.body(near, 131_072) == 65_537)
         #expect(probe.body(far, 65_536) == 65_536)
     }
 
-    @Test func `a fetch that got all it leased has not failed, however its transfer ends`() {
+    @Test func `a fetch with all leased bytes succeeds, even if its transfer breaks`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB)
         let first = probe.join(0), second = probe.join(100_000)
@@ -175,7 +176,7 @@ import Testing
         #expect(probe.machine.retryAt == nil)
     }
 
-    @Test func `a reader in front of a running fetch starts one that ends where that began`() {
+    @Test func `a reader before a running fetch starts one that ends there`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB)
         let late = probe.join(5 * MiB), early = probe.join(MiB)
@@ -196,7 +197,8 @@ import Testing
         probe.partial(fetch, 0, 100 * MiB, total: 100 * MiB)
         probe.now = probe.now + .milliseconds(100)
         probe.body(fetch, MiB, chunk: MiB)
-        // 1 MiB in 0.1 s after a first byte in 0.1 s: what lies 1 MiB ahead comes as soon as a new request would bring it.
+        // The origin sends 1 MiB in 0.1 s after a first byte in 0.1 s, so bytes 1 MiB ahead arrive
+        // as soon as a new request would bring them.
         let near = probe.join(2 * MiB - 1000), far = probe.join(3 * MiB)
         #expect(probe.step(near) == .wait)
         #expect(probe.starts.count == 1)
@@ -223,7 +225,7 @@ import Testing
         #expect(probe.starts == [OriginAsk(100, 300, ifRange: "\"v1\"")])
     }
 
-    @Test func `one read of hits, a join and gaps asks for each gap once`() {
+    @Test func `one read of hits, a join and gaps requests each gap once`() {
         let probe = SessionProbe()
         probe.open(length: 10_000, stored: [0...999, 3000...3999])
         let other = probe.join(1000, 2000)
@@ -253,7 +255,7 @@ import Testing
         #expect(probe.starts.map { [$0.lower, $0.upper] } == [[1000, 2000], [2000, 3000], [4000, 6000]])
     }
 
-    @Test func `lost bytes are a gap again`() {
+    @Test func `lost bytes become a gap`() {
         let probe = SessionProbe()
         probe.open(length: 1000, stored: [0...999])
         let reader = probe.join(0)
@@ -265,7 +267,7 @@ import Testing
         #expect(probe.starts == [OriginAsk(200, 300, ifRange: "\"v1\"")])
     }
 
-    @Test func `who wants stored bytes only never asks the origin`() {
+    @Test func `a reader of stored bytes only never causes an origin request`() {
         let probe = SessionProbe()
         probe.open(length: 1000, stored: [0...99])
         let reader = probe.join(0, onlyStored: true)
@@ -274,7 +276,7 @@ import Testing
         #expect(probe.starts == [])
     }
 
-    @Test func `who wants stored bytes of an unknown resource learns that there are none`() {
+    @Test func `a reader of stored bytes fails on an unknown resource`() {
         let probe = SessionProbe()
         let reader = probe.join(0, onlyStored: true)
         #expect(probe.prepare(reader) == .wait)
@@ -286,7 +288,7 @@ import Testing
 
     // MARK: Windows of a transport that can't pause
 
-    @Test func `where a pause does not stop the origin one request asks for a window at most`() {
+    @Test func `a request covers at most one window if a pause does not stop the origin`() {
         let probe = SessionProbe { $0.requestBytes = 2 * MiB }
         let reader = probe.join(0)
         probe.openEmpty()
@@ -300,7 +302,7 @@ import Testing
         #expect(probe.starts[1] == OriginAsk(2 * MiB, 3 * MiB, ifRange: "\"v1\""))
     }
 
-    @Test func `a window is asked for when the read-ahead comes to it, not before`() {
+    @Test func `the next window is requested only when the read-ahead reaches it`() {
         let probe = SessionProbe {
             $0.requestBytes = 2 * MiB
             $0.readAheadBytes = 2 * MiB

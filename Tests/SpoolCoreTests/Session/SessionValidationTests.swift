@@ -1,13 +1,14 @@
 import SpoolCore
 import Testing
 
-/// Whether what is stored is current: when the origin is asked, and what its answers do.
+/// Tests when the origin is asked whether stored bytes are current, and the effects of its answers.
 @Suite struct SessionValidationTests {
     private static let fields: HTTPFields = [
         "ETag": "\"v1\"", "Cache-Control": "max-age=60", "Last-Modified": "Thu, 01 Jan 1970 00:00:00 GMT",
     ]
 
-    /// A complete resource of 1000 bytes that has been stale for long, and a reader by the standard policy that waits for its standing.
+    /// A session with a complete resource of 1000 bytes, stale for a long time, and a reader by the
+    /// standard policy that waits for its revalidation.
     private func asking(
         _ rules: UseRules = UseRules(policy: .standard), fields: HTTPFields = SessionValidationTests.fields,
         stored: ClosedRange<Int64> = 0...999
@@ -19,13 +20,13 @@ import Testing
         return (probe, reader, probe.startedIDs[0])
     }
 
-    @Test func `a stale response is asked about with its validators`() {
+    @Test func `a stale response is revalidated with its validators`() {
         let (probe, _, _) = asking()
         let conditions = Revalidation(entityTag: "\"v1\"", lastModified: "Thu, 01 Jan 1970 00:00:00 GMT")
         #expect(probe.starts == [OriginAsk(lower: 0, upper: nil, ifRange: nil, revalidation: conditions)])
     }
 
-    @Test func `a 304 makes it fresh for this reader and for the next`() {
+    @Test func `a 304 makes a response fresh for this reader and the next`() {
         let (probe, reader, fetch) = asking()
         probe.head(fetch, 304, ["ETag": "\"v1\"", "Cache-Control": "max-age=60", "Date": HTTPDate.format(probe.wallNow)])
         #expect(probe.woken == [reader])
@@ -36,7 +37,7 @@ import Testing
         #expect(probe.actions.contains(.representationUpdated))
     }
 
-    @Test func `a new version takes its place`() {
+    @Test func `a new version replaces the stale one`() {
         let (probe, reader, fetch) = asking()
         probe.full(fetch, length: 500, fields: ["ETag": "\"v2\""])
         probe.body(fetch, 500)
@@ -44,7 +45,7 @@ import Testing
         #expect(probe.read(reader) == 500)
     }
 
-    @Test func `a part of a new version takes its place`() {
+    @Test func `a part of a new version replaces the stale one`() {
         let (probe, reader, fetch) = asking()
         probe.partial(fetch, 0, 700, total: 700, fields: ["ETag": "\"v2\""])
         probe.body(fetch, 700)
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an origin that pays no heed to conditions is not listened to twice`(_ isWhole: Bool) {
+    func `an unconditional answer of the same version is cancelled`(_ isWhole: Bool) {
         let (probe, reader, fetch) = asking()
         if isWhole { probe.full(fetch, length: 1000) } else { probe.partial(fetch, 0, 1000, total: 1000) }
         #expect(probe.cancelled == [fetch])
@@ -60,7 +61,7 @@ import Testing
         #expect(probe.read(reader) == 1000)
     }
 
-    @Test func `a whole answer completes what is stored in part`() {
+    @Test func `a whole answer completes a partly stored version`() {
         let (probe, reader, fetch) = asking(stored: 0...99)
         probe.full(fetch, length: 1000)
         probe.body(fetch, 1000)
@@ -69,7 +70,7 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
-    @Test func `what nothing identifies is replaced by whatever comes`() {
+    @Test func `a version without validators is replaced by the next response`() {
         let (probe, reader, fetch) = asking(fields: ["Cache-Control": "max-age=1"])
         probe.full(fetch, length: 1000, fields: [:])
         #expect(probe.changes.count == 1)
@@ -78,24 +79,24 @@ import Testing
     }
 
     @Test(arguments: [OriginError.unreachable("down"), .timeout("silent"), .status(503), .tls("expired")])
-    func `an origin in trouble leaves what is stored in use`(_ error: OriginError) {
+    func `stored bytes stay in use when the origin is in trouble`(_ error: OriginError) {
         let (probe, reader, fetch) = asking()
         probe.finish(fetch, error)
         #expect(probe.actions.contains(.usedUnvalidated(error)))
         #expect(probe.read(reader) == 1000)
-        // The next one is not made to wait for the same trouble.
+        // The next reader does not wait for the same trouble.
         let next = probe.join(0, rules: UseRules(policy: .standard))
         guard case .ready = probe.prepare(next) else { return #expect(Bool(false)) }
     }
 
-    @Test func `what must be revalidated is not served without`() {
+    @Test func `a response with must-revalidate is not used without validation`() {
         let (probe, reader, fetch) = asking(fields: ["ETag": "\"v1\"", "Cache-Control": "max-age=1, must-revalidate"])
         probe.finish(fetch, .unreachable("down"))
         #expect(probe.failure(reader) == .origin(.unreachable("down")))
     }
 
     @Test(arguments: [404, 410])
-    func `what the origin has no more is given up`(_ status: Int) {
+    func `a stored version is dropped after a 404 or 410`(_ status: Int) {
         let (probe, reader, fetch) = asking()
         let told = probe.join(0, rules: UseRules())
         probe.read(told, upTo: 10)
@@ -106,14 +107,14 @@ import Testing
         #expect(probe.machine.version == nil)
     }
 
-    @Test func `a refusal leaves what is stored for when it is lifted`() {
+    @Test func `a 403 fails its reader and keeps the stored version`() {
         let (probe, reader, fetch) = asking()
         probe.head(fetch, 403, [:])
         #expect(probe.failure(reader) == .origin(.status(403)))
         #expect(probe.machine.version?.isComplete == true)
     }
 
-    @Test func `a 304 about another version is no answer`() {
+    @Test func `a 304 for another version is not accepted`() {
         let (probe, reader, fetch) = asking()
         probe.head(fetch, 304, ["ETag": "\"v7\""])
         #expect(probe.machine.version == nil)
@@ -124,7 +125,7 @@ import Testing
         #expect(probe.read(reader) == 10)
     }
 
-    @Test func `a stale response within its grace is served at once and asked about beside that`() {
+    @Test func `a stale response within its grace is served at once and revalidated meanwhile`() {
         let probe = SessionProbe()
         probe.open(length: 1000, stored: [0...999], fields: ["ETag": "\"v1\"", "Cache-Control": "max-age=60, stale-while-revalidate=5000"])
         let reader = probe.join(0, rules: UseRules(policy: .standard))
@@ -135,7 +136,7 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
-    @Test func `several readers wait for one word of the origin`() {
+    @Test func `several readers wait for one revalidation`() {
         let (probe, first, fetch) = asking()
         let second = probe.join(100, rules: UseRules(policy: .standard))
         #expect(probe.prepare(second) == .wait)
@@ -144,13 +145,13 @@ import Testing
         #expect(probe.woken == [first, second])
     }
 
-    @Test func `one who was told goes on while others ask`() {
+    @Test func `a reader with its version continues while others revalidate`() {
         let (probe, _, _) = asking()
         let playing = probe.join(0, rules: UseRules(policy: .preferStored))
         #expect(probe.read(playing) == 1000)
     }
 
-    @Test func `who wants stored bytes only gets stale ones where that is allowed`() {
+    @Test func `a reader of stored bytes gets stale ones where that is allowed`() {
         for (control, isServed) in [("max-age=1", true), ("no-cache", false)] {
             let probe = SessionProbe()
             probe.open(length: 1000, stored: [0...999], fields: ["ETag": "\"v1\"", "Cache-Control": control])
@@ -161,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `what was selected by other request fields is asked about`() {
+    @Test func `a response selected by other request fields is revalidated`() {
         let probe = SessionProbe()
         probe.machine.willAsk(with: ["Accept-Language": "de"])
         let first = probe.join(0)
@@ -180,7 +181,7 @@ import Testing
         guard case .ready = probe.prepare(third) else { return #expect(Bool(false)) }
     }
 
-    @Test func `nothing is stored for one who wants nothing stored, and all for the next`() {
+    @Test func `a fetch for a reader without storing does not prevent storing for others`() {
         let probe = SessionProbe()
         let passing = probe.join(0, rules: UseRules(mode: .doNotStore))
         probe.openEmpty()
@@ -195,7 +196,7 @@ import Testing
         #expect(probe.machine.version?.passReason == nil)
     }
 
-    @Test func `gaps of one who wants nothing stored are passed on`() {
+    @Test func `gaps of a reader without storing are passed on`() {
         let probe = SessionProbe()
         probe.open(length: 1000, stored: [0...99])
         let reader = probe.join(0, rules: UseRules(mode: .doNotStore))

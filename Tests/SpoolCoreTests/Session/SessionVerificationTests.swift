@@ -1,25 +1,26 @@
 import SpoolCore
 import Testing
 
-/// What was stored before is looked at before it is used; and what is stored falls into so many pieces and not more.
+/// Tests the verification of bytes that an earlier opening stored, and the limits on the number of
+/// stored runs.
 @Suite struct SessionVerificationTests {
     private func range(_ lower: Int64, _ upper: Int64) -> ByteRange { ByteRange(lower: lower, upper: upper) }
 
-    @Test func `a reader waits until the bytes before it are verified, and then gets them`() {
+    @Test func `a reader waits until its next bytes are verified`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB, stored: [0...10 * MiB - 1], isVerified: false)
         let reader = probe.join(0)
         #expect(probe.step(reader) == .wait)
         #expect(probe.verifications == [range(0, MiB)])
         #expect(probe.step(reader) == .wait)
-        #expect(probe.verifications.count == 1, "it is asked for once")
+        #expect(probe.verifications.count == 1, "each verification is requested once")
         probe.verified(0...MiB - 1)
         #expect(probe.woken == [reader])
         #expect(probe.step(reader, max: 2 * MiB) == .stored(range(0, MiB)))
         #expect(probe.starts.isEmpty, "nothing is fetched")
     }
 
-    @Test func `a resource is in use as long as its bytes are being verified, also when its last reader left`() {
+    @Test func `a resource stays in use during verification, even without readers`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB, stored: [0...10 * MiB - 1], isVerified: false)
         let reader = probe.join(0)
@@ -30,7 +31,7 @@ import Testing
         #expect(!probe.machine.isVerifying)
     }
 
-    @Test func `no more is verified for a reader that waits than it wants`() {
+    @Test func `verification for a waiting reader covers only its range`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB, stored: [0...10 * MiB - 1], isVerified: false)
         let reader = probe.join(2 * MiB + 100, 2 * MiB + 200)
@@ -38,7 +39,7 @@ import Testing
         #expect(probe.verifications == [range(2 * MiB + 100, 2 * MiB + 200)])
     }
 
-    @Test func `a reader that goes on finds its bytes verified`() {
+    @Test func `verification runs ahead of a reader`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB, stored: [0...10 * MiB - 1], isVerified: false)
         let reader = probe.join(0)
@@ -52,7 +53,7 @@ import Testing
         #expect(probe.verifications.count == 3)
     }
 
-    @Test func `damaged bytes are a gap, and fetched in the same read`() {
+    @Test func `damaged bytes become a gap and are fetched in the same read`() {
         let probe = SessionProbe()
         probe.open(length: MiB, stored: [0...MiB - 1], isVerified: false)
         let reader = probe.join(0)
@@ -62,7 +63,7 @@ import Testing
         #expect(probe.stored == [range(65_536, MiB)])
     }
 
-    @Test func `a reader of stored bytes only waits for their verification, and fails where they are damaged`() {
+    @Test func `a reader of stored bytes fails where verification finds damage`() {
         let probe = SessionProbe()
         probe.open(length: MiB, stored: [0...MiB - 1], isVerified: false)
         let reader = probe.join(0, onlyStored: true)
@@ -72,7 +73,7 @@ import Testing
         #expect(probe.failure(reader) == .notStored)
     }
 
-    @Test func `a block with too many runs is fetched as a whole`() {
+    @Test func `a block with too many runs is fetched whole`() {
         let probe = SessionProbe()
         let islands = (0..<16).map { Int64($0) * 4_000...Int64($0) * 4_000 + 10 }
         probe.open(length: MiB, stored: islands + [65_536...70_000])
@@ -83,7 +84,7 @@ import Testing
         #expect(probe.stored == [range(65_536, 70_001)])
     }
 
-    @Test func `a block with one run less is filled where it is wanted`() {
+    @Test func `a block with one run fewer is filled only where needed`() {
         let probe = SessionProbe()
         probe.open(length: MiB, stored: (0..<15).map { Int64($0) * 4_000...Int64($0) * 4_000 + 10 })
         let reader = probe.join(1_000, 1_100)
@@ -92,7 +93,7 @@ import Testing
         #expect(probe.discards.isEmpty)
     }
 
-    @Test func `of too many runs the shortest go, but not what was just written`() {
+    @Test func `the shortest of too many runs are discarded, except bytes just written`() {
         let probe = SessionProbe { $0.storedRuns = 32 }
         probe.open(length: MiB, stored: (0..<32).map { Int64($0) * 10_000...Int64($0) * 10_000 + ($0 < 4 ? 1 : 100) })
         let reader = probe.join(900_000, 900_001)

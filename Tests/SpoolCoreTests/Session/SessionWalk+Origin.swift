@@ -1,6 +1,6 @@
 import SpoolCore
 
-// The walk's transport, and the order of events.
+// The transport of the walk, and the order of events.
 
 extension SessionWalk {
     mutating func head(_ index: Int) {
@@ -22,7 +22,8 @@ extension SessionWalk {
         let id = shells[index].id
         let size = min(number(1...16), answer.body.upperBound - shells[index].next)
         if chance(20) {
-            // The pool has one again at once: the body is offered again at the next turn.
+            // The pool has a free buffer again at once, so the body is offered again at the next
+            // turn.
             machine.pausedForBuffer(id)
             return note("fetch \(id.rawValue) waits for a buffer")
         }
@@ -64,7 +65,7 @@ extension SessionWalk {
         shells[index].segments.append((range.lowerBound, bytes))
     }
 
-    /// The transfer ends: cleanly if its body is out, else not.
+    /// Ends the transfer: cleanly if its whole body was sent, otherwise with an error.
     mutating func finish(_ index: Int, breaks: Bool) {
         let shell = shells[index]
         shells[index].isOver = true
@@ -77,7 +78,7 @@ extension SessionWalk {
 
     // MARK: The order of events
 
-    /// One thing that happens, chosen at random.
+    /// Performs one random event.
     mutating func event() {
         switch number(0...19) {
         case 0, 1: if consumers.count < 4 { join() }
@@ -122,14 +123,16 @@ extension SessionWalk {
         if faults.storeFails, chance(12) { storeFails() }
     }
 
-    /// Everything that can happen does, in order, until every reader is through; nothing goes wrong any more.
+    /// Performs all pending events in order, without further faults, until every reader has
+    /// finished.
     mutating func settle() {
         for _ in 0..<20_000 {
             if violation != nil || consumers.allSatisfy(\.isOver) { return }
             if owesOpen { opened(); continue }
             if !owedVerifications.isEmpty { verify(); continue }
             if owedEviction != nil { evict(); continue }
-            // One that got all it wanted goes: who stays without reading holds the readers of its relay back.
+            // A consumer that has all its bytes leaves: a reader that stays without reading would
+            // hold back the other readers of its relay.
             if let index = consumers.firstIndex(where: \.isOver) { leave(index); continue }
             if let index = consumers.indices.first(where: { consumers[$0].isAwake && !consumers[$0].isOver }) { act(index); continue }
             if let index = shells.indices.first(where: { !shells[$0].isOver && !shells[$0].isStuck }) { advance(index); continue }
@@ -141,6 +144,6 @@ extension SessionWalk {
 }
 
 extension SessionWalk.Shell {
-    /// Nothing can be handed over before it is resumed.
+    /// Whether the transfer is paused with body left: it hands over nothing before it is resumed.
     fileprivate var isStuck: Bool { isPaused && answer.map { next < $0.body.upperBound } ?? false }
 }

@@ -1,21 +1,23 @@
 import SpoolCore
 
-/// A small world around one state machine: readers, an origin, a disk and a clock that do things in random order.
+/// A small world around one state machine: readers, an origin, a disk and a clock that act in
+/// random order.
 ///
-/// It is the shell's stand-in: it keeps the bytes, and looks at each one that a reader gets.
+/// The walk takes the place of the shell: it stores the bytes, and compares each byte that a reader
+/// gets.
 struct SessionWalk {
-    /// What may go wrong.
+    /// The faults that may occur.
     struct Faults {
         var breaks = false
         var versions = false
         var losses = false
         var storeFails = false
         var damage = false
-        /// Room is needed again and again.
+        /// Whether room is needed again and again.
         var evicts = false
-        /// Limits of stored runs that are met all the time.
+        /// Whether the limits of stored runs are so low that the session reaches them all the time.
         var crowds = false
-        /// Some readers want nothing stored.
+        /// Whether some readers forbid storing.
         var storesNothing = false
         var isClean: Bool { !breaks && !versions && !losses && !storeFails && !damage && !storesNothing && !crowds && !evicts }
     }
@@ -28,9 +30,9 @@ struct SessionWalk {
         var isAwake = true
         var isOver = false
         var onlyStored = false
-        /// The version that the origin had when a reader came that wants nothing older.
+        /// The version that the origin had when a reader joined that accepts no older one.
         var oldest = 0
-        /// The highest offset that it asked for: a reader that failed there stays failed.
+        /// The highest offset that the consumer requested. A reader that failed there stays failed.
         var highest: Int64 = 0
     }
 
@@ -56,14 +58,14 @@ struct SessionWalk {
     var shells: [Shell] = []
     var owesOpen = false
     var owedVerifications: [(range: ByteRange, generation: GenerationID)] = []
-    /// Blocks that were taken away from readers and are still on the disk.
+    /// Blocks under eviction, which are still on the disk.
     var owedEviction: (blocks: ByteRangeSet, generation: GenerationID)?
     var disk: [GenerationID: [Int64: UInt8]] = [:]
     var versions: [GenerationID: Int] = [:]
     var lost: [GenerationID: Set<Int64>] = [:]
     var nextGeneration: Int64 = 1
     var requests = 0
-    /// Body bytes that were taken from the transport.
+    /// The number of body bytes taken from the transport.
     var takenBytes: Int64 = 0
     var trail: [String] = []
     var violation: String?
@@ -107,7 +109,8 @@ struct SessionWalk {
                 Int(number(0...4))]
     }
 
-    /// Whether nothing went wrong and the origin is as good as origins get: then each byte is fetched once, and nobody fails.
+    /// Whether no fault can occur and the origin follows every rule. Then each byte is fetched
+    /// once, and no reader fails.
     var isClean: Bool {
         faults.isClean && origin.tag == .strong && origin.hasRanges && origin.tellsLength && !origin.noStore && !origin.isSloppy
     }
@@ -138,7 +141,7 @@ struct SessionWalk {
             case .cancel(let id): change(id) { $0.isOver = true }
             case .wake(let id): if let index = consumers.firstIndex(where: { $0.id == id }) { consumers[index].isAwake = true }
             case .discard(let ranges, let generation):
-                // Written again in their place, later.
+                // A later fetch writes these bytes again.
                 for range in ranges.ranges { for offset in range.lowerBound..<range.upperBound { disk[generation]?[offset] = nil } }
             case .verify(let range, let generation): owedVerifications.append((range, generation))
             case .setTimer(let at): timer = min(timer ?? at, at)
@@ -158,7 +161,8 @@ struct SessionWalk {
 
     // MARK: Readers
 
-    /// A reader comes the short way: it takes some of its first bytes and goes, or stays as any other. False when there is no such way now.
+    /// Joins a reader by the hit path. The reader takes some of its first bytes and then leaves, or
+    /// stays like any other. Returns false if the hit path does not apply now.
     mutating func hit() -> Bool {
         let policy: CachePolicy = chance(2) ? .standard : .preferStored
         let first = number(0...max(1, origin.length)), last = first + number(0...60)
@@ -192,7 +196,8 @@ struct SessionWalk {
         return true
     }
 
-    /// What a hit does, done by events that each do one thing, on a copy of the machine: nothing may begin by it that a hit leaves out.
+    /// Performs the events of a hit one by one on a copy of the machine. A hit must not leave out
+    /// any work that these events start.
     private mutating func joinTheLongWay(
         _ long: inout SessionStateMachine, _ hit: SessionStateMachine.Hit, _ policy: CachePolicy, _ fetchPolicy: FetchPolicy, max: Int64
     ) -> ReaderID {
@@ -210,7 +215,8 @@ struct SessionWalk {
         return id
     }
 
-    /// Both ways leave the same behind; bytes are compared with their checks ahead of a reader by one of them only, a timer may be set again.
+    /// Compares the results of both paths. Verification ahead of a reader and timers are exempt:
+    /// only one path verifies ahead, and a timer may be set again.
     private mutating func compare(_ long: SessionStateMachine, _ longActions: [SessionAction], _ actions: [SessionAction]) {
         func effects(_ actions: [SessionAction]) -> [SessionAction] {
             actions.filter {
@@ -308,7 +314,8 @@ struct SessionWalk {
         consumers[index].position = start
         consumers[index].end = end
         consumers[index].isAwake = true
-        // Without a strong validator each place that a reader goes to is answered by one response, and not tied to the last.
+        // Without a strong validator, each seek of a reader is answered by one response, which need
+        // not match the last.
         if origin.tag != .strong { consumers[index].version = nil }
         take(
             machine.readerMoved(consumers[index].id, to: start, end: end, now: now),
@@ -338,7 +345,7 @@ struct SessionWalk {
                 spans.insert(ByteRange(lower: lower, upper: number(lower + 1...origin.length)))
             }
         } else {
-            // One response, from 0 on.
+            // The version has bytes of one response only, from 0 on.
             spans.insert(ByteRange(lower: 0, upper: chance(2) ? origin.length : number(1...origin.length)))
         }
         for range in spans.ranges { for offset in range.lowerBound..<range.upperBound { keepOld(offset, of: generation) } }
@@ -352,13 +359,14 @@ struct SessionWalk {
             "opened with \(spans) of v\(origin.version)")
     }
 
-    /// A byte that an earlier opening stored; the disk may have spoilt it.
+    /// A byte that an earlier opening stored. The disk may have damaged it.
     private mutating func keepOld(_ offset: Int64, of generation: GenerationID) {
         let byte = WalkOrigin.byte(origin.version, offset)
         disk[generation, default: [:]][offset] = faults.damage && chance(20) ? ~byte : byte
     }
 
-    /// Compares what was asked for, and takes damaged bytes off the disk, as the shell does before it tells the machine.
+    /// Verifies the requested ranges and removes damaged bytes from the disk, as the shell does
+    /// before it reports to the machine.
     mutating func verify() {
         let (range, generation) = owedVerifications.removeFirst()
         let damaged = ByteRangeSet(
@@ -397,7 +405,8 @@ struct SessionWalk {
         take(machine.lost(ByteRange(lower: lower, upper: upper), of: version.generation, now: now), "lost \(lower)..<\(upper)")
     }
 
-    /// Room is needed: blocks are taken away from readers, and go later; now and then that fails.
+    /// Makes room: evicts blocks of the resource and removes them later. Sometimes the removal
+    /// fails.
     mutating func evict() {
         if let owed = owedEviction {
             owedEviction = nil

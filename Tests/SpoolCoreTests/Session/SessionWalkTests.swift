@@ -2,10 +2,11 @@ import Foundation
 import SpoolCore
 import Testing
 
-/// Random walks over small worlds: whatever the order of events, the books agree and readers get their bytes.
+/// Random walks over small worlds: in every order of events, the invariants hold and readers get
+/// their bytes.
 @Suite struct SessionWalkTests {
     @Test(.timeLimit(.minutes(20)))
-    func `every reader of a small world gets the bytes of one version, and nothing is fetched twice`() {
+    func `every reader gets bytes of one version, and no byte is fetched twice`() {
         for seed in Self.seeds {
             var walk = SessionWalk(seed: seed)
             for _ in 0..<150 where walk.violation == nil { walk.event() }
@@ -26,7 +27,8 @@ import Testing
         }
     }
 
-    /// The seed of `SPOOL_SEED`; else 1 to 2000; at night ten times as many fresh ones.
+    /// The seed in `SPOOL_SEED`, or else 1 to 2000. A nightly run has ten times as many random
+    /// seeds.
     private static var seeds: [UInt64] {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["SPOOL_SEED"].flatMap({ UInt64($0) }) { return [seed] }

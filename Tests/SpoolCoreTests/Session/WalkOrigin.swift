@@ -1,10 +1,11 @@
 import SpoolCore
 
-/// A trivial model of an origin for small worlds: a version, a length, and how far it keeps to the rules.
+/// A simple model of an origin for small worlds: its version, its length, and how well it follows
+/// the rules.
 struct WalkOrigin {
     enum Tag: CaseIterable {
         case strong, weak, none
-        /// A weak tag that stays when the bytes change, as it may.
+        /// A weak tag that stays the same when the bytes change, which RFC 9110 permits.
         case careless
     }
 
@@ -14,12 +15,13 @@ struct WalkOrigin {
     var hasRanges = true
     var tellsLength = true
     var noStore = false
-    /// The value of `Cache-Control`, where it says more than `no-store`.
+    /// The value of `Cache-Control` where it is not only `no-store`.
     var cacheControl: String?
-    /// Parts may begin earlier than asked.
+    /// Whether parts may begin earlier than requested.
     var isSloppy = false
 
-    /// The byte of a version at an offset: neighbours and versions differ.
+    /// Returns the byte of a version at an offset. It differs between neighbours and between
+    /// versions.
     static func byte(_ version: Int, _ offset: Int64) -> UInt8 {
         UInt8(truncatingIfNeeded: (offset &* 31) ^ (offset >> 3) ^ Int64(version &* 101))
     }
@@ -34,7 +36,7 @@ struct WalkOrigin {
         }
     }
 
-    /// An answer: its head, and which bytes of which version follow.
+    /// An answer: its head, and the version and range of its body.
     struct Answer {
         var status: Int
         var fields: HTTPFields
@@ -61,7 +63,7 @@ struct WalkOrigin {
         let lower = !isSloppy || Bool.random(using: &random) ? ask.lower : max(0, ask.lower - Int64.random(in: 0...3, using: &random))
         var upper = min(ask.upper ?? length, length)
         if Int.random(in: 0..<6, using: &random) == 0 { upper = Int64.random(in: ask.lower + 1...upper, using: &random) }
-        // A total that is not told leaves open whether the part is the last one.
+        // Without a total it stays open whether the part is the last one.
         fields["Content-Range"] = "bytes \(lower)-\(upper - 1)/\(tellsLength ? String(length) : "*")"
         return Answer(status: 206, fields: fields, version: version, body: lower..<upper)
     }

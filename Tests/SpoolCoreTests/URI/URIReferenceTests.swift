@@ -2,7 +2,7 @@ import SpoolCore
 import Testing
 
 @Suite struct `URI references` {
-    @Test func `are split into their components`() throws {
+    @Test func `a reference is split into its components`() throws {
         let uri = try URIReference("https://user:pw@Example.com:8443/a/b;c=1?q=/?x#frag?ment")
         #expect(uri.scheme == "https")
         #expect(uri.userinfo == "user:pw")
@@ -22,14 +22,14 @@ import Testing
             ("telnet://192.0.2.16:80/", "telnet", "192.0.2.16", "/"),
             ("urn:oasis:names:specification:docbook:dtd:xml:4.1.2", "urn", nil, "oasis:names:specification:docbook:dtd:xml:4.1.2"),
         ] as [(String, String, String?, String)])
-    func `of the RFC are split`(text: String, scheme: String, host: String?, path: String) throws {
+    func `the examples of RFC 3986 are split`(text: String, scheme: String, host: String?, path: String) throws {
         let uri = try URIReference(text)
         #expect(uri.scheme.map(String.init) == scheme)
         #expect(uri.host.map(String.init) == host)
         #expect(uri.path == path)
     }
 
-    @Test func `may have empty components, which are not absent`() throws {
+    @Test func `an empty component is not an absent one`() throws {
         let uri = try URIReference("http://@h:/?#")
         #expect(uri.userinfo == "")
         #expect(uri.port == nil)
@@ -39,7 +39,7 @@ import Testing
         #expect(relative.scheme == nil && relative.host == nil && relative.path.isEmpty && relative.query == nil)
     }
 
-    @Test func `keep percent-encoding and odd characters of paths`() throws {
+    @Test func `percent-encoding and odd characters of paths are kept`() throws {
         let uri = try URIReference("http://h/a%2fb%2F%zz/[x]|{y}?a[]=%20&\"")
         #expect(uri.path == "/a%2fb%2F%zz/[x]|{y}")
         #expect(uri.query == "a[]=%20&\"")
@@ -50,16 +50,16 @@ import Testing
         ("ht_tp://h/", 2), ("http://h:80a/", 11), ("http://h:65536/", 9), ("http://h:99999999999999999999/", 9), ("http://h:1:2/", 10),
         ("http://a\\b@evil/", 8), ("http://a@b@c/", 8), ("http://h\\/", 8), ("http://<h>/", 7), ("http://[::1/", 11),
         ("http://[::1]x/", 12),
-        // What a resolver would decode is another host than the one that was read.
+        // A resolver would decode these names to another host.
         ("http://evil%2ecom/", 11), ("http://loc%61lhost/", 10), ("http://a!b/", 8), ("http://h%/", 8), ("http://h%c/", 8),
         ("http://[1:2]/", 8), ("http://[]/", 8), ("http://[::g]/", 8), ("http://h]/", 8),
     ])
-    func `that break the grammar are errors with a place`(text: String, offset: Int) {
+    func `a reference that breaks the grammar fails with an offset`(text: String, offset: Int) {
         let error = #expect(throws: ParseError.self) { try URIReference(text) }
         #expect(error?.offset == offset)
     }
 
-    @Test func `may have internationalised names`() throws {
+    @Test func `an internationalised host name is percent-encoded`() throws {
         #expect(try URIReference(lenient: "http://münchen.example/").host == "m%C3%BCnchen.example")
     }
 
@@ -67,7 +67,7 @@ import Testing
         "::", "::1", "1::", "1:2:3:4:5:6:7:8", "2001:DB8::7", "::ffff:192.0.2.1", "1:2:3:4:5:6:1.2.3.4", "1:2:3::5:6:7:8",
         "fe80::1:2:3:4",
     ])
-    func `may have these IPv6 addresses`(address: String) throws {
+    func `a valid IPv6 address is a host`(address: String) throws {
         #expect(try URIReference("http://[\(address)]:80/").host == "[\(address)]")
     }
 
@@ -75,21 +75,21 @@ import Testing
         "1", ":", ":::", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1::2::3", ":1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8:", "12345::", "::1.2.3",
         "::1.2.3.256", "1.2.3.4::", "::1.2.3.4:5", "1:2:3:4:5:6:7:1.2.3.4", "fe80::1%25eth0", "1::2:3:4:5:6:7:8", "::1.2..3",
     ])
-    func `may not have these IPv6 addresses`(address: String) {
+    func `an invalid IPv6 address is an error`(address: String) {
         #expect(throws: ParseError.self) { try URIReference("http://[\(address)]/") }
     }
 
-    @Test func `longer than 64 kibibytes are errors`() throws {
+    @Test func `a reference over 64 kibibytes is an error`() throws {
         _ = try URIReference("/" + String(repeating: "a", count: URIReference.maxBytes - 1))
         #expect(throws: ParseError.self) { try URIReference("/" + String(repeating: "a", count: URIReference.maxBytes)) }
     }
 
-    @Test func `written by people are encoded first`() throws {
+    @Test func `a lenient reference encodes spaces and letters`() throws {
         #expect(try URIReference(lenient: "http://h/a b/é?ü").text == "http://h/a%20b/%C3%A9?%C3%BC")
         #expect(throws: ParseError.self) { try URIReference(lenient: "http://h/a\nb") }
     }
 
-    @Test func `have an origin, which compares without case and default port`() throws {
+    @Test func `origins compare without case and default port`() throws {
         let origin = try #require(try URIReference("HTTPS://Example.COM/x").origin)
         #expect(origin == (try URIReference("https://u@example.com:443/y").origin))
         #expect(origin.description == "https://example.com")
@@ -105,18 +105,18 @@ import Testing
     @Test(arguments: [
         ("https://user:pw@h:8443/a/b?token=1#x", "https://h:8443/a/b"), ("/a?b", "/a"), ("//u@h/a", "//h/a"), ("urn:x?y", "urn:x"),
     ])
-    func `go into a log without secrets`(text: String, logged: String) throws {
+    func `a reference in a log contains no secrets`(text: String, logged: String) throws {
         #expect(try URIReference(text).redactedForLog == logged)
     }
 
-    @Test func `mutated never trap, and their components add up to the text`() {
+    @Test func `mutated references never trap, and their components add up to the text`() {
         mutate(["https://user:pw@h.com:8443/a/../b?q#f", "//[::1]:80/x", "../a/./b?c", "mailto:x@y"]) { text in
             let uri: URIReference
             do throws(ParseError) { uri = try URIReference(text) } catch {
                 #expect(error.offset <= text.utf8.count, "\(text)")
                 return
             }
-            // The port is a number, and may have lost zeros or its colon.
+            // The port is a number, so zeros or its colon may be lost.
             let length =
                 (uri.scheme.map { $0.utf8.count + 1 } ?? 0) + (uri.userinfo.map { $0.utf8.count + 1 } ?? 0)
                 + (uri.host.map { $0.utf8.count + 2 } ?? 0)
@@ -139,7 +139,7 @@ import Testing
         ("", "http://a/b/c/d;p?q"), (".", "http://a/b/c/"), ("./", "http://a/b/c/"), ("..", "http://a/b/"), ("../", "http://a/b/"),
         ("../g", "http://a/b/g"), ("../..", "http://a/"), ("../../", "http://a/"), ("../../g", "http://a/g"),
     ])
-    func `normal examples of the RFC`(reference: String, expected: String) throws {
+    func `the normal examples of RFC 3986 are resolved`(reference: String, expected: String) throws {
         #expect(try URIReference(Self.base).resolving(URIReference(reference)).text == expected)
     }
 
@@ -152,7 +152,7 @@ import Testing
         ("g?y/../x", "http://a/b/c/g?y/../x"), ("g#s/./x", "http://a/b/c/g#s/./x"), ("g#s/../x", "http://a/b/c/g#s/../x"),
         ("http:g", "http:g"),
     ])
-    func `abnormal examples of the RFC`(reference: String, expected: String) throws {
+    func `the abnormal examples of RFC 3986 are resolved`(reference: String, expected: String) throws {
         #expect(try URIReference(Self.base).resolving(URIReference(reference)).text == expected)
     }
 
@@ -162,24 +162,25 @@ import Testing
         ("https://h/a", "http://other/b", "http://other/b"), ("http://h/a//b", "../c", "http://h/a/c"), ("http://h/", "///x", "http:///x"),
         ("http://h/a", "?", "http://h/a?"), ("urn:a/b", "..//c", "urn:/.//c"),
     ])
-    func `of redirects`(base: String, reference: String, expected: String) throws {
+    func `the Location of a redirect is resolved`(base: String, reference: String, expected: String) throws {
         #expect(try URIReference(base).resolving(URIReference(reference)).text == expected)
     }
 
-    @Test func `of redirects may have spaces and letters`() throws {
+    @Test func `the Location of a redirect may contain spaces and letters`() throws {
         #expect(try URIReference("http://h/a").resolving(location: "/ä b").text == "http://h/%C3%A4%20b")
     }
 
-    @Test func `of a result that is too long are errors`() throws {
+    @Test func `a reference whose result is too long is an error`() throws {
         let long = String(repeating: "a", count: URIReference.maxBytes - 20)
         #expect(throws: ParseError.self) { try URIReference("http://h/\(long)/x").resolving(URIReference(long)) }
     }
 
-    @Test func `mutated never trap and leave no dot segment behind`() {
+    @Test func `mutated references never trap and leave no dot segment`() {
         mutate(["../../g", "./a/../b/.//..", "//h/../x", "?y", "a/b/c/../../.."]) { text in
             let result: URIReference
             do throws(ParseError) { result = try URIReference(Self.base).resolving(URIReference(text)) } catch { return }
-            // Where no authority comes before, a path of two slashes needs a dot to be told from one (RFC 3986 §3.3).
+            // Without an authority, a path that starts with two slashes needs a dot segment, to
+            // differ from an authority (RFC 3986 §3.3).
             let path = result.host == nil && result.path.hasPrefix("/.//") ? result.path.dropFirst(2) : result.path
             let segments = path.split(separator: "/", omittingEmptySubsequences: false)
             #expect(!segments.contains("..") && !segments.contains("."), "\(text)")
