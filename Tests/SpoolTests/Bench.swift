@@ -51,7 +51,7 @@ final class Bench: Sendable {
         bytes.withUnsafeBytes { (version ?? resource).content.firstDifference(in: $0, at: lower) }
     }
 
-    /// Reads `range` and checks it; how many bytes came.
+    /// Reads `range`, compares it with the origin's bytes, and returns the number of bytes read.
     func read(_ reader: ByteReader, _ range: Range<Int64>) async throws -> Int64 {
         var position = range.lowerBound
         for try await chunk in reader.chunks(in: range) {
@@ -61,7 +61,7 @@ final class Bench: Sendable {
         return position - range.lowerBound
     }
 
-    /// What is stored, as the session sees it, which needs no commit.
+    /// The stored ranges as the session sees them. They need no commit.
     func stored() async throws -> ByteRangeSet {
         try await cache.status(of: key)?.stored ?? ByteRangeSet()
     }

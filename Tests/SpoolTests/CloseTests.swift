@@ -5,12 +5,12 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// What a cache does with bytes that are on their way to the disk when it is closed.
+/// Closing a cache while bytes are on their way to the disk.
 @Suite struct `Closing the cache` {
     private let song = VirtualResource(url: "http://origin.test/song.m4a", seed: 1, length: (1 << 20) + 70_000)
     private var whole: ByteRangeSet { ByteRangeSet([ByteRange(lower: 0, upper: song.length)]) }
 
-    /// Does something when the origin is asked.
+    /// Runs a closure when a fetch starts.
     private final class OnFetch: EventSink {
         private let action = Locked<(@Sendable () -> Void)?>(nil)
 
@@ -22,7 +22,8 @@ import Testing
         }
     }
 
-    /// What is stored when a cache is closed whose threads bring late what they had decided to post to one of its lanes.
+    /// Closes a cache while one lane's jobs are late, then reopens the store and returns its spans.
+    /// A job is late when its thread decided to post it before the close but posts it after.
     private func spansAfterClosing(late lane: (LaneStage) -> BelatedMailbox) throws -> ByteRangeSet {
         let onFetch = OnFetch()
         let stage = try LaneStage([song]) { configuration in
@@ -33,7 +34,7 @@ import Testing
         let late = lane(stage)
         onFetch.act { late.delay(true) }
         #expect(try stage.play(song).count == Int(song.length))
-        // All that is not late is done.
+        // Everything that is not late is done.
         while stage.simulator.step() {}
         #expect(late.count > 0)
         late.delay(false)
@@ -49,11 +50,11 @@ import Testing
         return try reopened.lookup(ResourceKey(url: song.url))?.spans ?? ByteRangeSet()
     }
 
-    @Test func `waits for bytes that a thread was about to give to the disk`() throws {
+    @Test func `closing waits for bytes that a thread was about to pass to the disk`() throws {
         #expect(try spansAfterClosing(late: \.data) == whole)
     }
 
-    @Test func `waits for written bytes that a thread was about to enter in the index`() throws {
+    @Test func `closing waits for written bytes that a thread was about to enter in the index`() throws {
         #expect(try spansAfterClosing(late: \.index) == whole)
     }
 }

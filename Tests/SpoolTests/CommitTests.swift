@@ -5,13 +5,14 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// When bytes that were written are entered into the index: what a kill takes, and what a power cut takes.
-@Suite struct `What is written` {
+/// When written bytes are entered into the index, which bounds the loss at a kill and at a power
+/// cut.
+@Suite struct `Commits of written bytes` {
     private static let MiB: Int64 = 1 << 20
-    /// What a write brings at most, which may be on its way when the others are due.
+    /// The largest write. One more may be under way when the earlier ones are due.
     private static let writeBytes = MiB
 
-    /// When bytes were entered, and how many.
+    /// The time of one commit, and its bytes.
     private struct Entry: Equatable {
         var time: MonotonicInstant
         var bytes: Int64
@@ -33,7 +34,7 @@ import Testing
         var bytes: Int64 { all.reduce(0) { $0 + $1.bytes } }
     }
 
-    /// Counts what is synced.
+    /// Counts the syncs that are posted.
     private final class CountingMailbox: Mailbox {
         private let mailbox: any Mailbox
         private let posted = Locked(0)
@@ -48,7 +49,7 @@ import Testing
         var count: Int { posted.withLock { $0 } }
     }
 
-    /// A film that comes at a steady rate into a store with an index.
+    /// A film that arrives at a steady rate into a store with an index.
     private struct Stage {
         let simulator = Simulator(seed: 1)
         let start: MonotonicInstant
@@ -79,7 +80,9 @@ import Testing
             cache = try MediaCache(configuration: configuration, environment: environment, store: store)
         }
 
-        /// Plays the film to its end, or its first bytes; answers with the reader, which is still there.
+        /// Plays the film to its end, or its first `bytes` bytes.
+        ///
+        /// - Returns: The reader, which is still open.
         @discardableResult func play(_ bytes: Int64? = nil) throws -> SessionReader {
             let reader = try cache.sessionReader(for: film.url, start: 0, end: nil, wantsBytes: true, wake: {})
             var left = bytes ?? .max
@@ -99,26 +102,26 @@ import Testing
             return reader
         }
 
-        /// Since the beginning.
+        /// The time since the stage was made.
         var elapsed: Nanoseconds { simulator.now - start }
     }
 
-    @Test func `faster than any network comes is entered four times a second, not every 32 MiB`() throws {
-        // All of it in 257 ms.
+    @Test func `bytes faster than any network are committed four times a second, not every 32 MiB`() throws {
+        // The whole film arrives in 257 ms.
         let stage = try Stage(length: 144 * Self.MiB, bytesPerSecond: 560 * Self.MiB)
         try stage.play()
-        #expect(stage.sync.count == 0, "a durable point a second is enough for it")
+        #expect(stage.sync.count == 0, "one durable point a second is enough")
         stage.simulator.advance(by: .seconds(1))
-        #expect(stage.entries.bytes == 144 * Self.MiB, "all of it, when the fetch has ended")
-        #expect(stage.entries.all.count <= 3, "one by its time, one by the end, and one for a write that was under way then")
+        #expect(stage.entries.bytes == 144 * Self.MiB, "all bytes are committed when the fetch has ended")
+        #expect(stage.entries.all.count <= 3, "one commit by time, one at the end, and one for a write that was under way")
         let first = try #require(stage.entries.all.first)
         #expect(first.time - stage.start >= .milliseconds(250) && first.time - stage.start < .milliseconds(260))
         stage.simulator.runUntilIdle()
-        #expect(stage.sync.count == 1, "and it is durable five seconds after the first of it")
+        #expect(stage.sync.count == 1, "the durable point follows the first commit by five seconds")
         stage.simulator.shutdown()
     }
 
-    @Test func `at a network's speed is entered every 32 MiB, or every second`() throws {
+    @Test func `bytes at a network's speed are committed every 32 MiB or every second`() throws {
         let stage = try Stage(length: 80 * Self.MiB, bytesPerSecond: 80 * Self.MiB)
         try stage.play()
         stage.simulator.advance(by: .seconds(1))
@@ -128,7 +131,7 @@ import Testing
         stage.simulator.shutdown()
     }
 
-    @Test func `is entered within a second when nothing more comes, although it came too fast to be entered at once`() throws {
+    @Test func `bytes that arrived too fast for an immediate commit are committed within a second of a stall`() throws {
         let stage = try Stage(length: 64 * Self.MiB, bytesPerSecond: 1024 * Self.MiB, stallsAfter: 48 * Self.MiB)
         let reader = try stage.play(48 * Self.MiB)
         #expect(stage.entries.all.isEmpty && stage.elapsed < .milliseconds(100))
@@ -138,7 +141,7 @@ import Testing
         stage.simulator.shutdown()
     }
 
-    @Test func `lies beside the index after a kill no more than a 32nd of the quota, or 32 MiB`() throws {
+    @Test func `uncommitted bytes stay within a 32nd of the quota, or 32 MiB`() throws {
         let stage = try Stage(length: 96 * Self.MiB, bytesPerSecond: 1024 * Self.MiB, quotaBytes: 1 << 30)
         try stage.play()
         stage.simulator.advance(by: .seconds(1))
@@ -147,7 +150,7 @@ import Testing
         stage.simulator.shutdown()
     }
 
-    @Test func `of a resource that is removed before it was entered gives its room back`() throws {
+    @Test func `removing a resource before its commit gives its room back`() throws {
         let stage = try Stage(length: 16 * Self.MiB, bytesPerSecond: 1024 * Self.MiB, stallsAfter: 6 * Self.MiB, quotaBytes: 8 * Self.MiB)
         for _ in 0..<4 {
             let reader = try stage.play(6 * Self.MiB)

@@ -15,7 +15,7 @@ import Testing
         return try SQLiteStore(directory: directory.path, fileSystem: POSIXFileSystem(), random: SystemRandom(), options: options)
     }
 
-    @Test func `is the one in the store, and has every byte of it`() async throws {
+    @Test func `the file of a complete resource is the one in the store, with every byte`() async throws {
         let directory = try ScratchDirectory()
         let world = try EngineWorld([song], store: store(in: directory))
         let key = try world.key(song)
@@ -30,7 +30,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `is not handed out when a byte of it has decayed`() async throws {
+    @Test func `the file of a complete resource is not returned when one of its bytes has decayed`() async throws {
         let directory = try ScratchDirectory()
         let first = try EngineWorld([song], store: store(in: directory))
         _ = try await first.cache.reader(for: song.url).bytes()
@@ -47,7 +47,7 @@ import Testing
         await second.cache.close()
     }
 
-    @Test func `is none where the bytes lie sealed`() async throws {
+    @Test func `an encrypted store returns no file for a complete resource`() async throws {
         let directory = try ScratchDirectory()
         let encryption = EncryptionOptions(keyProvider: .key(try #require(EncryptionKey(bytes: [UInt8](1...32)))))
         let sealed = try EngineWorld([song], store: store(in: directory, encryption: encryption))

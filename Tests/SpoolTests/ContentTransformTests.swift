@@ -16,16 +16,16 @@ import Testing
         #expect(contract.violations(of: Self.counterMode) == [])
     }
 
-    @Test func `its key stream is the cipher of the counter blocks`() throws {
+    @Test func `the key stream consists of the encrypted counter blocks`() throws {
         // The key of NIST SP 800-38A F.5.1, with a nonce of zeros.
         let transform = CounterModeTransform(key: bytes("2b7e151628aed2a6abf7158809cf4f3c"), nonce: [UInt8](repeating: 0, count: 8))
         #expect(try changed([UInt8](repeating: 0, count: 16), 0, by: transform) == bytes("7df76b0c1ab899b33e42f047b91b546f"))
         #expect(transform.counterBlock(0x0102_0304_0506_0708).suffix(8) == [1, 2, 3, 4, 5, 6, 7, 8])
     }
 
-    @Test func `what breaks the contract is told`() {
+    @Test func `the contract reports each transform that breaks it`() {
         struct ByCall: ContentTransform {
-            // Counts from where each call begins: right only for whole reads.
+            // Counts from the start of each call, which is right only for reads of the whole file.
             func transform(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64, of key: ResourceKey) {
                 for index in bytes.indices { bytes[index] ^= UInt8(truncatingIfNeeded: index) }
             }
@@ -54,13 +54,13 @@ import Testing
     // MARK: Through a cache
 
     @Test(arguments: [false, true])
-    func `a reader gets changed bytes, while the store keeps the origin's`(isFromConfiguration: Bool) async throws {
+    func `a reader gets transformed bytes while the store keeps the origin's`(isFromConfiguration: Bool) async throws {
         let disk = MemoryDisk()
         let world = try openWorld(on: disk) { if isFromConfiguration { $0.contentTransform = Self.counterMode } }
         var options = ReadOptions()
         if !isFromConfiguration { options.contentTransform = Self.counterMode }
         let wanted = try changed(origin, 0, by: Self.counterMode)
-        // As they come from the origin, then out of the store.
+        // First from the origin, then from the store.
         #expect(try await world.cache.reader(for: film.url, options: options).bytes() == wanted)
         let status = try await world.status(of: film) { $0.isComplete }
         #expect(status.isComplete)
@@ -68,13 +68,13 @@ import Testing
         #expect(world.cache.statistics.bytesFromOrigin + world.cache.statistics.bytesFromStore == 2 * film.length)
         #expect(world.cache.statistics.bytesFromStore >= film.length)
         await world.cache.close()
-        // Without the transform the store has what the origin sent.
+        // Without the transform, reads return the bytes that the origin sent.
         let plain = try openWorld(on: disk)
         #expect(try await plain.cache.reader(for: film.url, options: ReadOptions(mode: .onlyStored)).bytes() == origin)
         await plain.cache.close()
     }
 
-    @Test func `seeks land on the right bytes`() async throws {
+    @Test func `seeks through a transform land on the right bytes`() async throws {
         let world = try openWorld(on: MemoryDisk()) { $0.contentTransform = Self.counterMode }
         let wanted = try changed(origin, 0, by: Self.counterMode)
         let reader = try world.cache.reader(for: film.url)
@@ -90,10 +90,10 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a transform that throws fails the reader, which gets no byte of the origin's`(isStored: Bool) async throws {
+    func `a transform that throws fails the reader, which gets no untransformed byte`(isStored: Bool) async throws {
         struct Broken: ContentTransform {
             func transform(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64, of key: ResourceKey) throws {
-                // Half of the work is done when it fails.
+                // Half of the bytes are changed when the transform fails.
                 bytes.prefix(bytes.count / 2).copyBytes(from: [UInt8](repeating: 7, count: bytes.count / 2))
                 throw CounterModeTransform.Failure()
             }
@@ -115,7 +115,7 @@ import Testing
                 #expect(error.cause is CounterModeTransform.Failure)
             }
         }
-        // Nothing that is stored was given up for it.
+        // The failure discards no stored byte.
         #expect(try await world.cache.reader(for: film.url).bytes() == origin)
         #expect(!world.events.all.contains { if case .damageFound = $0 { true } else { false } })
         await world.cache.close()

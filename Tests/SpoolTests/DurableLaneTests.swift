@@ -11,12 +11,12 @@ import Darwin
 import Glibc
 #endif
 
-/// The lane on which data is synced: a disk that takes its time stops nobody.
+/// The lane that syncs data. A slow disk there delays nothing else.
 @Suite struct `A slow sync` {
     private let song = VirtualResource(url: "http://origin.test/song.mp3", seed: 1, length: 300_000)
     private let film = VirtualResource(url: "http://origin.test/film.mp4", seed: 2, length: 300_000)
 
-    @Test func `delays no look-up, no commit and no reader`() throws {
+    @Test func `a slow sync delays no look-up, no commit and no reader`() throws {
         let stage = try LaneStage([song, film])
         #expect(try stage.play(song) == song.content.bytes(at: 0, count: 300_000))
         stage.simulator.runUntilIdle()
@@ -25,7 +25,7 @@ import Glibc
         stage.simulator.runUntilIdle()
         #expect(try stage.store.lookup(stage.cache.key(for: film.url))?.spans.totalBytes == 300_000)
         #expect(stage.sync.count == 1, "one durable point at a time")
-        // The one that came due meanwhile follows.
+        // The durable point that came due meanwhile follows.
         stage.sync.runAll()
         stage.simulator.runUntilIdle()
         #expect(stage.sync.count == 1)
@@ -40,7 +40,7 @@ import Glibc
         stage.simulator.shutdown()
     }
 
-    @Test func `that fails is tried again without another commit`() throws {
+    @Test func `a failed sync is tried again without another commit`() throws {
         let stage = try LaneStage([song])
         #expect(try stage.play(song).count == 300_000)
         stage.simulator.runUntilIdle()
@@ -54,7 +54,7 @@ import Glibc
         stage.simulator.shutdown()
     }
 
-    @Test func `that never succeeds is given up after a while`() throws {
+    @Test func `a sync that never succeeds is given up after a bounded number of attempts`() throws {
         let stage = try LaneStage([song])
         #expect(try stage.play(song).count == 300_000)
         stage.simulator.runUntilIdle()
@@ -69,7 +69,7 @@ import Glibc
         stage.simulator.shutdown()
     }
 
-    @Test func `that fails turns what it could not write into gaps, in memory as well`() throws {
+    @Test func `a failed sync turns the bytes that it lost into gaps, in memory too`() throws {
         let stage = try LaneStage([song])
         #expect(try stage.play(song).count == 300_000)
         stage.simulator.runUntilIdle()
@@ -86,7 +86,7 @@ import Glibc
         stage.sync.runAll()
         stage.simulator.runUntilIdle()
         #expect(try status()?.stored.totalBytes == 0)
-        // It plays on, from the origin.
+        // The resource plays on, from the origin.
         #expect(try stage.play(song) == song.content.bytes(at: 0, count: 300_000))
         stage.simulator.shutdown()
     }

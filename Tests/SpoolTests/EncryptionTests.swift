@@ -6,7 +6,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// A cache over an encrypted store, as its readers and its disk see it.
+/// A cache over an encrypted store, seen through its readers and its disk.
 @Suite(.timeLimit(.minutes(20))) struct EncryptionTests {
     private static let block = Piece.blockBytes
     private let film = VirtualResource(
@@ -35,7 +35,7 @@ import Testing
     func `500 random ranges of 8 readers equal the source`(algorithm: CipherAlgorithm) async throws {
         let world = try openWorld(algorithm)
         let seed = Seeds.list(count: 1)[0]
-        // The first opening stores on the way, the second one finds everything.
+        // The first opening stores the bytes on the way, the second one finds them all.
         try await readRandomRanges(world, seed, of: all)
         #expect(try await world.cache.reader(for: film.url).bytes() == all)
         await world.cache.close()
@@ -69,7 +69,7 @@ import Testing
     @Test func `no 16 bytes of the media, its URL or its headers lie on the disk`() async throws {
         let world = try openWorld()
         _ = try await world.cache.reader(for: film.url).bytes()
-        // Once with what the index has in its log, once without.
+        // Once with the index's write-ahead log, once without.
         let secrets = [all, Array(film.url.utf8), Array("Content-Type: video/mp4".utf8)]
         #expect(try leaks(of: secrets) == [])
         await world.cache.close()
@@ -77,7 +77,7 @@ import Testing
         #expect(try files(below: "/cache").contains { $0.contains("/data/") })
     }
 
-    @Test func `a block that another took the place of is a gap, is told, and fetched again in the same read`() async throws {
+    @Test func `a block that was replaced by another is reported as damage and fetched again in the same read`() async throws {
         try await storeFilm()
         let path = try #require(try files(below: "/cache/data").first)
         let first = try read(path, at: 0, count: Int(Self.block))
@@ -105,11 +105,11 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `an earlier writing of the file is refused`() async throws {
+    @Test func `an earlier version of an encrypted block is refused`() async throws {
         try await storeFilm()
         let path = try #require(try files(below: "/cache/data").first)
         let earlier = try read(path, at: 0, count: Int(Self.block))
-        // Damage makes the block a gap, which is written anew.
+        // Damage makes the block a gap, which is written again.
         try disk.damage(path, at: 5)
         let world = try openWorld()
         #expect(try await world.cache.reader(for: film.url).bytes() == all)
@@ -124,7 +124,7 @@ import Testing
 
     // MARK: Keys
 
-    @Test func `a cache that is opened with another key says so, and nothing is changed`() async throws {
+    @Test func `opening a cache with another key fails with a clear error and changes nothing`() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var configuration = Configuration()
@@ -159,7 +159,8 @@ import Testing
 
     private func leaks(of secrets: [[UInt8]]) throws -> [String] {
         var wanted: Set<[UInt8]> = []
-        // Every window that begins at a multiple of 16 in the secret, and every window of the file: a run of 31 bytes has one.
+        // Every aligned window of 16 bytes in the secret is searched for in every window of the
+        // file. So any run of 31 secret bytes is found.
         for secret in secrets {
             for start in stride(from: 0, to: secret.count - 15, by: 16) { wanted.insert(Array(secret[start..<start + 16])) }
         }

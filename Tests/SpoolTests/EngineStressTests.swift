@@ -6,11 +6,12 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Many threads at one cache, for the thread sanitizer: readers that come and go, removals, changes, a bad origin.
+/// Many threads use one cache, for the thread sanitizer: readers that come and go, removals, new
+/// versions, a bad origin.
 @Suite(.timeLimit(.minutes(20))) struct EngineStressTests {
     private static let length: Int64 = 2 << 20
 
-    @Test func `readers, cancels, removals and new versions at once, on real threads`() async throws {
+    @Test func `readers, cancels, removals and new versions on real threads cause no race`() async throws {
         let random = SeededRandom(seed: Seeds.list(count: 1)[0])
         var configuration = Configuration()
         configuration.buffers = 2
@@ -57,7 +58,7 @@ import Testing
             }
             if position != min(upper, length) { Issue.record("ended at \(position) of \(min(upper, length))") }
         } catch let error as CacheError {
-            // What a bad origin, a removal or another version may do to a reader.
+            // The errors that a bad origin, a removal or a new version may cause.
             let allowed: [CacheError.Code] = [.representationChanged, .removed, .originStatus, .originUnreachable, .originMalformed]
             if !allowed.contains(error.code) { Issue.record("\(error)") }
         } catch {

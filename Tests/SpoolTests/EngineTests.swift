@@ -6,11 +6,11 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// The engine on real threads: what the product promises of a resource that several readers read.
+/// The engine on real threads: the product's promises for a resource with several readers.
 @Suite(.timeLimit(.minutes(20))) struct EngineTests {
     private static let MiB: Int64 = 1 << 20
 
-    @Test func `500 random ranges from 8 readers are right, and no byte is fetched twice`() async throws {
+    @Test func `500 random ranges of 8 readers are right and no byte is fetched twice`() async throws {
         let length = 64 * Self.MiB
         let bench = try Bench(length: length, behaviour: { .slow(chunkBytes: 65_536...65_536) })
         let random = SeededRandom(seed: Seeds.list(count: 1)[0])
@@ -30,18 +30,19 @@ import Testing
             try await group.waitForAll()
         }
         #expect(bench.cache.statistics.fetchedBytes <= length)
-        // What a clipped fetch's last chunk brought beyond its clip was offered, not taken.
+        // The last chunk of a clipped fetch reaches beyond its clip. Those bytes are offered but
+        // not stored.
         let handed = bench.origin.log.handedOver(Bench.url)
         #expect(handed.duplicateBytes <= Int64(bench.requests.count) * 65_536)
         await bench.cache.close()
     }
 
-    @Test func `two readers of one cold resource make one request and see bytes as they come`() async throws {
+    @Test func `two readers of one cold resource share one request and see bytes as they arrive`() async throws {
         let bench = try Bench(length: 4 * Self.MiB, behaviour: { .stall(afterBytes: Self.MiB, .correct) })
         let (first, second) = (try bench.reader(), try bench.reader())
         async let a = first.read(at: 0, count: 1 << 20)
         async let b = second.read(at: 0, count: 1 << 20)
-        // The body never ends: what is read here was handed on while it came.
+        // The body never ends, so the bytes read here were passed on while it arrived.
         let (left, right) = try await (a, b)
         #expect(bench.difference(left, at: 0) == nil && left.count == 1 << 20)
         #expect(left == right)
@@ -50,7 +51,8 @@ import Testing
     }
 
     @Test func `a cold start makes one request for headers and bytes`() async throws {
-        // The clock stands: however slow the machine is, nothing lingers for too long between the head and the bytes.
+        // The clock stands still. However slow the machine is, no linger timeout passes between the
+        // head and the bytes.
         let bench = try Bench(length: Self.MiB, time: ManualTime())
         let reader = try bench.reader()
         let information = try await reader.contentInformation()
@@ -61,7 +63,7 @@ import Testing
         await bench.cache.close()
     }
 
-    @Test func `what a cancelled reader fetched stays, and the next one begins at the first missing byte`() async throws {
+    @Test func `bytes of a cancelled reader stay, and the next fetch begins at the first missing byte`() async throws {
         let bench = try Bench(length: 8 * Self.MiB)
         let first = try bench.reader()
         #expect(try await bench.read(first, 0..<Self.MiB) == Self.MiB)
@@ -76,7 +78,8 @@ import Testing
         await bench.cache.close()
     }
 
-    /// What is stored once no fetch is left: asked again and again, each answer being given after the jobs before it.
+    /// The stored ranges once no fetch is left. Each look at the status comes after all earlier
+    /// jobs of the lane.
     private func settled(_ bench: Bench) async throws -> ByteRangeSet {
         try await eventually("no fetch was left") { try await bench.cache.status(of: bench.key)?.fetches ?? 0 == 0 }
         return try await bench.stored()
@@ -85,7 +88,7 @@ import Testing
     // MARK: Policies: cancel at 40 %, count what is stored
 
     @Test(arguments: [FetchPolicy.whilePlaying, .readAhead(bytes: 2 << 20), .wholeResource])
-    func `a policy says what is stored after a reader left at 40 percent`(policy: FetchPolicy) async throws {
+    func `a fetch policy decides which bytes are stored after a reader leaves at 40 percent`(policy: FetchPolicy) async throws {
         var configuration = Configuration()
         configuration.fetchPolicy = policy
         configuration.readAheadBytes = Self.MiB
@@ -104,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [1 << 20, 1 << 59, 1 << 60, (1 << 60) + 1, .max - 1, .max] as [Int64])
-    func `a read at or behind the end brings no byte, however far behind it is`(offset: Int64) async throws {
+    func `a read at or beyond the end brings no byte, at any distance`(offset: Int64) async throws {
         let bench = try Bench(length: Self.MiB)
         let reader = try bench.reader()
         #expect(try await reader.contentInformation().length == Self.MiB)
@@ -113,12 +116,12 @@ import Testing
             var chunks = reader.chunks(in: offset..<Int64.max).makeAsyncIterator()
             #expect(try await chunks.next() == nil)
         }
-        // The same reader still reads what is there.
+        // The same reader still reads the bytes before the end.
         #expect(try await bench.read(reader, 0..<Int64.max) == Self.MiB)
         await bench.cache.close()
     }
 
-    @Test func `a first read behind the end fails with the length, and the next reader gets the bytes`() async throws {
+    @Test func `a first read beyond the end fails, and the next reader gets the bytes`() async throws {
         let bench = try Bench(length: Self.MiB)
         let first = try bench.reader()
         let error = await #expect(throws: CacheError.self) { _ = try await first.read(at: 2 * Self.MiB, count: 10) }
@@ -129,7 +132,7 @@ import Testing
 
     // MARK: Trouble
 
-    @Test func `a resource that changes ends readers that were told, and new ones get the new version`() async throws {
+    @Test func `a changed resource ends its old readers, and new readers get the new version`() async throws {
         let bench = try Bench(length: 8 * Self.MiB)
         let old = try bench.reader()
         #expect(try await bench.read(old, 0..<65_536) == 65_536)
@@ -143,7 +146,7 @@ import Testing
         await bench.cache.close()
     }
 
-    @Test func `with the origin gone what is stored plays, and what is missing fails with the cause`() async throws {
+    @Test func `without its origin, stored bytes play and missing ones fail with the cause`() async throws {
         let bench = try Bench(length: 8 * Self.MiB)
         let first = try bench.reader()
         #expect(try await bench.read(first, 0..<Self.MiB) == Self.MiB)
@@ -159,11 +162,11 @@ import Testing
     }
 
     @Test(arguments: [0, 65_536, 1 << 20])
-    func `when the store is full the reader goes on to the right end`(capacityBytes: Int64) async throws {
+    func `a reader on a full store reads to the right end`(capacityBytes: Int64) async throws {
         let bench = try Bench(length: 4 * Self.MiB, store: MemoryStore(capacityBytes: capacityBytes))
         let reader = try bench.reader()
         #expect(try await bench.read(reader, 0..<4 * Self.MiB) == 4 * Self.MiB)
-        // A reader that was still behind, in what was stored before, may have to ask for itself.
+        // A reader that is still behind, among bytes stored before, may need a request of its own.
         #expect(bench.requests.count <= 2)
         await bench.cache.close()
     }
@@ -172,7 +175,7 @@ import Testing
     func `32 stopped readers do not keep a 33rd from starting`(fields: HTTPFields) async throws {
         let bench = try Bench(length: 64 * Self.MiB, behaviour: { .fields(fields, .correct) })
         var readers: [ByteReader] = []
-        // Each stands in a part of its own, far from the others, and stops after a byte.
+        // Each reader stands in a part of its own, far from the others, and stops after one chunk.
         for index in 0..<32 {
             let reader = try bench.reader()
             var chunks = reader.chunks(in: Int64(index) * 2 * Self.MiB..<64 * Self.MiB).makeAsyncIterator()
@@ -188,7 +191,7 @@ import Testing
 
     // MARK: Removal and closing
 
-    @Test func `removing a resource ends its readers and leaves nothing`() async throws {
+    @Test func `removing a resource ends its readers and leaves no bytes`() async throws {
         let bench = try Bench(length: 8 * Self.MiB)
         let reader = try bench.reader()
         #expect(try await bench.read(reader, 0..<Self.MiB) == Self.MiB)
@@ -201,7 +204,7 @@ import Testing
         await bench.cache.close()
     }
 
-    @Test func `closing ends readers and keeps what they fetched for the next process`() async throws {
+    @Test func `closing ends readers and keeps their fetched bytes for the next process`() async throws {
         let disk = MemoryDisk()
         let bench = try Bench(length: 8 * Self.MiB, store: try Bench.sqlite(on: disk))
         let reader = try bench.reader()
@@ -219,7 +222,7 @@ import Testing
 
     // MARK: Calls
 
-    @Test func `a closed cache answers every call, with an error that says so`() async throws {
+    @Test func `a closed cache answers every call with the error closed`() async throws {
         let bench = try Bench(length: Self.MiB)
         await bench.cache.close()
         let key = try bench.key
@@ -234,7 +237,7 @@ import Testing
         await bench.cache.close()
     }
 
-    @Test func `a read at the end is empty, and one across it is short`() async throws {
+    @Test func `a read at the end is empty, and a read across it is short`() async throws {
         let bench = try Bench(length: 1000)
         let reader = try bench.reader()
         #expect(try await reader.read(at: 900, count: 500).count == 100)
@@ -244,17 +247,17 @@ import Testing
         await bench.cache.close()
     }
 
-    @Test func `nothing is asked of the origin before a reader asks`() async throws {
+    @Test func `opening a reader makes no origin request before its first read`() async throws {
         let bench = try Bench(length: 1000)
         let reader = try bench.reader()
-        // The session has asked its index by now: the lane works in order.
+        // The session has looked into its index by now, because the lane works in order.
         _ = try await bench.cache.status(of: bench.key)
         #expect(bench.requests.isEmpty)
         withExtendedLifetime(reader) {}
         await bench.cache.close()
     }
 
-    @Test func `a cancelled task ends its wait`() async throws {
+    @Test func `cancelling a task ends its read`() async throws {
         let bench = try Bench(length: 1000, behaviour: { .silence })
         let task = Task { () -> CacheError.Code? in
             do {

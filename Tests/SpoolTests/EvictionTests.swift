@@ -8,12 +8,12 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct `The quota` {
     private let songs = (0..<6).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 3 << 20) }
 
-    /// Whether the resource is stored as a whole.
+    /// Whether the whole resource is stored.
     private func isComplete(_ song: VirtualResource, _ world: EngineWorld) async throws -> Bool {
         try await world.cache.status(of: world.key(song))?.isComplete ?? false
     }
 
-    @Test func `what was unused longest goes, and the total stays within it`() async throws {
+    @Test func `the longest unused resource is evicted, and the total stays within the quota`() async throws {
         let world = try EngineWorld(songs) { $0.limits.quotaBytes = 10 << 20 }
         for song in songs.prefix(3) { try await world.play(song) }
         try await world.play(songs[0])
@@ -27,12 +27,13 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `a resource keeps its beginning longest, and plays again with what is left of it`() async throws {
+    @Test func `a resource keeps its beginning longest, and plays again from the remaining bytes`() async throws {
         let world = try EngineWorld(songs) { $0.limits.quotaBytes = 5 << 20 }
         try await world.play(songs[0])
         try await world.play(songs[1])
         let left = try #require(try await world.cache.status(of: world.key(songs[0]))).stored
-        // How much depends on how many writes were under way at once: each is promised whole pages (EvictionCutTests: no more than is asked).
+        // The exact number depends on how many writes were under way at once, since each reserves
+        // whole pages. EvictionCutTests checks that eviction takes no more than is asked for.
         #expect(left.contains(0) && left.totalBytes <= 2 << 20, "\(left)")
         let before = world.cache.statistics.fetchedBytes
         try await world.play(songs[0])
@@ -40,19 +41,19 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `a resource larger than the quota plays to its end, and keeps a window`() async throws {
+    @Test func `a resource larger than the quota plays to its end and keeps a window`() async throws {
         let film = VirtualResource(url: "http://origin.test/film.mp4", seed: 9, length: 30 << 20)
         let world = try EngineWorld([film]) { $0.limits.quotaBytes = 5 << 20 }
         let bytes = try await world.cache.reader(for: film.url).bytes()
         #expect(bytes == world.expected(film, 0..<film.length))
         let stored = try await world.status(of: film) { $0.fetches == 0 && $0.readers == 0 }.stored
-        // How much depends on how much was on its way to the disk at once.
+        // The exact number depends on how many bytes were on their way to the disk at once.
         #expect(stored.totalBytes >= 1 << 20 && stored.contains(film.length - 1), "\(stored)")
         #expect(try await world.cache.totalSizeBytes() <= 5 << 20)
         await world.cache.close()
     }
 
-    @Test func `a resource larger than the quota takes half of it at most from others`() async throws {
+    @Test func `a resource larger than the quota takes at most half of it from others`() async throws {
         let film = VirtualResource(url: "http://origin.test/film.mp4", seed: 9, length: 60 << 20)
         let world = try EngineWorld([film] + songs) { $0.limits.quotaBytes = 16 << 20 }
         for song in songs.prefix(5) { try await world.play(song) }
@@ -60,13 +61,13 @@ import Testing
         #expect(bytes == world.expected(film, 0..<film.length))
         let stored = try await world.status(of: film) { $0.fetches == 0 && $0.readers == 0 }.stored
         #expect(stored.totalBytes >= 1 << 20, "\(stored)")
-        // 15 of 16 MiB were taken; 6 MiB are two songs.
+        // 15 of 16 MiB were taken. 6 MiB are two songs.
         for song in songs[3..<5] { #expect(try await isComplete(song, world), "\(song.url)") }
         #expect(try await world.cache.totalSizeBytes() <= 16 << 20)
         await world.cache.close()
     }
 
-    @Test func `a store that is larger than the quota keeps its size where that is to stay`() async throws {
+    @Test func `a store larger than the quota keeps its size with keepsPresentSize`() async throws {
         let directory = try ScratchDirectory()
         func open(_ change: (inout StorageLimits) -> Void) throws -> EngineWorld {
             let store = try SQLiteStore(directory: directory.path, fileSystem: POSIXFileSystem(), random: SystemRandom())
@@ -80,19 +81,19 @@ import Testing
             $0.keepsPresentSize = true
         }
         try await world.play(songs[4])
-        // One has gone for the new one, and not all but one.
+        // One song was evicted for the new one, and no more.
         #expect(try await world.cache.totalSizeBytes() > 9 << 20)
         #expect(try await world.cache.totalSizeBytes() <= 12 << 20 + 4096)
         await world.cache.close()
     }
 
-    @Test func `32 readers at once: what is unused goes in the order of its last use, pins and what is in use stay`() async throws {
+    @Test func `32 readers at once evict unused resources in order of last use and spare pinned and used ones`() async throws {
         let length: Int64 = 256 << 10
         let old = (0..<24).map { VirtualResource(url: "http://origin.test/old\($0).mp3", seed: UInt64($0), length: length) }
         let new = (0..<32).map { VirtualResource(url: "http://origin.test/new\($0).mp3", seed: UInt64(100 + $0), length: length) }
         let world = try EngineWorld(old + new) { $0.limits.quotaBytes = 25 * length }
         for song in old { try await world.play(song) }
-        // Played again backwards: the last use counts.
+        // The songs play again in reverse order, because the last use counts.
         for song in old.reversed() { try await world.play(song) }
         let pinned = try [3, 20].map { try world.key(old[$0]) }
         for key in pinned { try await world.cache.pin(key) }
@@ -108,9 +109,9 @@ import Testing
             }
             try await group.waitForAll()
         }
-        // Some are gone already.
+        // Some of them are evicted already.
         for song in new {
-            try await eventually("nobody used \(song.url)") {
+            try await eventually("\(song.url) had no fetch and no reader") {
                 guard let status = try await world.cache.status(of: world.key(song)) else { return true }
                 return status.fetches == 0 && status.readers == 0
             }
@@ -126,7 +127,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `on a real disk the quota holds at every moment, by what the files occupy`() async throws {
+    @Test func `on a real disk the files never occupy more than the quota`() async throws {
         let quota: Int64 = 6 << 20
         let directory = try ScratchDirectory()
         let store = try SQLiteStore(directory: directory.path, fileSystem: POSIXFileSystem(), random: SystemRandom())
@@ -159,7 +160,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `the oldest goes when there are more than the count allows`() async throws {
+    @Test func `the oldest resource is evicted when there are more than the maximum count`() async throws {
         let world = try EngineWorld(songs) { $0.limits.maximumCount = 3 }
         for song in songs { try await world.play(song) }
         #expect(try await world.cache.resources().map(\.url) == songs.suffix(3).map(\.url))
@@ -168,16 +169,17 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(20))) struct `A store that fails again and again` {
-    @Test func `rests for a while and says so, while readers get their bytes`() async throws {
+    @Test func `a store that fails again and again rests for a while with an event, and readers get their bytes`() async throws {
         let songs = (0..<4).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 300_000) }
-        // On a clock that stands still: a busy machine may let the rest pass before the last song is asked for.
+        // The clock stands still. On a busy machine the rest could end before the last song is
+        // requested.
         let world = try EngineWorld(songs, store: MemoryStore(capacityBytes: 0), time: ManualTime())
         func rests() -> [CacheEvent] { world.events.all.filter { if case .storeRests(30) = $0 { true } else { false } } }
         for (index, song) in songs.enumerated() {
             #expect(try await world.cache.reader(for: song.url).bytes() == world.expected(song, 0..<song.length))
-            // A reader has its bytes before the disk has refused them.
-            try await eventually("the cache said that \(song.url) is not stored") { world.passes.count > index }
-            // What the third failure leads to is said after it.
+            // A reader has its bytes before the disk refuses them.
+            try await eventually("an event reported that \(song.url) is not stored") { world.passes.count > index }
+            // The event of the third failure precedes the event of the rest.
             if index == 2 { try await eventually("the store rested") { !rests().isEmpty } }
         }
         #expect(rests().count == 1)
@@ -203,7 +205,7 @@ import Testing
     ]
 
     @Test(arguments: mistakes)
-    func `are refused with a word on what to give instead`(mistake: Mistake) throws {
+    func `a limit that allows nothing is refused with a hint at the right value`(mistake: Mistake) throws {
         do {
             _ = try EngineWorld([]) { mistake.change(&$0.limits) }
             Issue.record("\(mistake) was accepted")
@@ -213,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `none at all is allowed`() throws {
+    @Test func `a store without any limit is allowed`() throws {
         _ = try EngineWorld([]) { configuration in
             configuration.limits.quotaBytes = nil
             configuration.limits.minimumFreeBytes = nil

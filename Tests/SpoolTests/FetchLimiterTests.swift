@@ -2,9 +2,9 @@ import Spool
 import SpoolSystem
 import Testing
 
-/// How many origin requests run at once, and who gives way.
+/// How many origin requests run at once, and which ones give way.
 @Suite struct FetchLimiterTests {
-    /// Notes what started, and what would give way.
+    /// Notes the fetches that started and those that can give way.
     private final class Fetches: Sendable {
         let limiter: FetchLimiter
         private let state = Locked<(started: [String], idle: Set<String>, tickets: [String: UInt64])>(([], [], [:]))
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `fetches beyond a host's limit queue, and start in the order in which they came`() {
+    @Test func `fetches beyond a host's limit queue and start in the order of arrival`() {
         let fetches = Fetches(total: 10, perHost: 2)
         for name in ["1", "2", "3", "4"] { fetches.submit(name) }
         fetches.submit("5", host: "b")
@@ -47,7 +47,7 @@ import Testing
         #expect(fetches.started == ["1", "2", "5", "3", "4"])
     }
 
-    @Test func `the limit in all holds across hosts`() {
+    @Test func `the total limit holds across hosts`() {
         let fetches = Fetches(total: 2, perHost: 2)
         fetches.submit("1", host: "a")
         fetches.submit("2", host: "b")
@@ -57,14 +57,14 @@ import Testing
         #expect(fetches.started == ["1", "2", "3"])
     }
 
-    @Test func `an idle fetch gives its slot to one that queues`() {
+    @Test func `an idle fetch gives its slot to a queued one`() {
         let fetches = Fetches(total: 10, perHost: 2)
         fetches.submit("1")
         fetches.submit("2")
         fetches.makeIdle("1")
         fetches.submit("3")
         #expect(fetches.started == ["1", "2", "3"])
-        // A busy one stays until it goes idle.
+        // A busy fetch keeps its slot until it is idle.
         fetches.submit("4")
         #expect(fetches.started == ["1", "2", "3"])
         fetches.makeIdle("2")
@@ -72,7 +72,7 @@ import Testing
         #expect(fetches.started == ["1", "2", "3", "4"])
     }
 
-    @Test func `one that is given up in the queue never starts`() {
+    @Test func `a fetch that is given up in the queue never starts`() {
         let fetches = Fetches(total: 10, perHost: 1)
         fetches.submit("1")
         fetches.submit("2")

@@ -7,7 +7,7 @@ import SpoolTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct `A resource that is exported` {
-    /// More than two steps of an export, and an end inside a block.
+    /// More than two steps of an export, with an end inside a block.
     private static let length: Int64 = 9_000_001
     private let song = VirtualResource(url: "http://origin.test/song.mp3", seed: 3, length: length)
     private let directory: ScratchDirectory
@@ -33,9 +33,9 @@ import Testing
         try directory.change(byte: offset, of: try #require(try await world.cache.completeFile(for: world.key(song))?.path))
     }
 
-    // MARK: What comes out
+    // MARK: Complete exports
 
-    @Test func `is a file with every byte, and says how far it is`() async throws {
+    @Test func `an exported file has every byte, and the export reports its progress`() async throws {
         let world = try world()
         try await world.play(song)
         let progress = Locked<Int64>(0)
@@ -47,11 +47,11 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `comes out as its readers get it, whether the store is sealed or its bytes are transformed`() async throws {
+    @Test func `an export has the bytes that readers get, from an encrypted store and through a transform`() async throws {
         let sealed = try world(encryption)
         try await sealed.play(song)
         await sealed.cache.close()
-        // Of an earlier opening, too: its seals are in the index only.
+        // Bytes of an earlier opening are exported as well. Their seals are in the index only.
         let again = try world(encryption)
         let file = try await again.cache.export(again.key(song), to: path)
         #expect(file.method == .copy)
@@ -70,7 +70,7 @@ import Testing
         await memory.cache.close()
     }
 
-    @Test func `without a byte is an empty file`() async throws {
+    @Test func `exporting an empty resource writes an empty file`() async throws {
         let nothing = VirtualResource(url: "http://origin.test/nothing.mp3", seed: 1, length: 0)
         let world = try EngineWorld([nothing], store: directory.openStore())
         _ = try await world.cache.reader(for: nothing.url).bytes()
@@ -80,9 +80,9 @@ import Testing
         await world.cache.close()
     }
 
-    // MARK: What does not
+    // MARK: Failures
 
-    @Test func `has to be there as a whole`() async throws {
+    @Test func `exporting an incomplete resource fails and leaves no file`() async throws {
         let world = try world()
         let key = try world.key(song)
         let unknown = await #expect(throws: CacheError.self) { try await world.cache.export(key, to: path) }
@@ -95,7 +95,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `never takes the place of a file unasked`() async throws {
+    @Test func `an export replaces an existing file only on request`() async throws {
         let world = try world()
         try await world.play(song)
         try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
@@ -106,7 +106,7 @@ import Testing
         options.replacesExisting = true
         try await world.cache.export(world.key(song), to: path, options: options)
         #expect(try directory.bytes(of: path) == all)
-        // What is no file is never replaced.
+        // Anything that is not a regular file is never replaced.
         for name in [directory.path, "/dev/null"] {
             let refused = await #expect(throws: CacheError.self) {
                 try await world.cache.export(world.key(song), to: name, options: options)
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `with a damaged byte is no file, and the byte is fetched again`(isSealed: Bool) async throws {
+    func `exporting a damaged resource leaves no file, and the byte is fetched again`(isSealed: Bool) async throws {
         let encryption = isSealed ? try encryption : nil
         let first = try world(encryption)
         try await first.play(song)
@@ -130,7 +130,7 @@ import Testing
         let error = await #expect(throws: CacheError.self) { try await world.cache.export(world.key(song), to: path) }
         #expect(error?.code == .store)
         #expect(error?.message.contains("damaged") == true)
-        #expect(try names == ["store"], "nothing is left of the file")
+        #expect(try names == ["store"], "the failed export leaves no file")
         #expect(try await world.cache.status(of: world.key(song))?.isComplete == false)
         try await world.play(song)
         try await world.cache.export(world.key(song), to: path)
@@ -138,11 +138,11 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `leaves nothing when it is cancelled`() async throws {
+    @Test func `a cancelled export leaves no file`() async throws {
         let world = try world()
         try await world.play(song)
         let key = try world.key(song), cancellation = TransferCancellation()
-        // After its first step.
+        // After the first step.
         let result = await withCheckedContinuation { continuation in
             world.cache.export(
                 key, to: path, options: ExportOptions(), cancellation: cancellation, progress: { _ in cancellation.cancel() }
@@ -154,7 +154,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `is told when the cache was closed`() async throws {
+    @Test func `exporting from a closed cache fails with the error closed`() async throws {
         let world = try world()
         let key = try world.key(song)
         await world.cache.close()
@@ -164,18 +164,18 @@ import Testing
 
     // MARK: One file with two names
 
-    @Test func `and linked keeps its bytes when the store evicts its own`() async throws {
+    @Test func `a linked export keeps its bytes when the store evicts its own`() async throws {
         let other = VirtualResource(url: "http://origin.test/other.mp3", seed: 4, length: Self.length)
         let world = try EngineWorld([song, other], store: directory.openStore()) { $0.limits.quotaBytes = Self.length + 3_000_000 }
         try await world.play(song)
         var options = ExportOptions()
         options.mayLink = true
         let file = try await world.cache.export(world.key(song), to: path, options: options)
-        // A file system that knows clones makes one, which is safe by itself.
+        // A file system with clones makes one, which is independent of the store's file.
         #expect(file.method == .link || file.method == .clone)
         try await world.play(other)
         let left = try await world.cache.status(of: world.key(song))
-        #expect(left?.isComplete != true, "room was made for the other one")
+        #expect(left?.isComplete != true, "eviction made room for the other resource")
         #expect(try directory.bytes(of: path) == all)
         await world.cache.close()
     }

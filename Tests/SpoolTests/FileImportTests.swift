@@ -7,7 +7,7 @@ import SpoolTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct `A file that is imported` {
-    /// More than two steps of an import, and an end inside a block.
+    /// More than two steps of an import, with an end inside a block.
     private static let length: Int64 = 2_500_001
     private let song = VirtualResource(url: "http://origin.test/song.mp3", seed: 3, length: length)
     private let directory: ScratchDirectory
@@ -29,10 +29,10 @@ import Testing
             .filter { $0.split(separator: "/").count == 3 } ?? []
     }
 
-    // MARK: What it becomes
+    // MARK: Successful imports
 
     @Test(arguments: [false, true])
-    func `is read without its origin, also after the next start`(isSealed: Bool) async throws {
+    func `an imported file is read without its origin, also after the next start`(isSealed: Bool) async throws {
         let encryption = isSealed ? EncryptionOptions(keyProvider: .key(try #require(EncryptionKey(bytes: [UInt8](1...32))))) : nil
         let first = try world(encryption)
         let progress = Locked<Int64>(0)
@@ -50,7 +50,7 @@ import Testing
         await second.cache.close()
     }
 
-    @Test func `stays as it is, and has the type and the validator that it was given`() async throws {
+    @Test func `an import leaves the source unchanged and applies the given type and validator`() async throws {
         let world = try world()
         var options = ImportOptions()
         options.contentType = "audio/x-of-mine"
@@ -66,7 +66,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `may be empty`() async throws {
+    @Test func `an empty file can be imported`() async throws {
         let world = try world()
         let empty = directory.path + "/empty.mp3"
         try Data().write(to: URL(fileURLWithPath: empty))
@@ -76,9 +76,9 @@ import Testing
         await world.cache.close()
     }
 
-    // MARK: What is there already
+    // MARK: Existing bytes
 
-    @Test func `takes the place of what is stored only when that is wanted`() async throws {
+    @Test func `an import replaces stored bytes only on request`() async throws {
         let world = try world()
         _ = try await world.cache.reader(for: song.url).read(at: 0, count: 100)
         let mine = [UInt8](repeating: 7, count: 300_000)
@@ -91,22 +91,22 @@ import Testing
         _ = try await reader.read(at: 0, count: 100)
         try await world.cache.importFile(path, for: song.url, options: options)
         let changed = await #expect(throws: CacheError.self) { try await reader.read(at: 1_000_000, count: 100) }
-        #expect(changed?.code == .removed, "who read the old version gets no byte of the new one")
+        #expect(changed?.code == .removed, "a reader of the old version gets no byte of the new one")
         #expect(try await world.cache.reader(for: song.url).bytes() == mine)
         #expect(dataFiles.count == 1, "\(dataFiles)")
         await world.cache.close()
     }
 
-    // MARK: What it may not
+    // MARK: Refusals and failures
 
-    @Test func `needs room, which is made first and never by what is pinned`() async throws {
+    @Test func `an import makes room first, and never evicts a pinned resource`() async throws {
         let other = VirtualResource(url: "http://origin.test/other.mp3", seed: 4, length: 3_000_000)
         let world = try EngineWorld([song, other], store: directory.openStore()) { $0.limits.quotaBytes = 4_000_000 }
         try await world.play(other)
         try await world.cache.pin(world.key(other))
         let full = await #expect(throws: CacheError.self) { try await world.cache.importFile(path, for: song.url) }
         #expect(full?.code == .noRoom)
-        #expect(dataFiles.count == 1, "nothing is left of what found no room: \(dataFiles)")
+        #expect(dataFiles.count == 1, "a refused import leaves no file: \(dataFiles)")
         try await world.cache.unpin(world.key(other))
         try await world.cache.importFile(path, for: song.url)
         #expect(try await world.cache.reader(for: song.url).bytes() == all)
@@ -119,7 +119,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `leaves nothing when it is cancelled`() async throws {
+    @Test func `a cancelled import leaves nothing in the store`() async throws {
         let world = try world()
         let cancellation = TransferCancellation(), url = song.url
         let result = await withCheckedContinuation { continuation in
@@ -131,17 +131,17 @@ import Testing
         #expect(error?.code == .cancelled)
         #expect(dataFiles == [])
         #expect(try await world.cache.status(of: world.key(song)) == nil)
-        // What was promised is given back.
+        // The room that was reserved is given back.
         try await world.cache.importFile(path, for: song.url)
         await world.cache.close()
     }
 
-    @Test func `that changes meanwhile is not stored`() async throws {
+    @Test func `a file that changes during its import is not stored`() async throws {
         let world = try world()
         let path = path, url = song.url
         let error = await #expect(throws: CacheError.self) {
             try await world.cache.importFile(path, for: url) { _ in
-                // After the first step: the last ones of another length.
+                // After the first step, the file is cut to another length.
                 guard truncate(path, 1_500_000) == 0 else { return }
             }
         }
@@ -150,7 +150,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `has to be a file, for a URL that can be cached`() async throws {
+    @Test func `an import takes only a regular file and a URL that can be cached`() async throws {
         let world = try world()
         for name in [directory.path, directory.path + "/missing", "/dev/null"] {
             let error = await #expect(throws: CacheError.self) { try await world.cache.importFile(name, for: song.url) }

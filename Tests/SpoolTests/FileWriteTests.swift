@@ -3,16 +3,17 @@ import SpoolCore
 import SpoolTesting
 import Testing
 
-/// How received bytes come to a resource's file.
+/// How received bytes are written to a resource's file.
 @Suite struct `Received bytes on their way to the disk` {
-    /// What a fetch keeps outside the buffer pool.
+    /// The part that a fetch keeps outside the buffer pool.
     private static let blockBytes = 65_536
     private static let pieceBytes: Int64 = 1 << 20
     private let film = VirtualResource(url: "http://origin.test/film.mp4", seed: 1, length: 5 * pieceBytes + 70_000)
 
-    /// Most chunks fill no buffer to its end; a quota of half a MiB makes buffers of a block.
+    /// Most chunk sizes leave a buffer partly filled. A quota of half a MiB makes buffers of one
+    /// block.
     @Test(arguments: [16_000, 48 << 10, 65_000, 65_536], [512 << 10, 1 << 30])
-    func `go on with a single buffer, whatever the sizes in which they come`(chunkBytes: Int, quotaBytes: Int64) throws {
+    func `received bytes of any chunk size go on with a single buffer`(chunkBytes: Int, quotaBytes: Int64) throws {
         let stored = OriginBehaviour.slow(chunkBytes: chunkBytes...chunkBytes)
         for behaviour in [stored, .fields(["Cache-Control": "no-store"], stored)] {
             let stage = try LaneStage([film], behaviour: behaviour) { configuration in
@@ -26,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `are written in pieces that end at multiples of a MiB, which the kernel keeps as large blocks`() throws {
+    @Test func `received bytes are written in pieces that end at multiples of a MiB`() throws {
         let stage = try LaneStage([film], isRecording: true)
         #expect(try stage.play(film).count == Int(film.length))
         stage.simulator.advance(by: .seconds(2))

@@ -5,7 +5,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// A cache that gives its store another key while it is in use.
+/// A cache that changes the key of its store while the store is in use.
 @Suite(.timeLimit(.minutes(20))) struct KeyRotationCacheTests {
     private static let films = (1...3).map { number in
         VirtualResource(url: "http://origin.test/film-\(number).mp4", seed: UInt64(number), length: Int64(number) * 1_500_000 + 7)
@@ -24,9 +24,10 @@ import Testing
         return try EngineWorld(Self.films, store: store)
     }
 
-    /// Expects every byte of every film out of the store, opened by this key, and by no other.
+    /// Expects every byte of every film from the store, opened with this key and with no other.
     ///
-    /// On a copy of the disk: what is still open of an earlier cache counts as open in another process, and keeps its files.
+    /// Works on a copy of the disk. A file that an earlier cache still has open counts as open in
+    /// another process, which keeps it.
     private func expectEverything(_ keyByte: UInt8, on disk: MemoryDisk) async throws {
         let disk = disk.crash()
         for other in [UInt8(1), 2] where other != keyByte {
@@ -43,7 +44,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `what nobody reads is sealed at once, what somebody reads when its reader has left, and each reader gets its bytes`()
+    @Test func `rotation reseals unused resources at once and used ones after their readers leave`()
         async throws
     {
         let world = try openWorld(1, on: disk)
@@ -56,7 +57,7 @@ import Testing
         try await eventually("the rotation waits for the reader") {
             progress.withLock { $0.last }.map { $0.waitingResources == 1 && $0.resealedResources == 2 } ?? false
         }
-        // Who comes meanwhile finds everything.
+        // New readers find everything meanwhile.
         for film in Self.films { #expect(try await world.cache.reader(for: film.url).bytes() == world.expected(film, 0..<film.length)) }
         let rest = try await reader.read(at: 100_000, count: 400_000)
         #expect(rest == world.expected(Self.films[1], 100_000..<500_000))
@@ -71,7 +72,7 @@ import Testing
         try await expectEverything(2, on: disk)
     }
 
-    @Test func `a rotation that is cancelled leaves a whole store with the new key, and the same call goes on`() async throws {
+    @Test func `a cancelled rotation leaves a whole store under the new key, and the same call resumes it`() async throws {
         let world = try openWorld(1, on: disk)
         for film in Self.films { try await world.play(film) }
         let new = try key(2)
@@ -79,7 +80,7 @@ import Testing
         let rotation = Task {
             do throws(CacheError) {
                 try await world.cache.rotateKey(to: .key(new)) { if $0.resealedBytes > 0 { isUnderWay.withLock { $0 = true } } }
-                // It may have been faster than the cancellation.
+                // The rotation may have finished before the cancellation.
             } catch { #expect(error.code == .closed && error.message.contains("new key")) }
         }
         try await eventually("the rotation is under way") { isUnderWay.withLock { $0 } }
@@ -96,7 +97,7 @@ import Testing
         #expect(files.count == 3, "\(files)")
     }
 
-    @Test func `a cache that closes ends the rotation that waits for a reader`() async throws {
+    @Test func `closing the cache ends a rotation that waits for a reader`() async throws {
         let world = try openWorld(1, on: disk)
         for film in Self.films { try await world.play(film) }
         let reader = try world.cache.reader(for: Self.films[0].url)
@@ -119,7 +120,7 @@ import Testing
         try await expectEverything(2, on: disk)
     }
 
-    @Test func `a full disk ends the rotation with an error, and nothing is lost`() async throws {
+    @Test func `a full disk ends the rotation with an error and loses no byte`() async throws {
         let world = try openWorld(1, on: disk)
         for film in Self.films { try await world.play(film) }
         disk.setFaults(FaultPlan(capacityBytes: disk.allocatedBytes + 1_000_000))
@@ -132,7 +133,7 @@ import Testing
         try await expectEverything(2, on: disk)
     }
 
-    @Test func `a cache without encryption says that it gets no key`() async throws {
+    @Test func `rotating the key of an unencrypted cache fails with the error key`() async throws {
         let world = try EngineWorld(Self.films)
         let failure = await #expect(throws: CacheError.self) { try await world.cache.rotateKey(to: .key(try key(2))) }
         #expect(failure?.code == .key)

@@ -17,7 +17,8 @@ import Testing
 
     private func urls(_ world: EngineWorld) async throws -> [String] { try await world.cache.resources().map(\.url) }
 
-    /// Plays a resource and sees it entered in the index, which a clock that stands still would not do.
+    /// Plays a resource and enters it in the index, because a clock that stands still triggers no
+    /// commit.
     private func play(_ song: VirtualResource, _ world: EngineWorld) async throws {
         #expect(try await world.cache.reader(for: song.url).bytes() == world.expected(song, 0..<song.length))
         _ = try await world.status(of: song) { $0.isComplete && $0.fetches == 0 && $0.readers == 0 }
@@ -26,40 +27,40 @@ import Testing
 
     // MARK: Age
 
-    @Test func `what nobody used for the maximum age goes, by the wall clock, and what was used a moment ago stays`() async throws {
+    @Test func `a resource unused for the maximum age is evicted by the wall clock, and a recently used one stays`() async throws {
         let world = try EngineWorld(songs, time: time) { $0.limits.maximumAge = .seconds(3600) }
         for song in songs.prefix(3) { try await play(song, world) }
         try await world.cache.pin(world.key(songs[2]))
         time.advance(by: .seconds(50 * 60))
-        // Used again: its access time still waits in memory when the others' turn comes.
+        // Used again. Its access time still waits in memory when the other resources are checked.
         try await play(songs[1], world)
-        #expect(try await urls(world).count == 3, "nothing is too old yet")
+        #expect(try await urls(world).count == 3, "no resource is too old yet")
         time.advance(by: .seconds(20 * 60))
         try await eventually("the first was too old") { try await !isStored(songs[0], world) }
-        #expect(try await urls(world) == [songs[1].url, songs[2].url], "used a moment ago, and pinned")
+        #expect(try await urls(world) == [songs[1].url, songs[2].url], "one was used a moment ago, the other is pinned")
         time.advance(by: .seconds(61 * 60))
         try await eventually("the second was too old") { try await !isStored(songs[1], world) }
         #expect(try await urls(world) == [songs[2].url])
         await world.cache.close()
     }
 
-    @Test func `what became too old while nobody ran goes soon after the next start`() async throws {
+    @Test func `resources that became too old between two runs are evicted soon after the start`() async throws {
         let disk = MemoryDisk()
         let first = try EngineWorld(songs, store: sqlite(disk), time: time) { $0.limits.maximumAge = .seconds(3600) }
         for song in songs.prefix(2) { try await play(song, first) }
         await first.cache.close()
         time.advance(by: .seconds(2 * 3600))
         let second = try EngineWorld(songs, store: sqlite(disk), time: time) { $0.limits.maximumAge = .seconds(3600) }
-        #expect(try await urls(second).count == 2, "those who come to read have the first word")
+        #expect(try await urls(second).count == 2, "readers are served before expired resources are evicted")
         time.advance(by: .seconds(2))
-        try await eventually("both were gone") { try await urls(second).isEmpty }
+        try await eventually("both were evicted") { try await urls(second).isEmpty }
         #expect(disk.allocatedBytes(except: try disk.indexFiles) == 0)
         await second.cache.close()
     }
 
     // MARK: Count
 
-    @Test func `more than the maximum count go soon after a start, the longest unused first and never what is pinned`() async throws {
+    @Test func `resources above the maximum count are evicted soon after a start, pinned ones never`() async throws {
         let disk = MemoryDisk()
         let first = try EngineWorld(songs, store: sqlite(disk), time: time)
         for song in songs {
@@ -77,17 +78,17 @@ import Testing
 
     // MARK: Free disk
 
-    @Test func `what is left to others on the disk is left, and what is unused goes for it`() async throws {
+    @Test func `unused resources are evicted to keep the minimum of free disk`() async throws {
         let free: Int64 = 6 << 20
         let disk = MemoryDisk(faults: FaultPlan(capacityBytes: 16 << 20))
-        // The clock stands still, so that timers go on holding sessions that nobody uses.
+        // The clock stands still, so timers keep the sessions of unused resources open.
         let world = try EngineWorld(songs, store: sqlite(disk), time: time) { configuration in
             configuration.limits.quotaBytes = nil
             configuration.limits.minimumFreeBytes = free
         }
         for song in songs {
             try await play(song, world)
-            // The index takes of the disk what it needs.
+            // The index takes some of the disk as well.
             let left = try #require(try disk.freeBytes("/cache"))
             #expect(left >= free - (1 << 20), "\(left) bytes were left")
         }
@@ -97,7 +98,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `where others have taken the disk nothing is stored, and what is read comes all the same`() async throws {
+    @Test func `a reader gets its bytes unstored when other files leave too little free disk`() async throws {
         let disk = MemoryDisk(faults: FaultPlan(capacityBytes: 4 << 20))
         let world = try EngineWorld(songs, store: sqlite(disk)) { $0.limits.minimumFreeBytes = 4 << 20 }
         #expect(try await world.cache.reader(for: songs[0].url).bytes() == world.expected(songs[0], 0..<songs[0].length))
@@ -105,11 +106,11 @@ import Testing
         let reasons = world.events.all.compactMap { event -> String? in
             if case .degradedToPassthrough(_, let reason) = event { reason } else { nil }
         }
-        #expect(!reasons.isEmpty, "it is told")
+        #expect(!reasons.isEmpty, "an event reports it")
         await world.cache.close()
     }
 
-    @Test func `nothing goes for others where even an empty store would leave them too little`() async throws {
+    @Test func `no resource is evicted when even an empty store would leave too little free disk`() async throws {
         let disk = MemoryDisk(faults: FaultPlan(capacityBytes: 32 << 20))
         let first = try EngineWorld(songs, store: sqlite(disk), time: time) { $0.limits.minimumFreeBytes = 1 << 20 }
         for song in songs.prefix(2) { try await play(song, first) }
@@ -122,7 +123,7 @@ import Testing
 
     // MARK: A tiny quota
 
-    @Test func `with a quota below one resource its beginning stays when it has played`() async throws {
+    @Test func `with a quota below one resource, its beginning stays after it has played`() async throws {
         let quota: Int64 = 1 << 20
         let world = try EngineWorld(songs, store: sqlite(MemoryDisk())) { $0.limits.quotaBytes = quota }
         for song in songs.prefix(2) {

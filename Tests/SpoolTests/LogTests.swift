@@ -4,12 +4,12 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// What an app hears of a cache in words: log lines, events, and the text of an error.
+/// The text that an app gets of a cache: log lines, events, and the description of an error.
 @Suite(.timeLimit(.minutes(20))) struct LogTests {
     private static let song = VirtualResource(url: "http://cdn.test/song.mp3", seed: 3, length: 300_000)
     private static let missing = "http://cdn.test/missing.mp3?signature=secret"
 
-    /// Keeps what it is given.
+    /// Keeps the lines and reasons that it is given.
     private final class Lines: LogSink, EventSink {
         let level: LogLevel
         let lines = Locked<[(level: LogLevel, text: String)]>([])
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// Plays one song and asks for one that the origin lacks, with a log of this level.
+    /// Plays one song and requests another that the origin lacks, with a log of this level.
     private func lines(at level: LogLevel) async throws -> (lines: Lines, error: CacheError?) {
         let lane = DiskLane(name: "origin")
         let origin = ScriptedOrigin([Self.song], mailbox: lane, time: SystemTime(), random: SystemRandom()) { request, _ in
@@ -49,7 +49,7 @@ import Testing
         return (lines, failure)
     }
 
-    @Test func `a refusal of the origin reads as a sentence in the log, in the event and in an alert`() async throws {
+    @Test func `an origin's refusal reads as a sentence in log, event and alert`() async throws {
         let (lines, error) = try await lines(at: .info)
         let texts = lines.lines.withLock { $0.map(\.text) }
         #expect(texts.contains("fetch of http://cdn.test/missing.mp3 brought 0 bytes: the origin answered 404"), "\(texts)")

@@ -3,18 +3,18 @@ import SpoolCore
 import SpoolTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(20))) struct `What is pinned` {
+@Suite(.timeLimit(.minutes(20))) struct `Pinned resources` {
     private let songs = (0..<4).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 3 << 20) }
 
-    /// Room for three of the songs: beside a pinned one and the one that plays there is one that nobody uses any more, so that none is cut
-    /// while it plays.
+    /// Room for three of the songs. Beside the pinned song and the one that plays there is one
+    /// unused song, so no song is cut while it plays.
     private static let quota: Int64 = 10 << 20
 
     private func isComplete(_ song: VirtualResource, in world: EngineWorld) async throws -> Bool {
         try await world.cache.status(of: world.key(song))?.isComplete ?? false
     }
 
-    @Test func `stays while others make room, and goes in its turn when it is unpinned`() async throws {
+    @Test func `a pinned resource stays while others are evicted, and is evicted in its turn once unpinned`() async throws {
         let world = try EngineWorld(songs) { $0.limits.quotaBytes = Self.quota }
         let first = try world.key(songs[0])
         #expect(try await world.cache.pin(first))
@@ -30,7 +30,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `for a time stays for that time only, and a pin for good outlives it`() async throws {
+    @Test func `a temporary pin ends with its object, and a permanent pin outlives it`() async throws {
         let world = try EngineWorld(songs) { $0.limits.quotaBytes = Self.quota }
         let keys = try songs.map { try world.key($0) }
         do {
@@ -47,7 +47,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `is unpinned by its removal`() async throws {
+    @Test func `removing a resource removes its pin`() async throws {
         let world = try EngineWorld(songs)
         let key = try world.key(songs[0])
         try await world.cache.pin(key)

@@ -4,11 +4,11 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// An app that changes origin requests just before they are made.
+/// An app that changes origin requests just before they are sent.
 @Suite(.timeLimit(.minutes(20))) struct RequestModifierTests {
     private static let song = VirtualResource(url: "http://cdn.test/song.mp3", seed: 3, length: 300_000)
 
-    /// Hands out tokens, a new one for each refusal.
+    /// Hands out tokens, a new one after each refusal.
     private final class Tokens: RequestModifier {
         struct NoToken: Error {}
         let refusals = Locked<[Int?]>([])
@@ -21,13 +21,13 @@ import Testing
             if refusal != nil, !mayRefresh { throw NoToken() }
             var fields = fields
             fields["Authorization"] = refusal == nil ? "Bearer old" : "Bearer new"
-            // The bytes that are asked for are not the app's to change.
+            // An app cannot change the requested range.
             fields["Range"] = "bytes=7-"
             return fields
         }
     }
 
-    /// Runs `body` on a cache whose origin takes the new token only.
+    /// Runs `body` on a cache whose origin accepts the new token only.
     private func withCache(_ modifier: any RequestModifier, _ status: Int, _ body: (MediaCache, ScriptedOrigin) async throws -> Void)
         async throws
     {
@@ -47,7 +47,7 @@ import Testing
         try FileManager.default.removeItem(at: directory)
     }
 
-    /// Answers when the test says so.
+    /// Answers when the test resumes it.
     private final class Silence: RequestModifier {
         let asked = Locked<CheckedContinuation<Void, Never>?>(nil)
 
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `one that does not answer keeps no fetch that nobody wants any more`() async throws {
+    @Test func `a modifier that never answers does not keep a fetch without readers`() async throws {
         let silence = Silence()
         try await withCache(silence, 401) { cache, origin in
             let reader = try cache.reader(for: Self.song.url)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [401, 403])
-    func `a refused request is made once more with fresh credentials`(_ status: Int) async throws {
+    func `a refused request is sent once more with fresh credentials`(_ status: Int) async throws {
         let tokens = Tokens()
         try await withCache(tokens, status) { cache, origin in
             let bytes = try await cache.reader(for: Self.song.url).bytes()
@@ -83,14 +83,14 @@ import Testing
         #expect(tokens.refusals.withLock { $0 } == [nil, status])
     }
 
-    @Test func `one that has no better credentials fails its readers`() async throws {
+    @Test func `a modifier without better credentials fails its readers`() async throws {
         try await withCache(Tokens(mayRefresh: false), 401) { cache, origin in
             await #expect(throws: CacheError.self) { try await cache.reader(for: Self.song.url).bytes() }
             #expect(origin.log.entries.count == 1)
         }
     }
 
-    @Test func `a second refusal is the answer`() async throws {
+    @Test func `a second refusal is final`() async throws {
         let tokens = Tokens()
         try await withCache(tokens, 403) { cache, origin in
             origin.follow { _, _ in .status(403) }

@@ -4,7 +4,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// What a reader says about the origin requests that are made for it.
+/// The options of a reader for the origin requests that are made for it.
 @Suite(.timeLimit(.minutes(20))) struct RequestOptionsTests {
     private static let key = ResourceKey(normalized: "song")
 
@@ -18,7 +18,7 @@ import Testing
         return options
     }
 
-    @Test func `a reader's fields go to the origin, and replace the cache's of the same name`() async throws {
+    @Test func `a reader's fields are sent to the origin and replace the cache's of the same name`() async throws {
         let song = Self.resource("1")
         let world = try EngineWorld([song]) { $0.requestFields = ["User-Agent": "app", "X-All": "1"] }
         let reader = try world.cache.reader(for: song.url, options: Self.options(["user-agent": "player", "Authorization": "Bearer 1"]))
@@ -37,7 +37,7 @@ import Testing
         first.cancel()
         let second = try world.cache.reader(for: new.url, key: Self.key, options: Self.options(["Authorization": "Bearer new"]))
         _ = try await second.read(at: 290_000, count: 10_000)
-        // One that brings no token of its own, a prefetch say, takes none away.
+        // A reader without a token, such as a prefetch, removes none.
         let third = try world.cache.reader(for: new.url, key: Self.key)
         _ = try await third.bytes()
         let requests = world.origin.log.entries.map(\.request)
@@ -47,7 +47,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `a cache asks by the transport that it was given, and closes it`() async throws {
+    @Test func `a cache requests through the transport that it was given, and closes it`() async throws {
         let song = Self.resource("1")
         let lane = DiskLane(name: "origin")
         let origin = ScriptedOrigin([song], mailbox: lane, time: SystemTime(), random: SystemRandom())

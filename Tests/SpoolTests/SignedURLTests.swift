@@ -4,7 +4,7 @@ import SpoolOrigin
 import SpoolTesting
 import Testing
 
-/// URLs that differ and mean one resource.
+/// URLs that differ and name one resource.
 @Suite(.timeLimit(.minutes(20))) struct SignedURLTests {
     private static let key = "https://cdn.example/film.mp4"
 
@@ -15,7 +15,7 @@ import Testing
             script: script)
     }
 
-    @Test func `a resource that was fetched by one signature is served to another without a request`() async throws {
+    @Test func `a resource fetched with one signature is served to another without a request`() async throws {
         let world = try world()
         let first = try await world.cache.reader(for: Self.key + "?sig=1").bytes()
         let second = try await world.cache.reader(for: Self.key + "?sig=2").bytes()
@@ -25,9 +25,12 @@ import Testing
         await world.cache.close()
     }
 
-    /// 1. A player asks with a signature; some bytes are stored. 2. The signature expires. 3. The page is loaded again and has a new one.
-    /// A session that went on asking by its first URL would fail for as long as it lives.
-    @Test func `what an expired signature began is completed by a new one`() async throws {
+    /// 1. A player requests with a signature; some bytes are stored.
+    /// 2. The signature expires.
+    /// 3. The page is loaded again and has a new one.
+    ///
+    /// A session that kept its first URL would fail for as long as it lives.
+    @Test func `a resource begun with an expired signature is completed with a new one`() async throws {
         let world = try world { request, ordinal in
             guard request.url.hasSuffix("sig=1") else { return .correct }
             return ordinal == 0 ? .cut(afterBytes: 100_000, .close, .correct) : .status(403)
@@ -44,7 +47,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `an item with a key of its own is that item under every URL`() async throws {
+    @Test func `a resource with an explicit key is the same under every URL`() async throws {
         let world = try world()
         let key = ResourceKey(normalized: "film 42")
         let bytes = try await world.cache.reader(for: Self.key + "?sig=1", key: key).bytes()

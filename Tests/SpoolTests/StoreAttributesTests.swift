@@ -1,8 +1,8 @@
 import Spool
 import Testing
 
-@Suite struct `What a store is to Apple's systems` {
-    @Test func `it is in no backup and can be read while the screen is locked, unless the app says otherwise`() {
+@Suite struct `Attributes of a store on Apple systems` {
+    @Test func `by default a store is excluded from backups and readable while the screen is locked`() {
         var configuration = Configuration()
         let attributes = StoreAttributes(configuration)
         #expect(attributes?.isExcludedFromBackup == true && attributes?.protection == .completeUntilFirstUserAuthentication)
@@ -12,7 +12,7 @@ import Testing
         #expect(others?.isExcludedFromBackup == false && others?.protection == .complete)
     }
 
-    @Test func `it stays as it is where it is only read`() {
+    @Test func `a store that is only read keeps its attributes`() {
         var configuration = Configuration()
         configuration.isReadOnly = true
         #expect(StoreAttributes(configuration) == nil)

@@ -5,11 +5,12 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// A store in memory that fails to say its size, once, after it was asked what may go.
+/// A store in memory that fails once to return its size, after it was asked for eviction
+/// candidates.
 private final class StubbornStore: ResourceStore {
     private let base = MemoryStore()
     private let isArmed = Locked(false)
-    /// How often it failed.
+    /// The number of failures.
     let failures = Locked(0)
 
     func arm() { isArmed.withLock { $0 = true } }
@@ -25,7 +26,7 @@ private final class StubbornStore: ResourceStore {
     }
 
     func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
-        // What follows is the eviction of a candidate, which begins with a look at the size.
+        // The eviction of a candidate follows, and begins with a look at the size.
         if isArmed.withLock({ $0 }) { failures.withLock { if $0 == 0 { $0 = -1 } } }
         return try base.evictionCandidates(after: last, limit: limit)
     }
@@ -61,14 +62,14 @@ private final class StubbornStore: ResourceStore {
 }
 
 @Suite(.timeLimit(.minutes(20))) struct `An eviction that fails` {
-    @Test func `keeps no reader waiting for the blocks that it wanted`() async throws {
+    @Test func `a failed eviction keeps no reader waiting for the blocks that it selected`() async throws {
         let songs = (0..<2).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 3 << 20) }
         let store = StubbornStore()
         let world = try EngineWorld(songs, store: store) { $0.limits.quotaBytes = 5 << 20 }
         try await world.play(songs[0])
         let reader = try world.cache.reader(for: songs[0].url)
         #expect(try await reader.read(at: 0, count: 1000) == world.expected(songs[0], 0..<1000))
-        // Room can come only from the song that is in use.
+        // Only the song in use can make room.
         store.arm()
         #expect(try await world.cache.reader(for: songs[1].url).bytes() == world.expected(songs[1], 0..<songs[1].length))
         #expect(store.failures.withLock { $0 } == 1)

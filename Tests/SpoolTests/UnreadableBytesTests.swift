@@ -11,13 +11,13 @@ import Darwin
 import Glibc
 #endif
 
-/// A disk that takes bytes and never gives them back.
+/// A disk that accepts bytes and fails every read of them.
 @Suite(.timeLimit(.minutes(20))) struct `Stored bytes that the disk never reads` {
-    @Test func `are fetched and stored again only so often, then the session passes them on`() async throws {
+    @Test func `unreadable bytes are stored again a bounded number of times, then the session passes them on`() async throws {
         let film = VirtualResource(url: "http://origin.test/film.mp4", seed: 3, length: 1 << 20)
         let disk = MemoryDisk()
         let world = try EngineWorld([film], store: Bench.sqlite(on: disk))
-        // Somebody uses it all the time, so the session stays the same.
+        // An open reader keeps the session the same all the time.
         let holder = try world.cache.reader(for: film.url)
         _ = try await holder.read(at: 0, count: 1)
         #expect(try await world.cache.reader(for: film.url).bytes() == world.expected(film, 0..<film.length))
@@ -27,7 +27,7 @@ import Glibc
             #expect(try await world.cache.reader(for: film.url).bytes() == world.expected(film, 0..<film.length))
         }
         let failures = world.events.all.count { if case .storeTrouble(let words) = $0 { words.hasPrefix("read ") } else { false } }
-        // So often, and once for each block that was stored before.
+        // The bound, and one failure for each block that was stored before.
         #expect(failures > 0 && failures <= 32 + 16, "\(failures) reads failed")
         #expect(world.passes.count == 1, "\(world.passes)")
         disk.setFaults(.none)

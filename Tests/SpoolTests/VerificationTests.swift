@@ -11,7 +11,7 @@ import Darwin
 import Glibc
 #endif
 
-/// What an earlier opening stored is compared with its checks before it is used.
+/// Bytes of an earlier opening are compared with their checks before they are used.
 @Suite(.timeLimit(.minutes(20))) struct VerificationTests {
     private static let block = Piece.blockBytes
     private let film = VirtualResource(url: "http://origin.test/film.mp4", seed: 7, length: 3 * 1_048_576 + 1_000)
@@ -24,7 +24,7 @@ import Glibc
         return try EngineWorld([film], store: store)
     }
 
-    /// Stores the film in an opening of its own; the path of its data file.
+    /// Stores the film in an opening of its own, and returns the path of its data file.
     private func storeFilm() async throws -> String {
         let world = try openWorld()
         #expect(isFilm(try await world.cache.reader(for: film.url).bytes()))
@@ -51,7 +51,7 @@ import Glibc
     }
 
     @Test(arguments: [0, 65_535, 65_536, 1_048_576, 3 * 1_048_576 + 999])
-    func `a byte that the disk spoilt is not served: its block is fetched again in the same read`(offset: Int64) async throws {
+    func `a byte that the disk spoilt is not served, and its block is fetched in the same read`(offset: Int64) async throws {
         try disk.damage(try await storeFilm(), at: offset)
         let world = try openWorld()
         let bytes = try await world.cache.reader(for: film.url).bytes()
@@ -61,7 +61,7 @@ import Glibc
         #expect(damagedBytes(world) == [end - start])
         #expect(world.cache.statistics.fetchedBytes == end - start)
         await world.cache.close()
-        // What was fetched is stored, and right.
+        // The fetched block is stored and right.
         let next = try openWorld()
         let again = try await next.cache.reader(for: film.url, options: ReadOptions(mode: .onlyStored)).bytes()
         #expect(isFilm(again))
@@ -70,7 +70,7 @@ import Glibc
     }
 
     @Test(arguments: [EPERM, EACCES])
-    func `bytes that can't be read now are fetched, and stay in the store`(code: Int32) async throws {
+    func `bytes that cannot be read now are fetched, and stay in the store`(code: Int32) async throws {
         _ = try await storeFilm()
         let world = try openWorld()
         disk.setFaults(FaultPlan(faults: [.init(.read, .from(1), code: code, pathSuffix: ".mp4")]))
@@ -81,12 +81,12 @@ import Glibc
         let next = try openWorld()
         #expect(try await next.cache.status(of: next.key(film))?.stored.totalBytes == film.length)
         let again = try await next.cache.reader(for: film.url, options: ReadOptions(mode: .onlyStored)).bytes()
-        #expect(isFilm(again), "they were right all the time")
+        #expect(isFilm(again), "the stored bytes were right all the time")
         await next.cache.close()
     }
 
     @Test(arguments: [EPERM, EIO])
-    func `a look at the bytes takes out what the disk has lost, and nothing of a locked device`(code: Int32) async throws {
+    func `verifying discards bytes that the disk has lost, and none of a locked device`(code: Int32) async throws {
         _ = try await storeFilm()
         let world = try openWorld()
         let key = try world.key(film)
@@ -101,7 +101,7 @@ import Glibc
         await world.cache.close()
     }
 
-    @Test func `every byte is read once to be verified, however often it is used`() async throws {
+    @Test func `every stored byte is read once to be verified, however often it is used`() async throws {
         let path = try await storeFilm()
         let written = disk.readBytes(of: path)
         let world = try openWorld()
@@ -116,7 +116,7 @@ import Glibc
         await world.cache.close()
     }
 
-    @Test func `what this opening wrote is not verified`() async throws {
+    @Test func `bytes that this opening wrote are not verified`() async throws {
         let world = try openWorld()
         #expect(isFilm(try await world.cache.reader(for: film.url).bytes()))
         let status = try await world.status(of: film) { $0.isComplete }
@@ -138,9 +138,9 @@ import Glibc
         await world.cache.close()
     }
 
-    // MARK: Asked for
+    // MARK: Verification on request
 
-    @Test func `verifying reads every stored byte and finds nothing wrong with sound ones`() async throws {
+    @Test func `verifying reads every stored byte and finds no damage in sound ones`() async throws {
         _ = try await storeFilm()
         let world = try openWorld()
         let seen = Locked<Int64>(0)
@@ -152,7 +152,7 @@ import Glibc
         await world.cache.close()
     }
 
-    @Test func `verifying tells damaged blocks, and repairing makes gaps of them`() async throws {
+    @Test func `verifying reports damaged blocks, and repairing makes gaps of them`() async throws {
         let path = try await storeFilm()
         for offset in [70_000, 1_048_576, film.length - 1] { try disk.damage(path, at: offset) }
         let damaged = ByteRangeSet.of(65_536..<131_072, 1_048_576..<1_114_112, (film.length / Self.block * Self.block)..<film.length)
@@ -171,12 +171,12 @@ import Glibc
         await world.cache.close()
     }
 
-    @Test func `repairing tells the readers of a resource that is in use`() async throws {
+    @Test func `repairing a resource in use lets its reader fetch the damaged block`() async throws {
         let world = try openWorld()
         let reader = try world.cache.reader(for: film.url)
         #expect(isFilm(try await reader.bytes()))
         _ = try await world.status(of: film) { $0.isComplete }
-        // What this opening wrote is not looked at again by itself.
+        // Bytes that this opening wrote are not verified again on their own.
         try disk.damage(try dataFile(), at: 500_000)
         let found = try await world.cache.verify(world.key(film), isRepairing: true)
         #expect(found?.damaged == .of(458_752..<524_288))

@@ -5,9 +5,10 @@ import SpoolTesting
 import Testing
 import WAVLevels
 
-/// The example with a decoder that is no AVPlayer.
+/// The example of a decoder that is not AVPlayer.
 @Suite struct WAVLevelsTests {
-    /// A second of silence, one at half of full scale, half a second at full scale; mono, 8 000 samples a second.
+    /// A second of silence, one at half of full scale, half a second at full scale; mono, 8 000
+    /// samples a second.
     private static var wav: [UInt8] {
         let levels: [(count: Int, value: Int16)] = [(8000, 0), (8000, 16_384), (4000, -32_768)]
         let samples = levels.flatMap { level in (0..<level.count).flatMap { _ in bytes(level.value) } }
@@ -21,7 +22,7 @@ import WAVLevels
         (0..<value.bitWidth / 8).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
     }
 
-    @Test(.timeLimit(.minutes(20))) func `a decoder hears a file through the cache, and again without the origin`() async throws {
+    @Test(.timeLimit(.minutes(20))) func `a decoder reads a file through the cache, and again without the origin`() async throws {
         let wav = Self.wav
         let bench = try Bench(
             length: 0,

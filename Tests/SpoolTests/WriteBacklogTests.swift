@@ -3,24 +3,24 @@ import SpoolCore
 import SpoolTesting
 import Testing
 
-/// The lanes on which data is written: what waits for them has a bound.
+/// The bound on data that waits for the lanes that write it.
 @Suite struct `A disk that stands still` {
     private static let clipBytes = 65_536
     private let clips = (0..<WriteBacklog.limitBytes / Self.clipBytes + 3).map { number in
         VirtualResource(url: "http://origin.test/\(number).ts", seed: UInt64(number), length: Int64(clipBytes))
     }
 
-    @Test func `lets small files pile up in memory to a bound, and those that follow play once it goes on`() throws {
+    @Test func `a stuck disk lets small files fill memory up to a bound, and later ones play once it recovers`() throws {
         let data = HeldMailbox()
         let stage = try LaneStage(clips, data: data)
         let fitting = WriteBacklog.limitBytes / Self.clipBytes
         let late = clips[fitting...]
         for clip in clips[..<fitting] {
-            #expect(try stage.play(clip, steps: 500) == clip.content.bytes(at: 0, count: Self.clipBytes), "nobody waits so far")
+            #expect(try stage.play(clip, steps: 500) == clip.content.bytes(at: 0, count: Self.clipBytes), "no reader waits so far")
         }
         #expect(data.count == fitting)
         for clip in late { #expect(try stage.play(clip, steps: 500) == []) }
-        #expect(data.count == fitting, "nothing more is kept")
+        #expect(data.count == fitting, "no more bytes are kept")
 
         func goOn() {
             for _ in 0..<3 {
@@ -39,12 +39,12 @@ import Testing
         stage.simulator.shutdown()
     }
 
-    /// Files so small that their bytes fill no bound of bytes.
+    /// So many files of so few bytes that the bound on bytes does not apply.
     private let icons = (0..<WriteBacklog.limitJobs + 3).map { number in
         VirtualResource(url: "http://origin.test/icon-\(number).ts", seed: UInt64(number), length: 1024)
     }
 
-    @Test func `has at most so many small files that wait to be written`() throws {
+    @Test func `a stuck disk has a bounded number of small files that wait to be written`() throws {
         let data = HeldMailbox()
         let stage = try LaneStage(icons, data: data)
         try playUntilFull(on: stage)
@@ -60,10 +60,11 @@ import Testing
         stage.simulator.shutdown()
     }
 
-    @Test func `has at most so many small files that wait to be entered into the index`() throws {
+    @Test func `a stuck index lane has a bounded number of small files that wait for their commit`() throws {
         let first = VirtualResource(url: "http://origin.test/first.ts", seed: 7, length: 1024)
         let stage = try LaneStage([first] + icons)
-        // The keys of the store are read with the first fetch. From then on a new resource needs no look-up.
+        // The store's keys are read with the first fetch. From then on a new resource needs no
+        // look-up.
         _ = try stage.play(first)
         stage.simulator.advance(by: .seconds(60))
         stage.index.delay(true)
@@ -80,7 +81,7 @@ import Testing
 
     private func playUntilFull(on stage: LaneStage) throws {
         for icon in icons.prefix(WriteBacklog.limitJobs) {
-            #expect(try stage.play(icon, steps: 500) == icon.content.bytes(at: 0, count: 1024), "nothing waits so far")
+            #expect(try stage.play(icon, steps: 500) == icon.content.bytes(at: 0, count: 1024), "no reader waits so far")
         }
         for icon in icons.suffix(3) { #expect(try stage.play(icon, steps: 500) == []) }
     }

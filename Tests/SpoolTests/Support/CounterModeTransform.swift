@@ -6,9 +6,11 @@ import COpenSSL
 import CommonCrypto
 #endif
 
-/// AES-128 in counter mode, as an app would write it to play what its origin encrypted (NIST SP 800-38A §6.5).
+/// AES-128 in counter mode, as an app would write it to play media that its origin encrypted (NIST
+/// SP 800-38A §6.5).
 ///
-/// The counter block is eight bytes of nonce and the number of the cipher's block, big-endian, so that any offset can be reached at once.
+/// The counter block is eight bytes of nonce and the number of the cipher's block, big-endian, so
+/// that any offset can be reached at once.
 struct CounterModeTransform: ContentTransform {
     let key: [UInt8]
     let nonce: [UInt8]
@@ -16,7 +18,7 @@ struct CounterModeTransform: ContentTransform {
     struct Failure: Error {}
 
     func transform(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64, of key: ResourceKey) throws {
-        // The key stream before the first byte, in its block, is made and thrown away.
+        // The key stream between the start of the block and the first byte is made and dropped.
         var skipped = [UInt8](repeating: 0, count: Int(offset % 16))
         try withCipher(startingAt: UInt64(offset / 16)) { change in
             try skipped.withUnsafeMutableBytes { try change($0) }
@@ -24,7 +26,7 @@ struct CounterModeTransform: ContentTransform {
         }
     }
 
-    /// The 16 bytes that stand for the block of this number.
+    /// The 16 bytes of the counter for this block.
     func counterBlock(_ number: UInt64) -> [UInt8] {
         nonce + (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * (7 - UInt64($0)))) }
     }

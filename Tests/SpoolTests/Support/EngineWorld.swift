@@ -6,7 +6,8 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// A cache with real lanes over an origin with several resources and a store in memory; `Bench` is the one for a single resource.
+/// A cache with real lanes over an origin with several resources and a store in memory. `Bench` is
+/// the counterpart for a single resource.
 final class EngineWorld: Sendable {
     let origin: ScriptedOrigin
     let cache: MediaCache
@@ -31,21 +32,22 @@ final class EngineWorld: Sendable {
 
     func key(_ resource: VirtualResource) throws -> ResourceKey { try cache.key(for: resource.url) }
 
-    /// Waits until the cache knows this of a resource; other threads bring it about.
+    /// Waits until the status of a resource meets `condition`, which other threads bring about.
     func status(of resource: VirtualResource, when condition: (ResourceStatus) -> Bool) async throws -> ResourceStatus {
         var last: ResourceStatus?
         do {
-            return try await eventually("the cache knew this of \(resource.url)") {
+            return try await eventually("the status of \(resource.url) met the condition") {
                 last = try await cache.status(of: key(resource))
                 return last.flatMap { condition($0) ? $0 : nil }
             }
         } catch let never as NeverCame {
             let known = last.map { "\($0)" } ?? "nothing"
-            throw NeverCame(condition: "\(never.condition); it knows \(known), and passed on: \(passes)")
+            throw NeverCame(condition: "\(never.condition); the status is \(known); passed on without being stored: \(passes)")
         }
     }
 
-    /// Plays a resource to its end, and waits until all of it is in the index and nobody uses it any more.
+    /// Plays a resource to its end, and waits until all of it is in the index and it has no fetch
+    /// and no reader.
     func play(_ resource: VirtualResource) async throws {
         let bytes = try await cache.reader(for: resource.url).bytes()
         #expect(bytes == expected(resource, 0..<resource.length))
@@ -53,7 +55,7 @@ final class EngineWorld: Sendable {
         try await eventually("\(resource.url) was committed") { try await indexedBytes(of: resource) == resource.length }
     }
 
-    /// The bytes that the index claims of a resource.
+    /// The number of bytes that the index lists for a resource.
     private func indexedBytes(of resource: VirtualResource) async throws -> Int64 {
         let key = try key(resource), store = cache.store
         return try await withCheckedContinuation { (continuation: CheckedContinuation<Result<Int64, CacheError>, Never>) in
@@ -63,18 +65,18 @@ final class EngineWorld: Sendable {
         }.get()
     }
 
-    /// Why resources were passed on without being stored, in the order in which that was found.
+    /// The reasons why resources were passed on without being stored, in order.
     var passes: [String] {
         events.all.compactMap { if case .degradedToPassthrough(_, let reason) = $0 { reason } else { nil } }
     }
 
-    /// Every byte of the range as the origin has it.
+    /// The bytes of the range as the origin has them.
     func expected(_ resource: VirtualResource, _ range: Range<Int64>) -> [UInt8] {
         resource.content.bytes(at: range.lowerBound, count: Int(range.count))
     }
 }
 
-/// Keeps what happened.
+/// Keeps all events.
 final class EventRecorder: EventSink {
     private let state = Locked<[CacheEvent]>([])
 

@@ -2,16 +2,19 @@ import SpoolCore
 import SpoolSystem
 import SpoolTesting
 
-/// A condition that never came.
+/// The error of a condition that never came true.
 struct NeverCame: Error, CustomStringConvertible {
     var condition: String
-    var description: String { "for \(Awaited<Void>.hangSeconds) seconds it was not so that \(condition)" }
+    var description: String { "for \(Awaited<Void>.hangSeconds) seconds this did not come true: \(condition)" }
 }
 
-/// Looks that are taken however long that lasts: where tests that compute have every thread of the pool, minutes pass between two of them.
+/// The least number of looks, however long they take. While tests that compute occupy every thread
+/// of the pool, minutes can pass between two looks.
 private let fewestLooks = 1000
 
-/// Asks again and again, letting others go on between, until `look` has an answer; throws when that takes as long as only a hang does.
+/// Calls `look` again and again, yielding in between, until it returns a value.
+///
+/// - Throws: `NeverCame` after a time that only a hang takes.
 func eventually<Value>(_ condition: String, _ look: () async throws -> Value?) async throws -> Value {
     let time = SystemTime()
     let deadline = time.now + Nanoseconds.seconds(Int64(Awaited<Void>.hangSeconds))
@@ -24,7 +27,7 @@ func eventually<Value>(_ condition: String, _ look: () async throws -> Value?) a
     throw NeverCame(condition: condition)
 }
 
-/// The same for what is true or not.
+/// The same for a Boolean condition.
 func eventually(_ condition: String, _ holds: () async throws -> Bool) async throws {
     try await eventually(condition) { try await holds() ? () : nil }
 }

@@ -4,7 +4,7 @@ import SpoolStore
 import SpoolSystem
 import SpoolTesting
 
-/// Keeps jobs until it is told to run them.
+/// Keeps jobs until the test runs them.
 final class HeldMailbox: Mailbox {
     private let jobs = Locked<[@Sendable () -> Void]>([])
 
@@ -21,7 +21,8 @@ final class HeldMailbox: Mailbox {
     }
 }
 
-/// Lets jobs through, but for those that threads bring late: they were going to post them, and something else had the core.
+/// Passes jobs on, except while it delays them. Delayed jobs stand for threads that were about to
+/// post when another thread took the core.
 final class BelatedMailbox: Mailbox {
     private let base: any Mailbox
     private let late = Locked<(isOn: Bool, jobs: [@Sendable () -> Void])>((false, []))
@@ -36,13 +37,13 @@ final class BelatedMailbox: Mailbox {
         if !isLate { base.post(job) }
     }
 
-    /// Whether what is posted now comes late.
+    /// Sets whether jobs posted from now on are late.
     func delay(_ isOn: Bool) { late.withLock { $0.isOn = isOn } }
 
-    /// How many jobs are late.
+    /// The number of late jobs.
     var count: Int { late.withLock { $0.jobs.count } }
 
-    /// The threads go on.
+    /// Delivers the late jobs: their threads run again.
     func deliver() {
         let jobs = late.withLock { late in
             defer { late = (false, []) }
@@ -52,7 +53,7 @@ final class BelatedMailbox: Mailbox {
     }
 }
 
-/// A cache in a simulated world, whose disk can be held.
+/// A cache in a simulated world whose disk can be held.
 struct LaneStage {
     let simulator = Simulator(seed: 1)
     let disk: MemoryDisk
@@ -89,7 +90,7 @@ struct LaneStage {
         cache = try MediaCache(configuration: configuration, environment: environment, store: store)
     }
 
-    /// Reads a resource to its end, or for so many steps of the world; answers with its bytes.
+    /// Reads a resource to its end, or for `steps` steps of the simulator, and returns its bytes.
     func play(_ resource: VirtualResource, steps: Int = .max) throws -> [UInt8] {
         let reader = try cache.sessionReader(for: resource.url, start: 0, end: nil, wantsBytes: true, wake: {})
         var bytes: [UInt8] = []

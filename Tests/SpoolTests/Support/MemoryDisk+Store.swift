@@ -1,7 +1,7 @@
 import SpoolTesting
 
 extension MemoryDisk {
-    /// What lies beside the media.
+    /// The paths beside the media.
     var indexFiles: [String] {
         get throws { try list("/cache").filter { $0 != "data" }.map { "/cache/\($0)" } }
     }

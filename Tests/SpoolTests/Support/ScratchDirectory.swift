@@ -2,7 +2,7 @@ import Foundation
 import SpoolStore
 import SpoolSystem
 
-/// A directory of its own for one test, removed with everything in it when the test lets go of it.
+/// A directory for one test. It is removed with its contents when the test releases it.
 final class ScratchDirectory: Sendable {
     let path: String
 
@@ -17,14 +17,14 @@ final class ScratchDirectory: Sendable {
 
     func bytes(of path: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: path))) }
 
-    /// The store in it, opened.
+    /// Opens the store in this directory.
     func openStore(_ encryption: EncryptionOptions? = nil) throws -> SQLiteStore {
         var options = SQLiteStore.Options()
         options.encryption = encryption
         return try SQLiteStore(directory: path + "/store", fileSystem: POSIXFileSystem(), random: SystemRandom(), options: options)
     }
 
-    /// Changes one byte of a file, as a failing disk does.
+    /// Inverts one byte of a file, as a failing disk does.
     func change(byte offset: UInt64, of path: String) throws {
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try file.seek(toOffset: offset)
@@ -34,7 +34,7 @@ final class ScratchDirectory: Sendable {
         try file.close()
     }
 
-    /// What the files below `name` occupy on the disk, in bytes.
+    /// The room that the files below `name` occupy on the disk, in bytes.
     func allocatedBytes(below name: String) -> Int64 {
         let root = URL(fileURLWithPath: path).appendingPathComponent(name)
         let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
