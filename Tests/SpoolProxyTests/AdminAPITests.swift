@@ -4,7 +4,7 @@ import SpoolProxy
 import SpoolTesting
 import Testing
 
-/// Commands at `/_spool/api/`: for those who can read the server's file, and for no browser.
+/// Commands at `/_spool/api/`, for callers that can read the server's file, and for no browser.
 @Suite(.timeLimit(.minutes(20))) struct AdminAPITests {
     private func world() throws -> ProxyWorld { try ProxyWorld(options: { $0.commandToken = "command" }) }
 
@@ -15,7 +15,7 @@ import Testing
         return try client.answer()
     }
 
-    @Test func `a command needs the token, and is taken from no browser`() throws {
+    @Test func `a command needs the token and is refused from a browser`() throws {
         let world = try world()
         defer { world.stop() }
         let refused: [HTTPFields] = [
@@ -34,7 +34,7 @@ import Testing
         #expect(done["X-Content-Type-Options"] == "nosniff")
     }
 
-    @Test func `a verb that is none, and a key that is missing, are told`() throws {
+    @Test func `an unknown command and a missing key are refused`() throws {
         let world = try world()
         defer { world.stop() }
         let fields: HTTPFields = ["Authorization": "Bearer command"]
@@ -54,7 +54,7 @@ import Testing
         #expect(try post(world.connect(), "/_spool/api/pin", fields).status == 400)
     }
 
-    @Test func `why something is not stored is told`() throws {
+    @Test func `the API returns the reason why a resource is not stored`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld(
             [film], script: { _, _ in .fields(["Cache-Control": "no-store"], .correct) }, options: { $0.commandToken = "command" })
@@ -67,7 +67,7 @@ import Testing
         #expect(try post(world.connect(), "/_spool/api/not-stored", fields).status == 400)
     }
 
-    @Test func `without a token there are no commands`() throws {
+    @Test func `without a command token every command is refused`() throws {
         let world = try ProxyWorld()
         defer { world.stop() }
         #expect(try post(world.connect(), "/_spool/api/remove-all", ["Authorization": "Bearer "]).status == 405)

@@ -4,7 +4,8 @@ import SpoolProxy
 import SpoolTesting
 import Testing
 
-/// What an origin's content may do in the browser origin of a general proxy, which all origins share.
+/// The rights of an origin's content in the browser origin of a general proxy, which all origins
+/// share.
 @Suite(.timeLimit(.minutes(20))) struct BrowserPowerTests {
     private static let sandbox = "sandbox; default-src 'none'"
     private static let media = "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'"
@@ -22,14 +23,15 @@ import Testing
     private static let mistyped: [String?] = ["application/octet-stream", "binary/octet-stream", "text/plain", "unknown", "", nil]
 
     private func film(_ type: String?, _ fields: HTTPFields = [:]) -> VirtualResource {
-        // A page under the name of a film is not stored.
+        // A page at a URL with the name of a film is not stored.
         var film = VirtualResource.film("content")
         film.contentType = type
         film.fields = fields
         return film
     }
 
-    /// Each way on which an answer is made: a miss, a hit, a part, several parts, 304, 416, and the second hit of a connection.
+    /// Each way to make an answer: a miss, a hit, a part, several parts, 304, 416, and the second
+    /// hit of a connection.
     private func answers(_ world: ProxyWorld, _ film: VirtualResource, _ fields: HTTPFields = [:]) throws -> [ProxyClient.Answer] {
         let client = try world.connect()
         var answers = [try client.get(film.target, fields)]
@@ -43,7 +45,7 @@ import Testing
         return answers
     }
 
-    @Test(arguments: active) func `content that a browser runs has no origin, no scripts and no parts`(type: String) throws {
+    @Test(arguments: active) func `content that a browser runs gets no origin, no scripts and no subresources`(type: String) throws {
         let film = film(type)
         let world = try ProxyWorld([film], store: .files)
         defer { world.stop() }
@@ -53,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(arguments: inactive) func `a media type keeps its origin, so that a tab plays and seeks, and loads nothing else`(type: String)
+    @Test(arguments: inactive) func `a media type keeps its origin, so a tab plays and seeks and loads nothing else`(type: String)
         throws
     {
         let film = film(type)
@@ -74,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `an origin's own policy stays beside ours, but reports nothing`() throws {
+    @Test func `an origin's own policy stays beside the proxy's, but reports nothing`() throws {
         let film = film(
             "video/mp4",
             [
@@ -102,7 +104,7 @@ import Testing
             for name in names { #expect(answer[name] == nil, "\(name) of \(answer.status)") }
             #expect(answer["X-Kept"] == "1")
         }
-        // The site's own answers are the site's.
+        // A proxy for one site passes on the site's fields.
         let site = try ProxyWorld([film], options: { $0.fixedOrigin = VirtualResource.site })
         defer { site.stop() }
         let own = try site.get("/content")
@@ -110,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: ["document", "iframe", "frame", "embed", "object"])
-    func `a browser gets no page, cold or stored, and a download or media as ever`(destination: String) throws {
+    func `a browser gets no page, cold or stored, but downloads and media`(destination: String) throws {
         let fields: HTTPFields = ["Sec-Fetch-Site": "none", "Sec-Fetch-Dest": destination]
         for type in Self.active {
             let film = film(type)
@@ -133,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: ["script", "style", "worker", "sharedworker", "serviceworker", "audioworklet", "manifest", "xslt"])
-    func `a browser gets no code, and the origin is not asked for it`(destination: String) throws {
+    func `a browser gets no code, and the proxy does not ask the origin for it`(destination: String) throws {
         let film = film("text/javascript")
         let world = try ProxyWorld([film])
         defer { world.stop() }
@@ -149,7 +151,7 @@ import Testing
         #expect(try world.get(film.target, ["Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": destination]).status == 200)
     }
 
-    @Test func `an error's answer has no power either`() throws {
+    @Test func `the answer to an error is sandboxed too`() throws {
         let world = try ProxyWorld(script: { _, _ in .status(404, fields: ["Retry-After": "1", "Link": "<https://evil.example/>"]) })
         defer { world.stop() }
         let answer = try world.get("/http/media.example/x.html", ["Sec-Fetch-Dest": "document"])
@@ -157,9 +159,9 @@ import Testing
         #expect(answer["X-Content-Type-Options"] == "nosniff" && answer["Referrer-Policy"] == "no-referrer")
     }
 
-    // MARK: The pages of a proxy that stands in for a site
+    // MARK: The pages of a proxy for one site
 
-    @Test func `a site's script can't find out what the proxy says of itself`() throws {
+    @Test func `a site's script cannot read the proxy's own pages`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], options: { $0.fixedOrigin = VirtualResource.site })
         defer { world.stop() }
@@ -177,7 +179,7 @@ import Testing
         #expect(listing.status == 200 && listing["X-Content-Type-Options"] == "nosniff")
     }
 
-    @Test func `a general proxy's page is where it was`() throws {
+    @Test func `a general proxy serves its page at the usual address`() throws {
         let world = try ProxyWorld(options: { $0.token = "secret" })
         defer { world.stop() }
         #expect(world.proxy.pageURL == "http://127.0.0.1:\(world.port)/secret/_spool/")

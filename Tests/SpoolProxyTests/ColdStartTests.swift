@@ -4,13 +4,13 @@ import SpoolOrigin
 import SpoolTesting
 import Testing
 
-/// What the origin is asked, and that it is asked once.
+/// The requests that reach the origin, and that each is made once.
 @Suite(.timeLimit(.minutes(20))) struct ColdStartTests {
-    /// The clocks stand still, so whatever lingers goes on lingering.
+    /// The clocks stand still, so a lingering fetch does not end.
     private let time = ManualTime()
 
     @Test(arguments: StoreKind.allCases)
-    func `a cold start asks the origin once, for headers and first bytes`(store: StoreKind) throws {
+    func `a cold start makes one origin request, for headers and first bytes`(store: StoreKind) throws {
         let films = (0..<4).map { VirtualResource.film("\($0).mp4", seed: UInt64($0 + 1)) }
         let world = try ProxyWorld(films, store: store, time: time)
         defer { world.stop() }
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `clients of one cold resource share a request, and see bytes before the origin has finished`(store: StoreKind) throws {
+    func `clients of one cold resource share a request and see bytes before the origin has finished`(store: StoreKind) throws {
         let film = VirtualResource.film(length: 1 << 20)
         let world = try ProxyWorld([film], store: store, time: time)
         defer { world.stop() }
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a cancelled transfer keeps its bytes, and the next begins at the first missing one`(store: StoreKind) throws {
+    func `a cancelled transfer keeps its bytes, and the next fetch begins at the first missing one`(store: StoreKind) throws {
         let film = VirtualResource.film(length: 1 << 20)
         let world = try ProxyWorld([film], store: store, time: time)
         defer { world.stop() }
@@ -72,7 +72,7 @@ import Testing
         world.expectWholeHandedOver(film)
     }
 
-    @Test func `a client that comes back within a second takes the fetch over`() throws {
+    @Test func `a client that returns within a second takes over the fetch`() throws {
         let film = VirtualResource.film(length: 1 << 20)
         let world = try ProxyWorld([film], time: time)
         defer { world.stop() }
@@ -83,7 +83,7 @@ import Testing
         #expect(world.asked == ["bytes=0-"])
     }
 
-    /// One client takes so many bytes and leaves.
+    /// One client takes `bytes` bytes and leaves.
     private func cancel(_ film: VirtualResource, in world: ProxyWorld, afterBytes bytes: Int64) throws {
         world.gate.hold(afterBytes: bytes)
         let leaving = try world.connect()
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a seek fetches what is missing and nothing twice`(store: StoreKind) throws {
+    func `a seek fetches the missing bytes, and none twice`(store: StoreKind) throws {
         let film = VirtualResource.film(length: 8 << 20)
         let world = try ProxyWorld([film], store: store, time: time)
         defer { world.stop() }
@@ -112,7 +112,7 @@ import Testing
         #expect(world.origin.log.handedOver(film.url).duplicateBytes == 0)
     }
 
-    @Test func `what was stored plays from a newly started process with the origin gone`() throws {
+    @Test func `stored resources play in a new process while the origin is gone`() throws {
         let films = [VirtualResource.film(length: 3_000_000), VirtualResource.film("song.mp3", seed: 2)]
         let directory = try TemporaryDirectory()
         let first = try ProxyWorld(films, store: .files, directory: directory, time: time)

@@ -34,9 +34,9 @@ import Testing
         Case(fields: ["If-Modified-Since": later], status: 304),
         Case(fields: ["If-Modified-Since": earlier], status: 200),
         Case(fields: ["If-Modified-Since": "yesterday"], status: 200),
-        // If-None-Match alone counts where both are (RFC 9110 §13.1.3).
+        // If-None-Match takes precedence where both are present (RFC 9110 §13.1.3).
         Case(fields: ["If-None-Match": "\"b\"", "If-Modified-Since": later], status: 200),
-        // Range is not looked at when the answer would be 304 (RFC 9110 §14.2).
+        // Range is ignored when the answer would be 304 (RFC 9110 §14.2).
         Case(fields: ["If-None-Match": "\"a\"", "Range": "bytes=0-9"], status: 304),
         Case(fields: ["If-None-Match": "\"a\"", "Range": "bytes=200000-"], status: 304),
         Case(fields: ["If-None-Match": "\"b\"", "Range": "bytes=0-9"], status: 206),
@@ -52,7 +52,7 @@ import Testing
         Case(fields: ["If-Range": "\"a\"", "Range": "bytes=200000-"], status: 416),
         Case(fields: ["If-Range": "\"a\""], status: 200),
     ])
-    func `conditions are evaluated against what is known of the resource`(test: Case) throws {
+    func `conditions are evaluated against the representation, cold and stored`(test: Case) throws {
         let film = Self.film(tag: test.tag)
         let world = try ProxyWorld([film])
         defer { world.stop() }

@@ -8,7 +8,7 @@ import Testing
 /// Several requests on one connection, and several connections.
 @Suite(.timeLimit(.minutes(20))) struct ConnectionTests {
     @Test(arguments: StoreKind.allCases)
-    func `a connection is kept for the next request`(store: StoreKind) throws {
+    func `a connection is kept open for the next request`(store: StoreKind) throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], store: store)
         defer { world.stop() }
@@ -21,11 +21,11 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `pipelined requests are answered in their order, the slow one first`(store: StoreKind) throws {
+    func `pipelined requests are answered in order, the slow one first`(store: StoreKind) throws {
         let films = (0..<5).map { VirtualResource.film("\($0).mp4", seed: UInt64($0 + 1)) }
         let world = try ProxyWorld(films, store: store)
         defer { world.stop() }
-        // The last one is stored, so its answer is at hand long before the others'.
+        // The last one is stored, so its answer is ready long before the others'.
         _ = try world.get(films[4].target)
         let client = try world.connect()
         for film in films { client.ask(film.target, ["Range": "bytes=100-40000"]) }
@@ -38,7 +38,7 @@ import Testing
         #expect(try client.answer().body == films[1].allBytes)
     }
 
-    @Test func `Connection close is obeyed, and HTTP 1.0 is spoken`() throws {
+    @Test func `the proxy obeys Connection close and speaks HTTP 1.0`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film])
         defer { world.stop() }
@@ -62,7 +62,7 @@ import Testing
         slow.ask(film.target)
         let head = try slow.head()
         #expect(head.status == 200)
-        // The slow one reads nothing more until the fast one has everything, twice.
+        // The slow client reads nothing more until the fast one has everything, twice.
         let fast = try world.connect()
         for _ in 0..<2 {
             fast.ask(film.target)
@@ -73,7 +73,7 @@ import Testing
         #expect(world.origin.log.handedOver(film.url).duplicateBytes == 0)
     }
 
-    @Test func `a client that leaves in the middle disturbs nobody`() throws {
+    @Test func `a client that leaves in the middle disturbs no other client`() throws {
         let film = VirtualResource.film(length: 4 << 20)
         let world = try ProxyWorld([film], store: .files)
         defer { world.stop() }
@@ -93,7 +93,7 @@ import Testing
         #expect(world.asked == ["bytes=0-"])
     }
 
-    @Test func `every answer is told to the log, without the query`() throws {
+    @Test func `every answer is logged, without the query`() throws {
         let film = VirtualResource.film("film.mp4?signature=abc")
         let records = Locked<[ProxyRecord]>([])
         let world = try ProxyWorld([film], options: { $0.onResponse = { record in records.withLock { $0.append(record) } } })

@@ -5,17 +5,19 @@ import SpoolProxy
 import SpoolTesting
 import Testing
 
-/// What origins say of web sites (Fetch, "CORS protocol"), and what they set for one client, on its way through a cache that others use.
+/// An origin's fields about web sites (Fetch, "CORS protocol") and its cookies, which are meant for
+/// one client, through a cache that other clients use.
 @Suite(.timeLimit(.minutes(20))) struct CrossOriginTests {
     private static let a = "http://localhost:3000", b = "http://localhost:4000"
 
-    /// What an origin says to the page that asks.
+    /// The fields that an origin sends to the page of a site.
     enum Answer: CaseIterable, Sendable {
-        /// It names the page's site, and says that it depends on who asks.
+        /// The origin names the page's site, and states that the answer depends on it.
         case echoWithVary
-        /// It names the page's site and forgets to say so; a request on behalf of no page is told nothing.
+        /// The origin names the page's site without a `Vary` field. A request without a page gets
+        /// no CORS field.
         case echo
-        /// It lets everybody.
+        /// The origin allows every site.
         case all
 
         func behaviour(_ request: OriginRequest) -> OriginBehaviour {
@@ -33,14 +35,14 @@ import Testing
         return (world, film)
     }
 
-    /// For whom the origin was asked, in order, and whether it was only asked if what is stored is current.
+    /// The sites of the origin's requests, in order, with a mark on those that only revalidate.
     private func asked(_ world: ProxyWorld) -> [String] {
         world.origin.log.entries.map { entry in
             (entry.request.fields["Origin"] ?? "nobody") + (entry.request.fields["If-None-Match"] == nil ? "" : ", current?")
         }
     }
 
-    @Test(arguments: Answer.allCases) func `a page gets what the origin says to its site, and the bytes come once`(answer: Answer) throws {
+    @Test(arguments: Answer.allCases) func `a page gets the CORS fields for its own site, and the bytes are fetched once`(answer: Answer) throws {
         let (world, film) = try world(answer)
         defer { world.stop() }
         for site in [Self.a, Self.a, Self.b, Self.b, Self.a] {
@@ -53,9 +55,11 @@ import Testing
         #expect(world.origin.log.handedOver(film.url).bytes == film.length)
     }
 
-    /// The failure that made people turn their caches off: a player came first, the origin told it nothing of sites, and the page that came
-    /// next was given that.
-    @Test(arguments: Answer.allCases) func `a page is not given what was said to a player`(answer: Answer) throws {
+    /// A failure that made people turn their caches off:
+    ///
+    /// 1. A player comes first. The origin sends it no CORS field.
+    /// 2. A page comes next and gets the stored answer of the player, without CORS fields.
+    @Test(arguments: Answer.allCases) func `a page does not get the CORS fields of an answer to a player`(answer: Answer) throws {
         let (world, film) = try world(answer)
         defer { world.stop() }
         #expect(try world.get(film.target).body == film.allBytes)
@@ -66,8 +70,9 @@ import Testing
         #expect(asked(world) == (answer == .all ? ["nobody"] : ["nobody", "\(Self.a), current?"]))
     }
 
-    /// `Vary: Origin` says that the answer to a page is none to a player (RFC 9111 §4.1); without it a player takes what there is.
-    @Test(arguments: Answer.allCases) func `a player asks again only where the answer varies`(answer: Answer) throws {
+    /// With `Vary: Origin`, the answer to a page does not match a player's request (RFC 9111 §4.1).
+    /// Without it a player takes the stored answer.
+    @Test(arguments: Answer.allCases) func `a player revalidates only where the answer varies by Origin`(answer: Answer) throws {
         let (world, film) = try world(answer)
         defer { world.stop() }
         _ = try world.get(film.target, ["Origin": Self.a])
@@ -76,7 +81,7 @@ import Testing
         #expect(asked(world) == (answer == .echoWithVary ? [Self.a, "nobody, current?"] : [Self.a]))
     }
 
-    @Test func `where the origin is out of reach a page gets what is stored`() throws {
+    @Test func `a page gets stored bytes when the origin is out of reach`() throws {
         let (world, film) = try world(.echo)
         defer { world.stop() }
         _ = try world.get(film.target, ["Origin": Self.a])
@@ -84,10 +89,10 @@ import Testing
         world.origin.setOffline(true)
         let page = try world.get(film.target, ["Origin": Self.b])
         #expect(page.status == 200 && page.body == film.allBytes)
-        #expect(page["Access-Control-Allow-Origin"] == Self.a, "its browser will not let it see the bytes")
+        #expect(page["Access-Control-Allow-Origin"] == Self.a, "the browser of the second site hides the bytes")
     }
 
-    @Test func `pages of the proxy itself are the site's, or of no site`() throws {
+    @Test func `a page of the proxy itself asks as the fixed site, or without a site`() throws {
         let (world, film) = try world(.echo, options: { $0.fixedOrigin = VirtualResource.site })
         defer { world.stop() }
         let own = "http://127.0.0.1:\(world.port)"
@@ -99,7 +104,7 @@ import Testing
         #expect(asked(general) == ["nobody"])
     }
 
-    @Test func `parts of a multipart answer are for the same page`() throws {
+    @Test func `all parts of a multipart answer belong to the page of the request`() throws {
         let (world, film) = try world(.echo)
         defer { world.stop() }
         _ = try world.get(film.target, ["Origin": Self.a])
@@ -113,7 +118,7 @@ import Testing
 
     private static let cookies = HTTPFields([.init(name: "Set-Cookie", value: "id=1; HttpOnly"), .init(name: "Set-Cookie", value: "b=2")])
 
-    @Test func `a site's cookies reach the client that it was asked for, and nobody else`() throws {
+    @Test func `a site's cookies reach only the client whose request caused the fetch`() throws {
         var film = VirtualResource.film()
         film.fields = ["Cache-Control": "max-age=600"]
         let world = try ProxyWorld(
@@ -125,12 +130,12 @@ import Testing
         for fields in [[:], ["If-None-Match": "\"v1\""], ["Range": "bytes=5-9"]] as [HTTPFields] {
             #expect(try world.get("/film.mp4", fields)["Set-Cookie"] == nil)
         }
-        // Asked for anew, it sets them anew, for who had it asked.
+        // A new fetch brings new cookies, for the client that caused it.
         #expect(try world.get("/film.mp4", ["Cache-Control": "no-cache"]).head.fields.values(of: "Set-Cookie").count == 2)
         #expect(try world.get("/film.mp4")["Set-Cookie"] == nil)
     }
 
-    @Test func `of clients that wait for one answer one gets the cookies`() throws {
+    @Test func `one of several clients that share a fetch gets the cookies`() throws {
         var film = VirtualResource.film()
         film.fields = ["Cache-Control": "max-age=600"]
         let world = try ProxyWorld(

@@ -3,11 +3,13 @@ import SpoolOrigin
 import SpoolTesting
 import Testing
 
-/// Numbers at and beyond the largest position that the cache counts with, from clients and from origins, through the whole program.
+/// Numbers at and beyond the largest offset of the cache, from clients and from origins, through
+/// the whole program.
 @Suite(.timeLimit(.minutes(20))) struct ExtremeNumberTests {
     static let length = 100_000
 
-    /// Positions around 2^60, which bounds every offset here, and around the ends of the machine's own numbers.
+    /// Positions around 2^60, which bounds every offset here, and around the limits of 64-bit
+    /// integers.
     static let extremes = [
         "1152921504606846975", "1152921504606846976", "1152921504606846977", "9223372036854775806", "9223372036854775807",
         "9223372036854775808", "18446744073709551615", "18446744073709551616", "99999999999999999999999999",
@@ -19,7 +21,7 @@ import Testing
         }
     }
 
-    /// The body must be the part of the film that the answer's own head says it is.
+    /// Expects that the body is the part of the film that the answer's own head states.
     private func expectRight(_ answer: ProxyClient.Answer, of film: VirtualResource, _ label: String) throws {
         switch answer.status {
         case 200:
@@ -58,7 +60,7 @@ import Testing
         }
     }
 
-    /// What an origin states about lengths.
+    /// An origin's statements about lengths and times.
     static let statements: [(name: String, HTTPFields)] =
         (extremes + ["-1", "-9223372036854775808", "1e9", ""]).flatMap { n -> [(name: String, HTTPFields)] in
             [
@@ -69,7 +71,7 @@ import Testing
             ]
         }
 
-    @Test func `an origin that states extreme numbers never ends the program, and no byte of its answers is wrong`() throws {
+    @Test func `an origin's extreme numbers never end the program nor cause a wrong byte`() throws {
         let films = Self.statements.indices.map { VirtualResource.film("\($0).mp4", seed: UInt64($0 + 1), length: Int64(Self.length)) }
         let statements = Dictionary(uniqueKeysWithValues: zip(films.map(\.url), Self.statements.map(\.1)))
         let world = try ProxyWorld(films, script: { request, _ in .fields(statements[request.url] ?? [:], .correct) })
@@ -86,14 +88,16 @@ import Testing
             return complaints
         }
         #expect(complaints == [])
-        #expect(try world.get("/_spool/").status == 200, "the program still answers")
+        #expect(try world.get("/_spool/").status == 200, "the proxy still answers")
     }
 
     private static let requests: [(String, String?)] = [
         ("HEAD", nil), ("GET", nil), ("GET", "bytes=70000-"), ("GET", "bytes=-5"), ("GET", "bytes=0-0,2-"),
     ]
 
-    /// What is wrong with the bytes of an answer; an answer may be an error, or end before its end.
+    /// Describes wrong bytes of an answer.
+    ///
+    /// - Returns: A description, or nil for right bytes. An error and a short body count as right.
     private static func wrongPart(of film: VirtualResource, from world: ProxyWorld, method: String, range: String?) throws -> String? {
         let client = try world.connect()
         client.ask(film.target, method: method, range.map { ["Range": $0] } ?? [:])

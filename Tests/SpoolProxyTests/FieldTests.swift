@@ -4,13 +4,14 @@ import SpoolOrigin
 import SpoolTesting
 import Testing
 
-/// What is said besides the bytes.
+/// The fields of an answer, besides its bytes.
 @Suite(.timeLimit(.minutes(20))) struct FieldTests {
     private let time = ManualTime()
 
     @Test(arguments: StoreKind.allCases)
-    func `Cache-Status tells miss, partial hit and hit`(store: StoreKind) throws {
-        // Small ones are stored before the answer begins, and large ones while it goes on: neither is a hit.
+    func `Cache-Status distinguishes a miss from a hit`(store: StoreKind) throws {
+        // Small films are stored before the answer begins, large ones while it goes on. Neither is
+        // a hit.
         let films = (0..<40).map { VirtualResource.film("\($0).mp4", seed: UInt64($0 + 1), length: $0 % 2 == 0 ? 10 : 300_000) }
         let world = try ProxyWorld(films, store: store, time: time)
         defer { world.stop() }
@@ -25,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `Cache-Status tells a partial hit, where HEAD and 304 need no bytes at all`() throws {
+    @Test func `Cache-Status reports a partial hit, and a hit for HEAD and 304`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], time: time)
         defer { world.stop() }
@@ -42,7 +43,7 @@ import Testing
         #expect(try client.get(film.target)["Cache-Status"] == "spool; fwd=partial")
     }
 
-    @Test func `Age grows with the clock, and counts what caches before us said`() throws {
+    @Test func `Age grows with the clock and includes the age from caches before the proxy`() throws {
         let film = VirtualResource.film()
         var aged = VirtualResource.film("aged.mp4", seed: 2)
         aged.fields = ["Age": "100"]
@@ -58,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the origin's fields are passed on as they are, but for those of its own connection`(store: StoreKind) throws {
+    func `the origin's fields are passed on unchanged, except those of its connection`(store: StoreKind) throws {
         var film = VirtualResource.film()
         film.contentType = "Audio/MPEG; codecs=\"mp4a.40.2\" ;x=1"
         film.lastModified = Timestamp(seconds: 784_111_777)
@@ -88,13 +89,14 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a length that the origin does not tell is known at the second play`(store: StoreKind) throws {
+    func `a length that the origin omits is known at the second play`(store: StoreKind) throws {
         var film = VirtualResource.film()
         film.supportsRanges = false
         let world = try ProxyWorld([film], store: store, time: time) { _, _ in .unknownLength(.chunked, .correct) }
         defer { world.stop() }
         let client = try world.connect()
-        // The head comes while the end is not known; later the length would be.
+        // The client gets the head before the origin's body has ended. Afterwards the length would
+        // be known.
         world.gate.hold(afterBytes: 16_384)
         client.ask(film.target, ["Range": "bytes=0-"])
         let head = try client.head()
@@ -111,7 +113,7 @@ import Testing
         #expect(world.asked == ["bytes=0-"])
     }
 
-    @Test func `HTTP 1.0 gets a body of unknown length up to the end of the connection, and a reset when it is cut`() throws {
+    @Test func `HTTP 1.0 gets a body of unknown length until the connection ends, and a reset if it is cut`() throws {
         var films = ["a.mp3", "b.mp3"].map { VirtualResource.film($0) }
         for index in films.indices { films[index].supportsRanges = false }
         let cut = films[1].url
@@ -130,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `no-store is passed on and never stored`(store: StoreKind) throws {
+    func `a no-store response is passed on and never stored`(store: StoreKind) throws {
         var film = VirtualResource.film()
         film.fields = ["Cache-Control": "no-store"]
         let world = try ProxyWorld([film], store: store, time: time)
@@ -148,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "W/\"weak\""] as [String?], StoreKind.allCases)
-    func `a resource without strong validator plays twice and costs one whole response`(tag: String?, store: StoreKind) throws {
+    func `a resource without a strong validator plays twice and costs one whole response`(tag: String?, store: StoreKind) throws {
         var film = VirtualResource.film()
         film.entityTag = tag
         let world = try ProxyWorld([film], store: store, time: time)

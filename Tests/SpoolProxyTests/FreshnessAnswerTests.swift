@@ -5,11 +5,12 @@ import SpoolProxy
 import SpoolTesting
 import Testing
 
-/// Stored answers grow old: when a client gets them at once, and when the origin is asked first (RFC 9111).
+/// Stored answers grow old: when a client gets them at once, and when the proxy asks the origin
+/// first (RFC 9111).
 @Suite(.timeLimit(.minutes(20))) struct FreshnessAnswerTests {
     private let time = ManualTime()
 
-    /// A proxy that stands in for the site, and one page of it that is stored whole.
+    /// A proxy for one site, with one page of it stored whole.
     private func site(_ control: String, contentType: String = "video/mp4") throws -> (ProxyWorld, VirtualResource) {
         var film = VirtualResource.film()
         film.contentType = contentType
@@ -20,7 +21,7 @@ import Testing
         return (world, film)
     }
 
-    @Test func `a fresh answer is a hit, a stale one is revalidated, and is fresh again`() throws {
+    @Test func `a fresh answer is a hit, and a stale one is revalidated and fresh again`() throws {
         let (world, film) = try site("max-age=60")
         defer { world.stop() }
         time.advance(by: .seconds(59))
@@ -34,7 +35,7 @@ import Testing
         #expect(world.origin.log.entries.map(\.status) == [206, 304])
     }
 
-    @Test func `a new version is told by the revalidation`() throws {
+    @Test func `a revalidation brings the new version`() throws {
         let (world, film) = try site("no-cache")
         defer { world.stop() }
         let new = film.version(seed: 2)
@@ -45,7 +46,7 @@ import Testing
         #expect(answer["ETag"] == new.entityTag)
     }
 
-    @Test func `a client that asks for fresh bytes gets them validated`() throws {
+    @Test func `a client that asks for fresh bytes gets revalidated ones`() throws {
         let (world, film) = try site("max-age=60")
         defer { world.stop() }
         for fields in [["Cache-Control": "no-cache"], ["Pragma": "no-cache"]] as [HTTPFields] {
@@ -58,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [("max-age=1", 200), ("max-age=1, must-revalidate", 502), ("no-cache", 502)])
-    func `without its origin a stale answer is given unless that is forbidden`(_ control: String, _ status: Int) throws {
+    func `without its origin a stale answer is served unless its fields forbid that`(_ control: String, _ status: Int) throws {
         let (world, film) = try site(control)
         defer { world.stop() }
         time.advance(by: .seconds(10))
@@ -68,7 +69,7 @@ import Testing
         if status == 200 { #expect(answer.body == film.allBytes) }
     }
 
-    @Test func `a browser that reloads without its origin gets what is stored`() throws {
+    @Test func `a browser that reloads without the origin gets the stored bytes`() throws {
         let (world, film) = try site("max-age=60")
         defer { world.stop() }
         world.origin.setOffline(true)
@@ -77,15 +78,15 @@ import Testing
         #expect(answer.body == film.allBytes)
     }
 
-    @Test func `what the origin has no more is not served any more`() throws {
+    @Test func `a resource that the origin deleted is no longer served`() throws {
         let (world, film) = try site("no-cache")
         defer { world.stop() }
         world.origin.follow { _, _ in .status(410) }
         #expect(try world.get("/film.mp4").status == 410)
-        world.wait("it is gone", until: { (try? world.status(of: film.url)) == .some(nil) })
+        world.wait("the resource is removed", until: { (try? world.status(of: film.url)) == .some(nil) })
     }
 
-    @Test func `media under their own URL are served as they are stored, playlists are revalidated`() throws {
+    @Test func `media under their own URL are served from the store, and playlists are revalidated`() throws {
         for (type, count) in [("video/mp4", 1), ("application/vnd.apple.mpegurl", 2)] {
             var film = VirtualResource.film("list")
             film.contentType = type
@@ -100,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a client that wants nothing stored gets its bytes, and nothing is stored`() throws {
+    @Test func `a client that sends no-store gets its bytes, and none is stored`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], time: time)
         defer { world.stop() }
@@ -110,7 +111,7 @@ import Testing
         try world.wait(for: film.url) { $0.isComplete }
     }
 
-    @Test func `a page that comes in place of a film is passed on and not kept`() throws {
+    @Test func `a page in place of a film is passed on and not stored`() throws {
         var portal = VirtualResource.film()
         portal.contentType = "text/html"
         portal.fields = ["Cache-Control": "max-age=600"]

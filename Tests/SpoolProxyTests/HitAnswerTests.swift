@@ -6,7 +6,8 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// What is stored and may be used unasked is answered by a shorter way, which nobody must notice.
+/// Stored bytes that need no revalidation are answered by a shorter path, with the same answers as
+/// the long one.
 @Suite(.timeLimit(.minutes(20))) struct HitAnswerTests {
     private let time = ManualTime()
 
@@ -19,11 +20,12 @@ import Testing
         return world
     }
 
-    /// A directive that nobody knows changes nothing (RFC 9111 §5.2.3), but for the way the request takes here.
+    /// An unknown directive has no effect (RFC 9111 §5.2.3). Here it only sends the request down
+    /// the long path.
     private let theLongWay: HTTPFields = ["Cache-Control": "spool-takes-the-long-way"]
 
     @Test(arguments: StoreKind.allCases)
-    func `the short way answers what the long one does`(store: StoreKind) throws {
+    func `the short path and the long one give the same answers`(store: StoreKind) throws {
         var film = VirtualResource.film()
         film.fields = ["Age": "7", "Vary": "Accept-Encoding", "Access-Control-Allow-Origin": "*", "Cache-Status": "edge; hit"]
         let world = try stored(film, store)
@@ -33,7 +35,7 @@ import Testing
             nil, "bytes=0-0", "bytes=0-65535", "bytes=100-", "bytes=-1", "bytes=-999999999", "bytes=70000-70001", "bytes=0-999999999",
             "bytes=999999999-", "bytes=0-1,5-6", "bytes=5-2", "nonsense",
         ]
-        // What is asked again and again on one connection is not even read again.
+        // A repeated request on one connection skips parsing.
         let player = try world.connect()
         _ = try player.get(film.target, ["Range": "bytes=3-4"])
         for range in ranges {
@@ -44,7 +46,7 @@ import Testing
             same.lines += theLongWay.lines
             let long = try world.get(film.target, same)
             #expect(short.status == long.status, "\(range ?? "")")
-            // The boundary of several parts is chosen anew each time.
+            // The boundary between several parts is random.
             if range == "bytes=0-1,5-6" { continue }
             #expect(Set(short.head.fields.lines) == Set(long.head.fields.lines), "\(range ?? "")")
             #expect(short.head.fields.lines.count == long.head.fields.lines.count, "\(range ?? "")")
@@ -67,7 +69,7 @@ import Testing
         return (world, film)
     }
 
-    /// Whether the range is a hit by the short way; what was begun by asking is ended.
+    /// Whether the range is a hit by the short path. Leaves the hit at once.
     private func isHit(_ world: ProxyWorld, _ film: VirtualResource, _ spec: RangeHeader.Spec) throws -> Bool {
         var link = SessionLink()
         let key = try world.cache.key(for: film.url)
@@ -77,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the short way answers what the long one does, where a part is stored and all that is asked for is`(store: StoreKind) throws {
+    func `the short path answers as the long one for a stored range of a partly stored resource`(store: StoreKind) throws {
         let (world, film) = try partlyStored(store)
         defer { world.stop() }
         #expect(try world.status(of: film.url)?.stored.totalBytes == 144_464)
@@ -107,7 +109,7 @@ import Testing
         for spec in [RangeHeader.Spec.bounded(first: 65_535, last: 70_000), .bounded(first: 199_999, last: 200_000), .from(first: 70_000)] {
             #expect(try !isHit(world, film, spec), "\(spec)")
         }
-        // What is not stored is fetched as ever, and is a hit from then on.
+        // Missing bytes are fetched as usual, and are a hit from then on.
         let next = try player.get(film.target, ["Range": "bytes=199990-209999"])
         #expect(next.body == film.bytes(199_990..<210_000))
         #expect(next["Cache-Status"] == "spool; fwd=partial")
@@ -116,7 +118,7 @@ import Testing
         #expect(world.origin.log.entries.count == 3)
     }
 
-    @Test func `a part that is stored is no hit where the policy wants the rest`() throws {
+    @Test func `a stored range is no hit while the policy still fetches the rest`() throws {
         let (world, film) = try partlyStored(.files, policy: .wholeResource)
         defer { world.stop() }
         #expect(try world.get(film.target, ["Range": "bytes=65536-199999"]).body == film.bytes(65_536..<200_000))
@@ -124,7 +126,7 @@ import Testing
         #expect(try isHit(world, film, .bounded(first: 0, last: 9)))
     }
 
-    @Test func `a hit that grows stale is revalidated, and what the origin says is in the next head`() throws {
+    @Test func `a stale hit is revalidated, and the next head has the origin's new fields`() throws {
         var film = VirtualResource.film()
         film.fields = ["Cache-Control": "max-age=60"]
         let world = try stored(film, at: "/film.mp4") { $0.fixedOrigin = VirtualResource.site }
@@ -146,14 +148,14 @@ import Testing
         #expect(answer["Cache-Control"] == "max-age=5")
     }
 
-    @Test func `an answer under way when the store is suspended sends nothing that another process has evicted since`() throws {
+    @Test func `an answer under way during a suspension sends no byte that another process evicted`() throws {
         let directory = try TemporaryDirectory()
         let film = VirtualResource(url: "http://origin.test/long.mp4", seed: 3, length: 12 << 20)
         let world = try ProxyWorld([film], store: .files, directory: directory)
         defer { world.stop() }
         #expect(try world.get(film.target).body == film.allBytes)
         try world.wait(for: film.url) { $0.isComplete && $0.fetches == 0 }
-        // A client that takes its time: most of its answer is still to be sent.
+        // A slow client, so that most of the answer is still to be sent.
         let client = try world.connect(receiveBuffer: 64 << 10)
         client.ask(film.target)
         #expect(try client.head().status == 200)
@@ -174,13 +176,13 @@ import Testing
 
         let rest = try client.rest()
         let isRight = rest == Array(film.bytes(1000..<1000 + rest.count))
-        #expect(isRight, "cut at \(rest.count), or right")
+        #expect(isRight, "the \(rest.count) bytes before the cut are right")
         let next = try world.get(film.target)
         #expect(next.body == film.allBytes)
         withExtendedLifetime(file) {}
     }
 
-    @Test func `a hit after its session was made anew has the fields of the last revalidation`() throws {
+    @Test func `a hit of a new session has the fields of the last revalidation`() throws {
         var film = VirtualResource.film()
         film.fields = ["Cache-Control": "max-age=60", "X-Said": "at first"]
         let others = (0..<2).map { VirtualResource(url: "http://origin.test/other\($0).mp4", seed: 9, length: 1000) }
@@ -194,7 +196,7 @@ import Testing
         newer.fields = ["Cache-Control": "max-age=60", "X-Said": "lately"]
         world.origin.serve(newer)
         #expect(try world.get(film.target, ["Cache-Control": "no-cache"])["X-Said"] == "lately")
-        // The sessions of others take the place of this one.
+        // The sessions of other resources replace this one.
         for other in others {
             #expect(try world.get(other.target).body == other.allBytes)
             try world.wait(for: other.url) { $0.isComplete && $0.fetches == 0 && $0.readers == 0 }
@@ -202,7 +204,7 @@ import Testing
         for _ in 0..<3 { #expect(try player.get(film.target)["X-Said"] == "lately") }
     }
 
-    @Test func `a removed resource is no hit any more, and its next version is one`() throws {
+    @Test func `a removed resource is no hit, and its next version is one`() throws {
         let film = VirtualResource.film()
         let world = try stored(film)
         defer { world.stop() }
@@ -224,7 +226,7 @@ import Testing
         #expect(try player.get(film.target, ["Range": "bytes=0-9"]).body == new.bytes(0..<10))
     }
 
-    @Test func `a hit whose client takes more than a turn goes on as any reader does`() throws {
+    @Test func `a hit of more than one turn goes on as any reader does`() throws {
         let film = VirtualResource(url: "http://origin.test/long.mp4", seed: 3, length: (3 << 20) + 17)
         let world = try stored(film)
         defer { world.stop() }
@@ -234,7 +236,7 @@ import Testing
         client.ask(film.target, ["Range": "bytes=0-2999999"])
         #expect(try client.head().status == 206)
         client.hangUp()
-        world.wait("nobody reads", until: { (try? world.status(of: film.url))??.readers == 0 })
+        world.wait("the resource has no reader", until: { (try? world.status(of: film.url))??.readers == 0 })
         #expect(world.origin.log.entries.count == 1)
     }
 }

@@ -6,9 +6,9 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Bytes without a descriptor on their way to the loop: at once, or by a lane.
+/// Bytes without a descriptor: read at once from memory, or by a lane.
 @Suite(.timeLimit(.minutes(20))) struct LaneReadingTests {
-    /// Sevens, of which the first so many are in memory.
+    /// A body of sevens, of which the first `resident` bytes are in memory.
     private final class Sevens: StoredBytes {
         let resident: Int
         init(resident: Int) { self.resident = resident }
@@ -28,7 +28,7 @@ import Testing
 
     private let range = ByteRange(lower: 0, upper: 1000)
 
-    @Test func `what is in memory is ready at once, as far as it goes`() {
+    @Test func `resident bytes are ready at once, up to the first that is not`() {
         let reading = LaneReading(), bytes = Sevens(resident: 300)
         #expect(reading.readAtOnce(range, of: bytes))
         #expect(ready(reading) == 300)
@@ -40,13 +40,13 @@ import Testing
         #expect(ready(reading) == nil)
     }
 
-    @Test func `no more is read at once than there is memory for`() {
+    @Test func `a read at once brings no more bytes than the buffer holds`() {
         let reading = LaneReading()
         #expect(reading.readAtOnce(ByteRange(lower: 0, upper: 4 << 20), of: Sevens(resident: 4 << 20)))
         #expect(ready(reading) == LaneReading.readBytes)
     }
 
-    @Test func `what is not in memory comes by the lane`() {
+    @Test func `bytes that are not in memory are read by the lane`() {
         let reading = LaneReading(), lane = DiskLane(name: "reads"), isDone = Awaited(false)
         defer { lane.shutdown() }
         #expect(!reading.readAtOnce(range, of: Sevens(resident: 0)))

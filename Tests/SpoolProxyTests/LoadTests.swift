@@ -7,7 +7,7 @@ import Testing
 /// Many requests and many connections at once.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct LoadTests {
     @Test(arguments: StoreKind.allCases, Seeds.list(count: 1))
-    func `500 random ranges from 8 connections: every byte right, none taken twice`(store: StoreKind, seed: UInt64) throws {
+    func `500 random ranges over 8 connections are right, and no byte is stored twice`(store: StoreKind, seed: UInt64) throws {
         let film = VirtualResource.film(length: 64 << 20)
         let world = try ProxyWorld([film], store: store)
         defer { world.stop() }
@@ -29,7 +29,8 @@ import Testing
         // Each byte that was taken from the origin is stored, so none was taken twice.
         let stored = try world.status(of: film.url)?.stored.totalBytes
         #expect(world.cache.statistics.fetchedBytes == stored, "SPOOL_SEED=\(seed)")
-        // A fetch that is clipped by one further on learns it with the next chunk, whose end nobody takes.
+        // A later fetch clips an earlier one, which stops at its next chunk. The end of that chunk
+        // is not taken.
         let handedOver = world.origin.log.handedOver(film.url)
         let clipped = world.origin.log.entries.count { $0.handedOverBytes < $0.askedBytes }
         #expect(handedOver.duplicateBytes <= Int64(clipped) * 16_384, "SPOOL_SEED=\(seed)")
@@ -37,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: Seeds.list(count: 1))
-    func `200 connections stream stored parts of 5 GiB, slow readers among them`(seed: UInt64) throws {
+    func `200 connections stream stored parts of 5 GiB, with slow readers among them`(seed: UInt64) throws {
         let film = VirtualResource.film(length: 5 << 30)
         let world = try ProxyWorld([film], store: .files)
         defer { world.stop() }
@@ -45,7 +46,8 @@ import Testing
         let parts = (0..<8).map { Int64($0) * (640 << 20) + 12_345 }
         for lower in parts { _ = try world.get(film.target, ["Range": "bytes=\(lower)-\(lower + partBytes - 1)"]) }
         world.origin.setOffline(true)
-        // Ten threads have twenty connections each: all are open and asked before the first is read.
+        // Ten threads have twenty connections each. All connections are open and have sent their
+        // requests before the first is read.
         let asked = Awaited(0)
         let complaints = concurrently(10) { index in
             let random = SeededRandom(seed: seed &+ UInt64(index))
@@ -58,7 +60,7 @@ import Testing
                 return Stream(client: client, offset: lower, left: count, step: isSlow ? 10_000 : 100_000)
             }
             asked.change { $0 += 1 }
-            guard asked.wait(until: { $0 == 10 }) else { return ["the others never came"] }
+            guard asked.wait(until: { $0 == 10 }) else { return ["the other threads never sent their requests"] }
             for stream in streams where try stream.client.head().status != 206 { return ["no 206"] }
             while !streams.isEmpty {
                 for position in streams.indices {
@@ -79,7 +81,9 @@ import Testing
         var left: Int64
         let step: Int64
 
-        /// Reads a step; the offset of a wrong byte, or nil.
+        /// Reads one step.
+        ///
+        /// - Returns: The offset of a wrong byte, or nil.
         mutating func advance(_ content: OriginContent) throws -> Int64? {
             let count = min(step, left)
             let wrong = try client.compare(count, with: content, at: offset)
@@ -91,7 +95,7 @@ import Testing
 }
 
 extension OriginLog.Entry {
-    /// How many bytes a bounded `Range` asked for.
+    /// The number of bytes that a bounded `Range` covers.
     fileprivate var askedBytes: Int64 {
         let bounds = (range ?? "").split { !$0.isNumber }.compactMap { Int64($0) }
         return bounds.count == 2 ? bounds[1] - bounds[0] + 1 : .max

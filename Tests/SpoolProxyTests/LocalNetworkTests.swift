@@ -4,7 +4,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// URLs for an AirPlay receiver, which fetches by itself from another device.
+/// URLs for an AirPlay receiver, which fetches from another device.
 @Suite(.timeLimit(.minutes(20))) struct LocalNetworkTests {
     @Test func `a proxy on loopback has no URL for other devices`() throws {
         let film = VirtualResource.film()
@@ -14,7 +14,7 @@ import Testing
         #expect(world.proxy.url(for: film.url) != nil)
     }
 
-    @Test func `an address of this machine and its token make a URL that serves the resource, and no other token does`() throws {
+    @Test func `an address of this machine and the right token give a URL that serves the resource`() throws {
         let addresses = try InterfaceAddress.all().filter { $0.address.family == .ipv4 && $0.isUp && !$0.address.isLoopback }
         // A machine without a network has no such address to listen on.
         guard let own = addresses.first?.address.host else { return }
@@ -31,7 +31,7 @@ import Testing
         #expect(world.proxy.localNetworkURL(for: film.url) == nil)
     }
 
-    @Test func `a proxy on every address is reached by loopback from here, and by the local network's address from elsewhere`() throws {
+    @Test func `a proxy on every address has a loopback URL here and a local network URL for others`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], options: { ($0.host, $0.token) = ("0.0.0.0", "secret-1") })
         defer { world.stop() }

@@ -6,7 +6,7 @@ import Testing
 
 /// Requests that lead back to the proxy.
 @Suite(.timeLimit(.minutes(20))) struct LoopTests {
-    @Test func `the proxy's own address is no origin, whatever it is called by`() throws {
+    @Test func `the proxy's own address is refused as an origin under every name`() throws {
         let world = try ProxyWorld(options: { $0.allowedHosts = ["media.home"] })
         defer { world.stop() }
         for host in ["127.0.0.1", "localhost", "LOCALHOST", "media.home", "0.0.0.0", "a.localhost"] {
@@ -20,7 +20,7 @@ import Testing
         #expect(try world.get("/http/127.0.0.1:\(world.port ^ 1)/x").status == 404)
     }
 
-    @Test func `a request that comes back through others is refused by its name`() throws {
+    @Test func `a request that comes back through other proxies is refused by its Via name`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film])
         defer { world.stop() }
@@ -36,7 +36,7 @@ import Testing
         #expect(try world.get(film.target, lines).status == 508)
     }
 
-    @Test func `each origin hears another name, and every one is recognised`() throws {
+    @Test func `each origin gets another Via name, and the proxy recognises all of them`() throws {
         let one = VirtualResource(url: "http://one.example/a.mp4", seed: 1, length: 100)
         let two = VirtualResource(url: "http://two.example/a.mp4", seed: 2, length: 100)
         let world = try ProxyWorld([one, two])
@@ -51,12 +51,12 @@ import Testing
         }
     }
 
-    @Test func `two proxies that are each other's origin answer, and ask no third time`() throws {
+    @Test func `two proxies that are each other's origin stop at the second round`() throws {
         let film = VirtualResource.film()
         let outer = try ProxyWorld([film]), inner = try ProxyWorld([film])
         defer { outer.stop() }
         defer { inner.stop() }
-        // What the inner one's origin is asked goes to the outer one again.
+        // The inner proxy's origin request goes to the outer one again.
         let via = try #require(try passed(outer, film))
         #expect(try inner.get(film.target, ["Via": via]).status == 200)
         #expect(try outer.get(film.target, ["Via": "\(via), 1.1 spool-inner"]).status == 508)

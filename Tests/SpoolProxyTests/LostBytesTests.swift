@@ -13,9 +13,12 @@ import Darwin
 import Glibc
 #endif
 
-/// Stored bytes that the disk has lost are fetched again in the same answer; those that can't be read at this moment are kept.
+/// The proxy fetches stored bytes that the disk has lost in the same answer. It keeps bytes that
+/// only cannot be read at this moment.
 @Suite(.timeLimit(.minutes(20))) struct LostBytesTests {
-    /// A proxy that has the film stored, and the path of its data file.
+    /// Makes a proxy with the film stored.
+    ///
+    /// - Returns: The proxy, and the path of the film's data file.
     private func stored(_ film: VirtualResource, _ kind: StoreKind) throws -> (world: ProxyWorld, path: String) {
         let directory = try TemporaryDirectory()
         let world = try ProxyWorld([film], store: kind, directory: directory)
@@ -26,9 +29,10 @@ import Glibc
         return (world, directory.path + "/data/" + name)
     }
 
-    /// The short way sends the first 2 MiB without a question, so the cut lies once in them and once behind them.
+    /// The short path sends the first 2 MiB without a further check, so one cut lies inside them
+    /// and one beyond.
     @Test(arguments: [StoreKind.files, .encrypted], [Int64(150_000), 2_500_000])
-    func `what another program has cut off a stored file is fetched again in the same answer`(store: StoreKind, end: Int64) throws {
+    func `bytes that another program cut off a stored file are fetched in the same answer`(store: StoreKind, end: Int64) throws {
         let film = VirtualResource.film(length: 3_000_000)
         let (world, path) = try stored(film, store)
         defer { world.stop() }
@@ -36,11 +40,12 @@ import Glibc
         #expect(try client.get(film.target, ["Range": "bytes=0-9"]).status == 206)
         try POSIXFileSystem().open(path, .readWrite).truncate(to: end)
         for _ in 0..<2 { #expect(try client.get(film.target).body == film.allBytes) }
-        // What is still there is not fetched again, but for the blocks around the cut. The store writes no more to a file that was cut.
+        // The bytes before the cut are not fetched again, except in the blocks around it. The store
+        // writes no more to a file that was cut.
         #expect(world.origin.log.handedOver(film.url).bytes < film.length + 2 * (film.length - end) + 1_000_000)
     }
 
-    @Test func `only what the disk can't read any more is lost`() {
+    @Test func `only errors of the disk itself count as lost bytes`() {
         func loses(_ code: Int32) -> Bool { StoreError.io(SystemError(code: code, operation: "pread")).losesBytes }
         #expect([EIO, ESTALE, ENOENT].allSatisfy(loses))
         #expect(![EPERM, EACCES, EMFILE, ENFILE, EINTR, EWOULDBLOCK].contains(where: loses))

@@ -43,7 +43,7 @@ import Testing
         return try JSONDecoder().decode(Listing.self, from: Data(answer.body))
     }
 
-    @Test func `the page is HTML, and every way to it ends there`() throws {
+    @Test func `the page is HTML, and all its addresses redirect to one`() throws {
         let world = try ProxyWorld(options: { $0.token = "secret" })
         defer { world.stop() }
         let client = try world.connect()
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `resources are listed with what is stored and what runs`(store: StoreKind) throws {
+    func `the listing has the stored ranges, readers and fetches of each resource`(store: StoreKind) throws {
         let time = ManualTime()
         let films = [VirtualResource.film(), VirtualResource.film("z.mp4?a=\"<&>\\'é".addingEncoding, seed: 2, length: 1 << 20)]
         let world = try ProxyWorld(
@@ -84,14 +84,14 @@ import Testing
         #expect(found.resources.map(\.readers) == [0, 1] && found.resources.map(\.fetches) == [0, 1])
         #expect(found.statistics.originRequests == 2)
         #expect(found.statistics.fetchedBytes >= 100_000)
-        // What the page would play is what is listed.
+        // The URL that the page plays serves the listed resource.
         world.gate.open()
         for (resource, film) in zip(found.resources, films) {
             #expect(try client.get(try #require(resource.play)).body == film.allBytes)
         }
     }
 
-    @Test func `a closed cache is told, and nobody waits for it`() throws {
+    @Test func `a closed cache answers 503 at once`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film])
         defer { world.proxy.stop() }
@@ -106,7 +106,7 @@ import Testing
 }
 
 extension String {
-    /// As a client sends it: bytes outside ASCII and quotes escaped.
+    /// The text as a client sends it: bytes outside ASCII and quotes escaped.
     fileprivate var addingEncoding: String {
         utf8.map { $0 > 0x7F ? "%" + String($0, radix: 16, uppercase: true) : String(Unicode.Scalar($0)) }.joined()
     }

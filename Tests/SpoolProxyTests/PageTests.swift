@@ -4,9 +4,9 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Pages that come instead of media, as a sign-in of a hotel's network does.
+/// Pages instead of media, as the sign-in of a hotel's network sends them.
 @Suite(.timeLimit(.minutes(20))) struct PageTests {
-    @Test func `a client without a byte gets the page as it came, whatever range it asked for`() throws {
+    @Test func `a client without a byte gets the page unchanged, for every range`() throws {
         let film = VirtualResource.film(length: 16 << 20)
         let isAway = Locked(false)
         let page = OriginBehaviour.status(200, fields: ["Content-Type": "text/html"], body: Array("<p>Welcome</p>".utf8))

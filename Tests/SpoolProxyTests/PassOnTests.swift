@@ -6,7 +6,7 @@ import SpoolServer
 import SpoolTesting
 import Testing
 
-/// What a proxy for one site does not answer from its cache: other methods, and requests with credentials.
+/// Requests that a proxy for one site passes on: other methods, and requests with credentials.
 @Suite(.timeLimit(.minutes(20))) struct PassOnTests {
     private func world(
         _ resources: [VirtualResource] = [], script: @escaping OriginScript = { _, _ in .correct },
@@ -27,7 +27,7 @@ import Testing
     // MARK: Methods and bodies
 
     @Test(arguments: ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
-    func `another method goes to the origin with its body, and its answer comes back`(method: String) throws {
+    func `another method reaches the origin with its body, and its answer comes back`(method: String) throws {
         let world = try world()
         defer { world.stop() }
         let client = try world.connect()
@@ -45,7 +45,7 @@ import Testing
         #expect(entries.map(\.request.method) == [method, method, method])
     }
 
-    @Test func `without a fixed origin other methods are not passed on`() throws {
+    @Test func `a general proxy does not pass on other methods`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film])
         defer { world.stop() }
@@ -58,7 +58,7 @@ import Testing
         #expect(world.asked.isEmpty)
     }
 
-    @Test(arguments: ["TRACE", "CONNECT"]) func `echoes and tunnels are for no site`(method: String) throws {
+    @Test(arguments: ["TRACE", "CONNECT"]) func `TRACE and CONNECT are refused`(method: String) throws {
         let world = try world()
         defer { world.stop() }
         let client = try world.connect()
@@ -67,7 +67,7 @@ import Testing
         #expect(world.asked.isEmpty)
     }
 
-    @Test func `a page of our own takes no other method, and a foreign page can't post`() throws {
+    @Test func `the proxy's own page takes no other method, and a foreign page cannot post`() throws {
         let world = try world()
         defer { world.stop() }
         let client = try world.connect()
@@ -80,7 +80,7 @@ import Testing
 
     // MARK: Fields
 
-    @Test func `fields of the connection stay behind, those of the page are the site's`() throws {
+    @Test func `fields of the connection are dropped, and Origin and Referer name the site`() throws {
         let world = try world()
         defer { world.stop() }
         let host = "127.0.0.1:\(world.port)"
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: ["/secret/page?q", "/secret/", "/secret"])
-    func `the token stays here, and the origin's places are behind it`(page: String) throws {
+    func `the token does not reach the origin, and its locations are rewritten below the token`(page: String) throws {
         let world = try world(
             script: { request, _ in
                 .status(303, fields: ["Location": VirtualResource.site + (request.url.hasSuffix("/") ? "" : "/home?x#y")])
@@ -123,7 +123,7 @@ import Testing
         #expect(referer == VirtualResource.site + (page == "/secret/page?q" ? "/page?q" : "/"))
     }
 
-    @Test func `a place that begins with two slashes is no other host`() throws {
+    @Test func `a location that begins with two slashes stays on the proxy`() throws {
         let world = try world(script: { _, _ in .status(302, fields: ["Location": VirtualResource.site + "//evil.example/x"]) })
         defer { world.stop() }
         let client = try world.connect()
@@ -131,7 +131,7 @@ import Testing
         #expect(try client.answer()["Location"] == "/.//evil.example/x")
     }
 
-    @Test func `the origin's cookies reach the client, and its places are here`() throws {
+    @Test func `the origin's cookies reach the client, and its locations lead to the proxy`() throws {
         let world = try world(script: { request, _ in
             switch request.url.dropFirst(VirtualResource.site.count) {
             case "/login":
@@ -157,12 +157,12 @@ import Testing
         #expect(try client.answer()["Location"] == "https://elsewhere.example/")
         client.ask("/other", method: "POST", ["Content-Length": "0"])
         #expect(try client.answer()["Location"] == "../up")
-        #expect(world.asked.count == 3, "redirects are the client's to follow")
+        #expect(world.asked.count == 3, "the client follows redirects, not the proxy")
     }
 
     // MARK: Credentials
 
-    @Test(arguments: ["Cookie", "Authorization"]) func `what is asked with credentials is asked each time, and not stored`(name: String)
+    @Test(arguments: ["Cookie", "Authorization"]) func `a request with credentials always goes to the origin, and its answer is not stored`(name: String)
         throws
     {
         var film = VirtualResource.film()
@@ -181,14 +181,14 @@ import Testing
         #expect(head.status == 200 && head["Content-Length"] == "100000")
         #expect(world.origin.log.entries.allSatisfy { $0.request.fields[name] == "x" })
         #expect(try world.status(of: film.url) == nil)
-        // Without them it is a resource like others.
+        // Without credentials it is a resource like others.
         #expect(try client.get("/film.mp4")["Cache-Status"] == "spool; fwd=uri-miss")
         try world.wait(for: film.url) { $0.isComplete }
     }
 
     // MARK: Invalidation
 
-    @Test func `what another method changed is fetched again, what it left alone is not`() throws {
+    @Test func `a resource that another method changed is fetched again, and others are not`() throws {
         let films = ["a.mp4", "b.mp4", "c.mp4", "d.mp4"].map { VirtualResource.film($0, seed: 1) }
         let world = try world(
             films,
@@ -215,7 +215,8 @@ import Testing
         for (name, isStored) in [("a", false), ("b", true), ("c", false), ("d", true)] {
             #expect(try (world.status(of: VirtualResource.site + "/\(name).mp4") != nil) == isStored, "\(name)")
         }
-        // RFC 9111 §4.4: the answer to the change itself was told before, so nobody may be served the old bytes now.
+        // RFC 9111 §4.4: the client already has the answer to the change, so no client may get the
+        // old bytes now.
         #expect(try client.get("/a.mp4").status == 200)
         #expect(try client.get("/c.mp4").status == 200)
         #expect(world.asked.count == asked + 2)
@@ -223,7 +224,7 @@ import Testing
 
     // MARK: Trouble and pace
 
-    @Test func `trouble with the origin is told`() throws {
+    @Test func `trouble with the origin becomes the answer's status`() throws {
         let world = try world(script: { request, _ in
             switch request.url.dropFirst(VirtualResource.site.count) {
             case "/refused": .refuse
@@ -242,7 +243,7 @@ import Testing
         #expect(throws: ProxyClient.Failure.self) { try client.answer() }
     }
 
-    @Test func `a client that takes nothing stops the origin, and one that leaves ends it`() throws {
+    @Test func `a client that stops reading stops the origin, and one that leaves ends the transfer`() throws {
         let film = VirtualResource.film(length: 64 << 20)
         let world = try world([film])
         defer { world.stop() }
@@ -250,7 +251,7 @@ import Testing
         client.ask("/film.mp4", ["Cookie": "x"])
         _ = try client.head()
         #expect(try client.compare(1 << 20, with: film.content, at: 0) == nil)
-        // What the sockets hold, and a quarter of a mebibyte: far from all of it.
+        // The sockets and a buffer of a quarter MiB hold far less than the whole film.
         world.wait("the origin stands", until: { world.origin.log.handedOver(film.url).bytes > 1 << 20 })
         #expect(try client.compare(8 << 20, with: film.content, at: 1 << 20) == nil)
         #expect(world.origin.log.handedOver(film.url).bytes < 48 << 20)

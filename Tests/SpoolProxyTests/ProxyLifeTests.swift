@@ -5,7 +5,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Start, stop, and what is left then.
+/// Start, stop, and the objects left afterwards.
 @Suite(.timeLimit(.minutes(20))) struct ProxyLifeTests {
     @Test func `a proxy can be stopped and started again`() throws {
         let film = VirtualResource.film()
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a port that is taken is told by its number`() throws {
+    @Test func `starting on a taken port fails with an error that names it`() throws {
         let world = try ProxyWorld()
         defer { world.stop() }
         var options = ProxyOptions()
@@ -50,7 +50,7 @@ import Testing
         world.stop()
     }
 
-    @Test func `nothing is left of a proxy, its cache and its answers`() throws {
+    @Test func `stopping releases the proxy, its cache and its answers`() throws {
         weak var cache: MediaCache?
         weak var proxy: ProxyServer?
         do {
@@ -68,7 +68,7 @@ import Testing
             for target in ["/http/media.example/none", "/_spool/", "/_spool/api/resources", "/nonsense"] { _ = try client.get(target) }
             client.ask(film.target, method: "POST")
             _ = try client.answer()
-            // One that leaves while its answer is made, and one in the middle of it.
+            // One client leaves while its answer is made, another in the middle of it.
             world.gate.hold(afterBytes: 0)
             for target in ["/http/media.example/none", film.target] {
                 let leaving = try world.connect()

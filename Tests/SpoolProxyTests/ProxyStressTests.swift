@@ -5,7 +5,8 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// For the thread sanitizer: clients come and go at random while bytes arrive, resources are removed and the cache is closed.
+/// For the thread sanitizer: clients come and go at random while bytes arrive, resources are
+/// removed and the cache closes.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ProxyStressTests {
     private static let films = (0..<4).map { VirtualResource.film("\($0).mp4", seed: UInt64($0 + 1), length: 600_000) }
 
@@ -30,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, Seeds.list(count: 1))
-    func `a cache that is closed under its clients leaves nobody waiting`(store: StoreKind, seed: UInt64) throws {
+    func `a cache that closes under its clients leaves none of them waiting`(store: StoreKind, seed: UInt64) throws {
         for round in 0..<4 {
             let world = try ProxyWorld(Self.films, store: store) { _, _ in
                 .paced(.init(latency: 0...200_000, bytesPerSecond: 20_000_000, chunkBytes: 1000...30_000), .correct)
@@ -47,7 +48,7 @@ import Testing
                 let random = SeededRandom(seed: seed &+ UInt64(round * 10 + index))
                 var complaints: [String] = []
                 for _ in 0..<20 {
-                    // Once the proxy is gone, connecting fails, and that is right.
+                    // Once the proxy is stopped, connecting fails as it should.
                     guard let found = try? visit(world, random) else { break }
                     complaints += found
                     visits.change { $0 += 1 }
@@ -66,7 +67,7 @@ import Testing
         _ = isDone.wait { $0 }
     }
 
-    /// One client: some requests on one connection, and an end at a moment of its own.
+    /// Runs one client: some requests on one connection, ended at a random moment.
     private func visit(_ world: ProxyWorld, _ random: SeededRandom) throws -> [String] {
         let client = try world.connect(receiveBuffer: random.chance(1, in: 4) ? 4096 : nil)
         for _ in 0..<(1 + random.next(below: 3)) {
@@ -77,7 +78,7 @@ import Testing
             if random.chance(1, in: 10) { return [] }
             do {
                 let head = try client.head()
-                // 503: removed while it waited, or the cache is closed.
+                // 503: the resource was removed while the request waited, or the cache is closed.
                 guard head.status == 206 else { return head.status == 503 ? [] : ["status \(head.status) for \(lower)..<\(upper)"] }
                 let wanted = random.chance(1, in: 3) ? Int64(random.next(below: UInt64(upper - lower))) : upper - lower
                 if let wrong = try client.compare(wanted, with: film.content, at: lower) {
@@ -85,7 +86,7 @@ import Testing
                 }
                 if wanted < upper - lower { return [] }
             } catch is ProxyClient.Failure {
-                // Cut short: the resource was removed, or the proxy is gone.
+                // The answer is cut short: the resource was removed, or the proxy stopped.
                 return []
             }
         }

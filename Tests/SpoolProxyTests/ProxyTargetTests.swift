@@ -25,7 +25,7 @@ import Testing
         #expect(try rules().read(path: path, host: "127.0.0.1:8080") == .resource(url))
     }
 
-    @Test func `the token is the first segment, and nothing is served without it`() throws {
+    @Test func `the token is the first segment, and a request without it is refused`() throws {
         let rules = try rules { $0.token = "s3cret" }
         #expect(rules.read(path: "/s3cret/http/example.com/a", host: "localhost") == .resource("http://example.com/a"))
         #expect(rules.read(path: "/s3cret/?url=http%3A%2F%2Fexample.com%2Fa", host: "localhost") == .resource("http://example.com/a"))
@@ -36,26 +36,26 @@ import Testing
     }
 
     @Test(arguments: ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "x y", "", "256.1.1.1"])
-    func `a foreign Host is misdirected, so that no foreign name can be rebound to the proxy`(host: String) throws {
+    func `a foreign Host is refused with 421, so no foreign name can be rebound to the proxy`(host: String) throws {
         #expect(status(try rules().read(path: "/http/example.com/a", host: host)) == 421)
     }
 
     @Test(arguments: ["127.0.0.1", "127.9.9.9", "localhost:99", "LOCALHOST", "[::1]:8080", "192.168.1.8", "media.home:80"])
-    func `a loopback address, localhost and what was allowed are the proxy`(host: String) throws {
+    func `a loopback address, localhost and allowed hosts reach the proxy`(host: String) throws {
         let rules = try rules { $0.allowedHosts = ["Media.Home", "192.168.1.8"] }
         #expect(rules.read(path: "/http/example.com/a", host: host) == .resource("http://example.com/a"))
     }
 
-    /// Browsers reach a loopback listener by these, and do not say then which site asks.
+    /// Browsers reach a loopback listener by these addresses without naming the site of the page.
     @Test(arguments: ["0.0.0.0:8080", "[::]:8080", "[::ffff:127.0.0.1]:8080", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:0]"])
-    func `an unspecified or mapped address is no Host, wherever the proxy listens`(host: String) throws {
+    func `an unspecified or mapped address is refused as Host, on every listener`(host: String) throws {
         #expect(status(try rules().read(path: "/http/example.com/a", host: host)) == 421)
         #expect(status(try rules { $0.allowedHosts = ["*"] }.read(path: "/http/example.com/a", host: host)) == 421)
         let network = try rules { ($0.host, $0.token) = ("0.0.0.0", "abc") }
         #expect(status(network.read(path: "/abc/http/example.com/a", host: host)) == 421)
     }
 
-    @Test func `another address is the proxy's in a network only, where ports are forwarded`() throws {
+    @Test func `another address is accepted as Host only in a network or with forwarded ports`() throws {
         for host in ["192.168.1.7:8080", "172.17.0.2", "[2001:db8::7]:8080", "[fe80::1]"] {
             #expect(status(try rules().read(path: "/http/example.com/a", host: host)) == 421, "\(host)")
             for listener in ["0.0.0.0", "::", "192.168.1.5"] {
@@ -72,7 +72,7 @@ import Testing
         "127.0.0.1:9200", "127.1.1.1", "localhost:9200", "a.LocalHost", "[::1]:9200", "169.254.169.254", "0.0.0.0", "[::]", "[fe80::1]",
         "[::ffff:127.0.0.1]",
     ])
-    func `clients of the network get to no service of the proxy's machine, unless it is named`(host: String) throws {
+    func `clients of the network reach no service of the proxy's machine unless it is allowed`(host: String) throws {
         let path = "/abc/http/\(host)/x"
         let network = try rules { ($0.host, $0.token) = ("0.0.0.0", "abc") }
         #expect(status(network.read(path: path, host: nil, isFromNetwork: true)) == 403)
@@ -91,16 +91,16 @@ import Testing
         ("/s3cret/_spool/api/resources?x", "/_spool/api/resources"),
         ("/s3cret/", "/"), ("/s3cre/https/alice:pass@cdn.example/", "(refused)"), ("/s3cret/ftp/alice:pass@x/", "(refused)"),
     ])
-    func `a log has neither token nor user information nor query`(target: String, logged: String) throws {
+    func `a log line contains no token, no user information and no query`(target: String, logged: String) throws {
         #expect(try rules { $0.token = "s3cret" }.logged(target) == logged)
     }
 
-    @Test func `a log has not the address of a site's page`() throws {
+    @Test func `a log line omits the address of a site's page`() throws {
         #expect(try rules { $0.fixedOrigin = "https://example.com" }.logged("/_spool/s3cret/") == "/_spool/…")
     }
 
     @Test(arguments: ["/ftp/example.com/a", "/http/", "/x", "/file//etc/passwd", "/http/exa mple.com/\u{1}", "/?url=%zz", "/?url=relative"])
-    func `what is no http URL is refused with an explanation`(path: String) throws {
+    func `a target that is no http URL is refused with an explanation`(path: String) throws {
         let target = try rules().read(path: path, host: "localhost")
         guard case .refused(let refusal) = target else {
             Issue.record("\(path) gave \(target)")
@@ -117,14 +117,14 @@ import Testing
         #expect(rules.read(path: "/_spool/api/resources", host: "127.0.0.1") == .own("api/resources"))
     }
 
-    @Test func `only listed origins are asked when there is a list`() throws {
+    @Test func `a list of allowed origins excludes all others`() throws {
         let rules = try rules { $0.allowedOrigins = ["https://example.com"] }
         #expect(rules.read(path: "/https/example.com/a", host: "localhost") == .resource("https://example.com/a"))
         #expect(status(rules.read(path: "/https/example.org/a", host: "localhost")) == 403)
         #expect(status(rules.read(path: "/http/example.com/a", host: "localhost")) == 403)
     }
 
-    @Test func `an address that others can reach demands a token`() throws {
+    @Test func `an address that others can reach requires a token`() throws {
         #expect(throws: (any Error).self) { try rules { $0.host = "0.0.0.0" } }
         _ = try rules {
             $0.host = "0.0.0.0"

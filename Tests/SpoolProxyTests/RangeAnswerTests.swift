@@ -2,11 +2,12 @@ import SpoolCore
 import SpoolTesting
 import Testing
 
-/// `Range` at the door, RFC 9110 §14, over both kinds of store and both for bytes that come from the origin and stored ones.
+/// `Range` at the HTTP door (RFC 9110 §14), over each kind of store, for bytes from the origin and
+/// for stored ones.
 @Suite(.timeLimit(.minutes(20))) struct RangeAnswerTests {
     static let length = 100_000
 
-    /// What a `Range` is to give: the bytes of one part, the whole, or none.
+    /// The expected answer to a `Range`: the bytes of one part, the whole, or none.
     struct Case: CustomTestStringConvertible, Sendable {
         enum Expected: Equatable, Sendable {
             case part(Range<Int>)
@@ -37,13 +38,13 @@ import Testing
         Case("bytes=5-99999999999999999999999999", .part(5..<100_000)),
         Case("Bytes=10-19", .part(10..<20)),
         Case("bytes= 10-19 ", .part(10..<20)),
-        // Overlapping and touching ones are one (RFC 9110 §15.3.7.2).
+        // Overlapping and touching ranges are merged (RFC 9110 §15.3.7.2).
         Case("bytes=0-99,50-199", .part(0..<200)),
         Case("bytes=100-199,0-99", .part(0..<200)),
         Case("bytes=0-9,200000-", .part(0..<10)),
         Case("bytes=200000-,0-9", .part(0..<10)),
         Case("bytes=200000-,-10", .part(99_990..<100_000)),
-        // What is no range set of bytes is as if it were not there (RFC 9110 §14.2).
+        // An invalid range set is ignored (RFC 9110 §14.2).
         Case("bytes=5-2", .whole),
         Case("bytes=", .whole),
         Case("bytes", .whole),
@@ -61,7 +62,7 @@ import Testing
     ]
 
     @Test(arguments: StoreKind.allCases)
-    func `a range is answered as RFC 9110 says, cold and stored`(store: StoreKind) throws {
+    func `a range is answered by RFC 9110, cold and stored`(store: StoreKind) throws {
         let films = Self.cases.indices.map { VirtualResource.film("\($0).mp4", seed: UInt64($0 + 1), length: Int64(Self.length)) }
         let world = try ProxyWorld(films, store: store)
         defer { world.stop() }
@@ -74,8 +75,8 @@ import Testing
             }
         }
         for (film, test) in zip(films, Self.cases) {
-            // Where a suffix begins is known only when a first request from 0 runs. That one is then clipped, and the chunk
-            // on the wire goes a little beyond.
+            // The start of a suffix is known only while a first request from 0 runs. That request
+            // is then clipped, and its chunk on the wire reaches a little beyond.
             let allowed: Int64 = test.range.contains("=-") || test.range.contains(",-") ? 16_384 : 0
             #expect(world.origin.log.handedOver(film.url).duplicateBytes <= allowed, "\(test.range)")
         }
@@ -103,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `several ranges come as parts, in the order asked`(store: StoreKind) throws {
+    func `several ranges are answered as parts, in the order of the request`(store: StoreKind) throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], store: store)
         defer { world.stop() }
@@ -122,7 +123,7 @@ import Testing
         #expect(world.origin.log.handedOver(film.url).duplicateBytes == 0)
     }
 
-    @Test func `sixty-four ranges are answered, and their parts are read one after another`() throws {
+    @Test func `sixty-four ranges are answered as parts that are read one after another`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film])
         defer { world.stop() }
@@ -133,7 +134,7 @@ import Testing
         #expect(zip(ranges, parts.bodies).allSatisfy { film.bytes($0) == $1 })
     }
 
-    @Test func `an empty resource is complete, whatever range is asked`() throws {
+    @Test func `an empty resource is answered with 200 for every range`() throws {
         let film = VirtualResource.film(length: 0)
         let world = try ProxyWorld([film])
         defer { world.stop() }
@@ -145,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `HEAD tells the length of the whole and ignores Range`() throws {
+    @Test func `HEAD returns the length of the whole and ignores Range`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film])
         defer { world.stop() }
@@ -156,7 +157,7 @@ import Testing
         #expect(answer["Content-Length"] == "\(Self.length)")
         #expect(answer["Content-Range"] == nil)
         #expect(answer["Content-Type"] == "video/mp4")
-        // Nothing of a body came behind it: the next answer begins with its head.
+        // No body follows the head, so the next answer begins with its own head.
         #expect(try client.get(film.target, ["Range": "bytes=0-9"]).body == film.bytes(0..<10))
     }
 }

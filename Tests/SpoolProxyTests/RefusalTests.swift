@@ -3,13 +3,13 @@ import SpoolProxy
 import SpoolTesting
 import Testing
 
-/// What is not served: the status, and the reason in the body.
+/// Refused requests: the status, and the reason in the body.
 @Suite(.timeLimit(.minutes(20))) struct RefusalTests {
     struct Case: CustomTestStringConvertible, Sendable {
         /// The bytes of a whole request.
         var request: String
         var statuses: ClosedRange<Int>
-        /// A word that the explanation has.
+        /// A word in the explanation.
         var word: String
         var testDescription: String { String(request.prefix(60)) }
 
@@ -58,7 +58,7 @@ import Testing
         Case("CONNECT media.example HTTP/1.1\r\nHost: media.example\r\n\r\n", 400, "target"),
         Case("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: https://evil.example\r\n\r\n", 403, "evil.example"),
     ])
-    func `a bad request gets its status and the reason, and others go on`(test: Case) throws {
+    func `a bad request gets its status and the reason, and other clients go on`(test: Case) throws {
         let world = try ProxyWorld([Self.film], options: { $0.token = "secret" })
         defer { world.stop() }
         let other = try world.connect()
@@ -74,7 +74,7 @@ import Testing
         #expect(try other.get(Self.target, ["Range": "bytes=5-9"]).body == Self.film.bytes(5..<10))
     }
 
-    @Test func `a refusal of the door itself keeps the connection`() throws {
+    @Test func `a refusal by the HTTP door keeps the connection`() throws {
         let world = try ProxyWorld([Self.film])
         defer { world.stop() }
         let client = try world.connect()
@@ -86,7 +86,7 @@ import Testing
         #expect(try client.get(Self.film.target, ["Range": "bytes=0-3"]).body == Self.film.bytes(0..<4))
     }
 
-    @Test func `nothing that is refused reaches the origin`() throws {
+    @Test func `a refused request does not reach the origin`() throws {
         let world = try ProxyWorld([Self.film], options: { $0.allowedOrigins = ["https://media.example"] })
         defer { world.stop() }
         let client = try world.connect()
@@ -97,13 +97,13 @@ import Testing
     }
 
     @Test(arguments: ["same-origin", "same-site", "none"])
-    func `a browser that asks for itself is served`(site: String) throws {
+    func `a request of the proxy's own page or of the user is served`(site: String) throws {
         let world = try ProxyWorld([Self.film])
         defer { world.stop() }
         #expect(try world.get(Self.film.target, ["Sec-Fetch-Site": site]).status == 200)
     }
 
-    @Test func `foreign sites are served where that was allowed`() throws {
+    @Test func `a foreign site is served when that is allowed`() throws {
         let world = try ProxyWorld([Self.film], options: { $0.allowsForeignSites = true })
         defer { world.stop() }
         #expect(try world.get(Self.film.target, ["Sec-Fetch-Site": "cross-site"]).status == 200)

@@ -4,7 +4,7 @@ import SpoolProxy
 import SpoolTesting
 import Testing
 
-/// Browsers that ask on behalf of a web site.
+/// Requests of browsers on behalf of a web site.
 @Suite(.timeLimit(.minutes(20))) struct SiteTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var fields: HTTPFields
@@ -19,7 +19,7 @@ import Testing
         Case(true, ["Sec-Fetch-Site": "none"]), Case(false, ["Sec-Fetch-Site": "cross-site"]),
         Case(false, ["Sec-Fetch-Site": "Cross-Site"]),
         Case(false, ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "video"]),
-        // A page of this machine; of another host or port it is another site in a browser's eyes.
+        // A page of this machine. With another host or port it is another site for a browser.
         Case(true, ["Origin": "http://localhost:3000", "Sec-Fetch-Site": "cross-site"]), Case(true, ["Origin": "http://127.0.0.1:8080"]),
         Case(true, ["Origin": "http://[::1]:5173"]), Case(true, ["Origin": "https://app.localhost"]),
         Case(false, ["Origin": "https://evil.example"]), Case(false, ["Origin": "https://evil.example", "Sec-Fetch-Site": "same-origin"]),
@@ -27,23 +27,23 @@ import Testing
         Case(false, ["Origin": "http://evil.example#@localhost"]), Case(false, ["Origin": "http://localhost@evil.example"]),
         Case(false, ["Origin": "null"]), Case(false, ["Origin": ""]), Case(false, ["Origin": "localhost"]),
         Case(false, HTTPFields([.init(name: "Origin", value: "http://localhost"), .init(name: "Origin", value: "https://evil.example")])),
-        // Named as allowed: as an origin, not as a prefix of one.
+        // An allowed site is compared as an origin, not as a prefix.
         Case(true, ["Origin": "https://player.example", "Sec-Fetch-Site": "cross-site"]),
         Case(true, ["Origin": "https://Player.example:443"]),
         Case(false, ["Origin": "http://player.example"]), Case(false, ["Origin": "https://player.example:444"]),
         Case(false, ["Origin": "https://player.example.evil.example"]),
-        // Browsers that say neither say where they come from in `Referer`.
+        // Browsers without these fields name the page in `Referer`.
         Case(true, ["Referer": "http://127.0.0.1:8080/_spool/"]), Case(true, ["Referer": "http://localhost:3000/page?q"]),
         Case(true, ["Referer": "https://player.example/watch"]), Case(false, ["Referer": "https://evil.example/"]),
         Case(false, ["Referer": "http://127.0.0.1.evil.example/"]), Case(false, ["Referer": "nonsense"]),
         Case(true, ["Referer": "https://evil.example/", "Sec-Fetch-Site": "same-origin"]),
         Case(true, ["Referer": "https://evil.example/", "Origin": "http://localhost"]),
         Case(true, ["Host": "media.home:8080", "Referer": "http://media.home:8080/x"]),
-        // The proxy by the name that it was reached by.
+        // The proxy under the name of the request.
         Case(true, ["Host": "media.home:8080", "Origin": "http://media.home:8080"]),
         Case(false, ["Host": "media.home:8080", "Origin": "http://media.home:8081"]),
     ])
-    func `are refused unless the site is this machine's, the proxy's own or allowed`(test: Case) throws {
+    func `a page is refused unless its site is this machine's, the proxy's own or allowed`(test: Case) throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld(
             [film],
@@ -55,12 +55,12 @@ import Testing
         let answer = try world.get(film.target, test.fields)
         #expect(answer.status == (test.isServed ? 200 : 403))
         #expect(world.asked.isEmpty == !test.isServed, "a refused request asks no origin")
-        // No page may read what was refused, nor learn what the proxy says of itself.
+        // A refused page can read neither the answer nor the proxy's own pages.
         #expect(test.isServed || !answer.head.fields.lines.contains { $0.name.lowercased().hasPrefix("access-control") })
         #expect(try world.get("/_spool/api/resources", test.fields).status == (test.isServed ? 200 : 403))
     }
 
-    @Test func `files and every site are served where that was allowed`() throws {
+    @Test func `files and every site are served when that is allowed`() throws {
         let film = VirtualResource.film()
         let files = try ProxyWorld([film], options: { $0.allowedSites = ["null"] })
         defer { files.stop() }
@@ -72,8 +72,8 @@ import Testing
         #expect(throws: CacheError.self) { try ProxyWorld(options: { $0.allowedSites = ["player.example"] }) }
     }
 
-    /// What a page may read is the origin's to say, in the words that it says it in.
-    @Test func `the origin's CORS fields are passed on in every answer about its bytes, and none is made up`() throws {
+    /// The origin decides what a page may read. The proxy passes its fields on unchanged.
+    @Test func `the origin's CORS fields are in every answer about its bytes, and none is added`() throws {
         let fields: HTTPFields = [
             "Access-Control-Allow-Origin": "https://player.example", "Access-Control-Allow-Credentials": "true",
             "Access-Control-Expose-Headers": "Content-Length, ETag", "Cross-Origin-Resource-Policy": "cross-origin",
@@ -106,13 +106,13 @@ import Testing
         ["access-control-", "cross-origin-", "timing-allow"].contains { name.lowercased().hasPrefix($0) }
     }
 
-    @Test func `a browser's wish for an icon finds one`() throws {
+    @Test func `a browser's request for an icon gets one`() throws {
         let world = try ProxyWorld()
         defer { world.stop() }
         let answer = try world.get("/favicon.ico")
         #expect(answer.status == 200 && answer["Content-Type"] == "image/svg+xml" && answer.text.hasPrefix("<svg"))
         let site = try ProxyWorld([VirtualResource.film("favicon.ico")], options: { $0.fixedOrigin = VirtualResource.site })
         defer { site.stop() }
-        #expect(try site.get("/favicon.ico")["Content-Type"] == "video/mp4", "the site's own")
+        #expect(try site.get("/favicon.ico")["Content-Type"] == "video/mp4", "the site's own icon")
     }
 }

@@ -6,10 +6,11 @@ import SpoolStore
 import SpoolTesting
 import Testing
 
-/// Control characters in what an origin says: none may begin a line, a field or a response of its own at the client.
+/// Control characters in an origin's fields. None may begin a line, a field or a response at the
+/// client.
 @Suite(.timeLimit(.minutes(20))) struct SplittingTests {
     @Test(arguments: ["\r", "\n", "\0", "\r\n"], StoreKind.allCases)
-    func `a field that would split an answer never comes out whole`(character: String, store: StoreKind) throws {
+    func `a field that would split an answer never reaches the client whole`(character: String, store: StoreKind) throws {
         var film = VirtualResource.film()
         film.fields = ["X-Evil": "a\(character)Set-Cookie: b=1", "X-Good": "kept"]
         let world = try ProxyWorld([film], store: store)
@@ -24,7 +25,7 @@ import Testing
         }
     }
 
-    /// On the way from a socket such a byte becomes a space (RFC 9110 §5.5), so that the resource plays.
+    /// A transport turns such a byte into a space (RFC 9110 §5.5), so that the resource plays.
     @Test func `a control character in an origin's field becomes a space`() throws {
         var collector = HeadCollector()
         let lines = ["HTTP/1.1 200 OK\r\n", "X-A: a\rb\0c\r\n", "X-B: plain\r\n", "\r\n"]
@@ -34,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["X\r\nY: z", "X Y", "X:", "", "X\0"])
-    func `a field whose name is none is not written`(name: String) {
+    func `a field with an invalid name is not written`(name: String) {
         var writer = ResponseWriter()
         var out = HeadBuffer()
         let framing = ResponseFraming(of: Response(204), method: "GET", version: .http11, keepAlive: true)
@@ -45,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `tokens are compared without stopping at the first difference, and by every byte`() throws {
+    @Test func `a token is accepted only if every byte matches`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], options: { $0.token = "aaaaaaaa" })
         defer { world.stop() }

@@ -4,11 +4,11 @@ import SpoolOrigin
 import SpoolTesting
 import Testing
 
-/// An origin that is away, refuses, breaks off or changes its mind.
+/// An origin that is away, refuses, breaks off or changes the resource.
 @Suite(.timeLimit(.minutes(20))) struct TroubleTests {
     private let time = ManualTime()
 
-    @Test func `an origin that can't be reached gives 502 and the reason`() throws {
+    @Test func `an unreachable origin gives 502 and the reason`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], time: time)
         defer { world.stop() }
@@ -26,7 +26,7 @@ import Testing
         #expect(try client.get(film.target).body == film.allBytes)
     }
 
-    @Test func `an origin that says nothing gives 504`() throws {
+    @Test func `a silent origin gives 504`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], time: time, silenceTimeout: .seconds(8)) { _, _ in .silence }
         defer { world.stop() }
@@ -38,7 +38,7 @@ import Testing
 
     @Test(arguments: [
         (401, 401), (403, 403), (404, 404), (410, 410), (429, 429), (451, 451), (500, 500), (503, 503),
-        // These would say something of the client's own request.
+        // Passed on, these would describe the client's own request.
         (204, 502), (304, 502), (300, 502), (999, 502),
     ])
     func `an origin's refusal is passed on`(status: Int, expected: Int) throws {
@@ -52,12 +52,12 @@ import Testing
         #expect(answer.status == expected)
         #expect(answer.text.contains("the origin answered \(status)"))
         #expect(answer["Cache-Status"]?.contains("fwd-status=\(status)") == true)
-        // Nothing of it is kept.
+        // The refusal is not stored.
         #expect(try client.get(film.target).body == film.allBytes)
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `without its origin a resource plays as far as it is stored, and the connection is closed short`(store: StoreKind) throws {
+    func `without its origin a resource plays its stored part, then the connection closes short`(store: StoreKind) throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], store: store, time: time)
         defer { world.stop() }
@@ -85,7 +85,7 @@ import Testing
         #expect(try client.answer(to: "HEAD").head.length == 100_000)
     }
 
-    /// The first 64 KiB are stored, and nothing runs.
+    /// Stores the first 64 KiB and waits until no fetch runs.
     private func storeBeginning(of film: VirtualResource, in world: ProxyWorld) throws {
         #expect(try world.get(film.target, ["Range": "bytes=0-65535"]).body == film.bytes(0..<65_536))
         try world.wait(for: film.url) { $0.readers == 0 }
@@ -93,7 +93,7 @@ import Testing
         try world.wait(for: film.url) { $0.fetches == 0 && $0.stored.ranges == [ByteRange(lower: 0, upper: 65_536)] }
     }
 
-    @Test func `only-if-cached is served from the store alone, whole or not at all`() throws {
+    @Test func `only-if-cached is served from the store alone, as a whole or not at all`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], time: time)
         defer { world.stop() }
@@ -114,13 +114,13 @@ import Testing
         }
         #expect(world.asked == ["bytes=0-"])
         _ = try client.get(film.target)
-        // The last bytes may have reached the client before the store.
+        // The last bytes may reach the client before the store.
         try world.wait(for: film.url) { $0.isComplete }
         #expect(try get(nil).body == film.allBytes)
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a transfer that breaks off goes on where it broke off`(store: StoreKind) throws {
+    func `a broken transfer resumes where it broke off`(store: StoreKind) throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], store: store, time: time) { _, ordinal in
             ordinal < 2 ? .cut(afterBytes: 30_000, .reset, .correct) : .correct
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a resource that changes in the middle of an answer ends it short, never mixed`(store: StoreKind) throws {
+    func `a resource that changes during an answer ends it short, never mixed`(store: StoreKind) throws {
         let film = VirtualResource.film(), changed = film.version(seed: 2)
         let world = try ProxyWorld([film], store: store, time: time)
         defer { world.stop() }
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a resource that changed between two requests is served anew`(store: StoreKind) throws {
+    func `a resource that changed between two requests is fetched anew`(store: StoreKind) throws {
         let film = VirtualResource.film(), changed = film.version(seed: 2, length: 120_000)
         let world = try ProxyWorld([film], store: store, time: time)
         defer { world.stop() }
@@ -170,7 +170,7 @@ import Testing
         #expect(try client.get(film.target).body == changed.allBytes)
     }
 
-    @Test func `parts of two versions never stand in one answer`() throws {
+    @Test func `one answer never contains parts of two versions`() throws {
         let film = VirtualResource.film(), changed = film.version(seed: 2)
         let world = try ProxyWorld([film], time: time)
         defer { world.stop() }

@@ -6,9 +6,9 @@ import SpoolStore
 import SpoolTesting
 import Testing
 
-/// The ways to name a resource to the proxy, on the wire.
+/// The forms of a target that name a resource, on the wire.
 @Suite(.timeLimit(.minutes(20))) struct URLFormTests {
-    /// Paths and queries that something on the way might want to tidy up.
+    /// Paths and queries that a server on the way might normalise.
     static let paths = [
         "/a%20b.mp4", "/caf%C3%A9.mp4", "/caf%c3%a9.mp4", "/%2e%2e/x", "/a/../b", "/a//b", "//", "/./", "/%2F%2F", "/%", "/%zz",
         "/p;v=1,2/x",
@@ -19,7 +19,7 @@ import Testing
 
     @Test(arguments: paths)
     func `paths and queries reach the origin byte for byte, in every form`(path: String) throws {
-        // Fresh, so that a site's stand-in need not ask again.
+        // Fresh, so that a proxy for one site need not ask again.
         let film = VirtualResource(url: VirtualResource.site + path, seed: 1, length: 1000, fields: ["Cache-Control": "max-age=60"])
         let encoded = film.url.utf8.map { "%" + String(Int($0) + 256, radix: 16).suffix(2) }.joined()
         try expect(film, at: [film.target, "/?url=\(encoded)"]) { _ in }
@@ -27,7 +27,7 @@ import Testing
         if path != "/_spool/" { try expect(film, at: [path]) { $0.fixedOrigin = VirtualResource.site } }
     }
 
-    /// Asks by each target, and by the URL that the proxy itself gives.
+    /// Requests the film by each target, and by the URL that the proxy itself returns.
     private func expect(_ film: VirtualResource, at targets: [String], _ options: (inout ProxyOptions) -> Void) throws {
         let world = try ProxyWorld([film], options: options)
         defer { world.stop() }
@@ -40,7 +40,7 @@ import Testing
         #expect(world.origin.log.entries.map(\.request.url) == [film.url])
     }
 
-    @Test func `an item with a key of its own is that item under every URL, for clients that have the token`() throws {
+    @Test func `a resource with an explicit key is the same under every URL, for clients with the token`() throws {
         let films = ["film.mp4?sig=1", "film.mp4?sig=2"].map { VirtualResource.film($0) }
         let world = try ProxyWorld(films, options: { $0.token = "secret" })
         defer { world.stop() }
@@ -51,17 +51,17 @@ import Testing
             "/secret/?url=http%3A%2F%2Fmedia.example%2Ffilm.mp4%3Fsig%3D2&key=film%2042%20%26%20more",
         ]
         for target in targets { #expect(try world.get(target).body == films[0].allBytes) }
-        // Several ranges, each of which joins by itself.
+        // Several ranges, each of which is a reader of its own.
         #expect(try world.get(targets[1], ["Range": "bytes=0-9,500-509"]).status == 206)
         #expect(world.origin.log.entries.map(\.request.url) == [films[0].url])
-        // It is not what the URL means, and not what another key means.
+        // The explicit key differs from the key of the URL and from other explicit keys.
         #expect(try world.get("/secret" + films[0].target).status == 200)
         #expect(try world.get("/secret/?key=film%2043&url=http%3A%2F%2Fmedia.example%2Ffilm.mp4%3Fsig%3D1").status == 200)
         #expect(world.origin.log.entries.count == 3)
-        #expect(try world.get(String(targets[0].dropFirst("/secret".count))).status == 403, "without the token")
+        #expect(try world.get(String(targets[0].dropFirst("/secret".count))).status == 403, "the token is missing")
     }
 
-    @Test func `a key of its own is refused where it could be anybody's, and where it is none`() throws {
+    @Test func `an explicit key is refused without a token, when malformed, and for a fixed origin`() throws {
         let film = VirtualResource.film()
         let open = try ProxyWorld([film])
         defer { open.stop() }
@@ -77,11 +77,12 @@ import Testing
         #expect(locked.asked.isEmpty)
         let site = try ProxyWorld([film], options: { ($0.token, $0.fixedOrigin) = ("secret", VirtualResource.site) })
         defer { site.stop() }
-        #expect(try site.get("/secret/?\(item)").status == 404, "a path of the site's")
+        #expect(try site.get("/secret/?\(item)").status == 404, "the target is a path of the site")
     }
 
-    /// A playlist with signed URLs, as a player asks: the playlist by one signature, then its segments by theirs, then all of it again on
-    /// another day. Playlists and segments are plain resources here, and one policy is for all of them.
+    /// A playlist with signed URLs, as a player asks for it: the playlist with one signature, its
+    /// segments with theirs, and everything again on another day. Playlists and segments are plain
+    /// resources here, and one policy covers all of them.
     @Test(arguments: [true, false]) func `a playlist and its segments share the rules for keys`(isSite: Bool) throws {
         let names = ["master.m3u8", "video/1.m4s", "video/2.m4s", "manifest.mpd"]
         let days = [1, 2].map { day in
@@ -106,7 +107,7 @@ import Testing
         #expect(world.origin.log.entries.map(\.request.url) == days[0].map(\.url), "the second day's signatures were not needed")
     }
 
-    @Test func `raw bytes in a target are percent-encoded, which names the same`() throws {
+    @Test func `raw bytes in a target are percent-encoded and name the same resource`() throws {
         let film = VirtualResource.film("caf%C3%A9.mp4")
         let world = try ProxyWorld([film])
         defer { world.stop() }
@@ -139,7 +140,7 @@ import Testing
         #expect(world.asked.count == 1)
     }
 
-    @Test func `the proxy gives no URL for what it does not serve`() throws {
+    @Test func `the proxy returns no URL for a resource that it does not serve`() throws {
         let open = try ProxyWorld()
         #expect(open.proxy.url(for: "ftp://media.example/a") == nil)
         #expect(open.proxy.url(for: "film.mp4") == nil)

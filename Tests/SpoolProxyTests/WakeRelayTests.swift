@@ -2,9 +2,9 @@ import SpoolProxy
 import SpoolSystem
 import Testing
 
-/// A body of many gigabytes is woken tens of thousands of times by one relay.
+/// One relay wakes a body of many gigabytes tens of thousands of times.
 @Suite struct WakeRelayTests {
-    @Test func `the last of many wake-ups goes as straight as the first`() {
+    @Test func `the last of many wake-ups uses no more stack than the first`() {
         let relay = WakeRelay(), depths = Locked<[UInt]>([])
         relay.set {
             var here: UInt8 = 0
@@ -16,7 +16,7 @@ import Testing
         #expect(depths.withLock { $0.count } == 1000)
     }
 
-    @Test func `wake-ups go to whom they were passed on last, and to nobody in the end`() {
+    @Test func `a wake-up runs the latest closure, and none after a clear`() {
         let relay = WakeRelay(), heard = Locked<[String]>([])
         relay.wake()
         relay.set { heard.withLock { $0.append("answer") } }

@@ -5,7 +5,7 @@ import SpoolServer
 import SpoolStore
 import Testing
 
-/// So many zeros.
+/// A body of `count` zeros.
 private final class Zeros: BodySource {
     private let buffer: UnsafeMutableRawBufferPointer
     private var sent = 0
@@ -26,11 +26,12 @@ private final class Zeros: BodySource {
     func onReadable(_ wake: @escaping @Sendable () -> Void) {}
 }
 
-/// Every parser of bytes from a network, fed with what nobody would send: no crash, no hang, and what comes out makes sense.
+/// Feeds every parser of network bytes with broken input. No parser crashes or hangs, and every
+/// result is consistent.
 @Suite(.timeLimit(.minutes(20))) struct FuzzTests {
     // MARK: Requests
 
-    @Test func `requests are read in one way, however they are cut`() throws {
+    @Test func `requests are parsed alike, however they are cut into chunks`() throws {
         let fuzzer = try Fuzzer("requests", rounds: 3000)
         fuzzer.run { (bytes: [UInt8]) in
             let whole = Self.requests(in: bytes, step: max(1, bytes.count))
@@ -40,7 +41,7 @@ private final class Zeros: BodySource {
         }
     }
 
-    /// What a connection would make of the bytes, coming so many at a time.
+    /// The requests that a connection reads from the bytes, in chunks of `step` bytes.
     static func requests(in bytes: [UInt8], step: Int) -> [String] {
         var parser = RequestParser()
         var found: [String] = []
@@ -69,13 +70,13 @@ private final class Zeros: BodySource {
 
     // MARK: Responses
 
-    @Test func `heads of origins give fields that can be stored and sent`() throws {
+    @Test func `an origin's head gives fields that can be stored and sent`() throws {
         let fuzzer = try Fuzzer("heads", rounds: 3000)
         fuzzer.run { (bytes: [UInt8]) in
             guard let head = Self.head(bytes) else { return }
             for field in head.fields.lines {
                 let isClean = !field.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }
-                if !isClean || field.name.isEmpty { Issue.record("a field that splits; seed \(fuzzer.seed): \(bytes)") }
+                if !isClean || field.name.isEmpty { Issue.record("a field value with a control character; seed \(fuzzer.seed): \(bytes)") }
             }
             let stored = storedFields(of: head.fields)
             if FieldBlock.decode(FieldBlock.encode(stored)) != stored { Issue.record("lost in the index; seed \(fuzzer.seed): \(bytes)") }
@@ -85,8 +86,9 @@ private final class Zeros: BodySource {
         }
     }
 
-    /// A reader anywhere, any answer, a body, and a store that takes it or needs room: what each of them adds to an offset has to fit.
-    @Test func `a session survives every head, wherever its reader stands`() throws {
+    /// A reader at any position, any answer, a body, and a store that takes it or has no room. Each
+    /// of them adds to an offset, and no sum may overflow.
+    @Test func `a session survives every head, at every position of its reader`() throws {
         let bound = ByteRange.maximumOffset
         let places: [Int64] = [0, 5, bound - 11, bound - 1, bound, bound + 1, 1 << 62, .max - 4096, .max - 807, .max - 1, .max]
         let fuzzer = try Fuzzer("heads", rounds: 3000)
@@ -114,7 +116,7 @@ private final class Zeros: BodySource {
 
     // MARK: Fields
 
-    @Test func `ranges stay inside their resource and are few`() throws {
+    @Test func `parsed ranges stay inside their resource and are few`() throws {
         let fuzzer = try Fuzzer("fields")
         fuzzer.run { (text: String) in
             guard let header = RangeHeader(text) else { return }
@@ -126,9 +128,9 @@ private final class Zeros: BodySource {
         }
     }
 
-    /// Ranges as a client wrote them and a media type as an origin wrote it: what goes out has the length that its head told, and in each part's
-    /// head one line for each field.
-    @Test func `a multipart body is as long as it says, whatever was asked and whatever the type`() throws {
+    /// Ranges from a client and a media type from an origin. The body has the length that its head
+    /// states, and each part's head has one line for each field.
+    @Test func `a multipart body has its stated length, for every range and type`() throws {
         let fuzzer = try Fuzzer("fields")
         fuzzer.run { (text: String) in
             let value = "bytes=" + text.drop { $0 != "=" }.dropFirst()
@@ -148,7 +150,7 @@ private final class Zeros: BodySource {
         }
     }
 
-    @Test func `fields of every grammar are read or refused`() throws {
+    @Test func `fields of every grammar are parsed or refused`() throws {
         let fuzzer = try Fuzzer("fields", "heads", rounds: 4000)
         let representation = Representation(
             length: 100, validator: .strong(entityTag: "\"v1\""), fields: [:], requestTime: Timestamp(seconds: 0),
@@ -174,7 +176,7 @@ private final class Zeros: BodySource {
 
     // MARK: URLs
 
-    @Test func `URLs are split, resolved, and made into keys that stay what they are`() throws {
+    @Test func `URLs are split and resolved, and the key of a key is itself`() throws {
         let fuzzer = try Fuzzer("urls", rounds: 4000)
         let base = try URIReference("http://media.example/a/b?c")
         let policy = KeyPolicy().dropQueryItems(named: ["sig"]).sameHosts(["a.example", "*.media.example"])
@@ -186,7 +188,7 @@ private final class Zeros: BodySource {
         }
     }
 
-    @Test func `targets lead to http and https only, and never to a page without its token`() throws {
+    @Test func `targets lead only to http and https, and never to a page without its token`() throws {
         let fuzzer = try Fuzzer("urls", "requests", rounds: 4000)
         var options = ProxyOptions()
         let open = try ProxyTargetRules(options)

@@ -1,12 +1,12 @@
 import SpoolCore
 
-/// A session whose reader gets one answer, the same to every request.
+/// A session whose reader gets the same answer to every request.
 struct FuzzedSession {
     var machine: SessionStateMachine
     private let now = MonotonicInstant(nanoseconds: 0)
     private let wallNow = Timestamp(seconds: 1000)
 
-    /// The most answers that a session gets: an answer that brings nothing is asked for again.
+    /// The largest number of answers for a session. It asks again after an answer without bytes.
     private static let mostAnswers = 8
     private static let bodyBytes = 100
 

@@ -2,21 +2,22 @@ import Foundation
 import SpoolSystem
 import SpoolTesting
 
-/// Makes texts out of a corpus by small changes, from a seed.
+/// Derives texts from a corpus by small changes, from a seed.
 ///
-/// The number of texts and not the clock says when it is over, so a slow machine looks at the same ones.
+/// The number of texts bounds a run, not the clock. So a slow machine checks the same texts.
 struct Fuzzer {
     let seed: UInt64
     private let random: SeededRandom
     private let seeds: [[UInt8]]
     private let rounds: Int
 
-    /// The longest text that is made, in bytes.
+    /// The longest derived text, in bytes.
     static let maxBytes = 8192
 
     /// - Parameters:
     ///   - corpora: the names of files in `Tests/Corpus`.
-    ///   - rounds: how many texts are made; `SPOOL_FUZZ` times as many where that is set, as by `scripts/test`.
+    ///   - rounds: how many texts are made; `SPOOL_FUZZ` times as many where that is set, as by
+    ///     `scripts/test`.
     init(_ corpora: String..., rounds: Int = 2000) throws {
         seed = Seeds.list(count: 1)[0]
         random = SeededRandom(seed: seed)
@@ -24,7 +25,7 @@ struct Fuzzer {
         self.rounds = rounds * max(1, ProcessInfo.processInfo.environment["SPOOL_FUZZ"].flatMap { Int($0) } ?? 1)
     }
 
-    /// Calls `body` with every text of the corpus, then with those that were made of them.
+    /// Calls `body` with every text of the corpus, then with the derived ones.
     func run(_ body: ([UInt8]) throws -> Void) rethrows {
         for seed in seeds { try body(seed) }
         for _ in 0..<rounds {
@@ -34,7 +35,7 @@ struct Fuzzer {
         }
     }
 
-    /// The same as text, wrong bytes replaced.
+    /// The same as text, with wrong bytes replaced.
     func run(_ body: (String) throws -> Void) rethrows {
         try run { (bytes: [UInt8]) in try body(String(decoding: bytes, as: UTF8.self)) }
     }
@@ -56,7 +57,7 @@ struct Fuzzer {
         }
     }
 
-    /// Puts a number that is at the end of what is counted with in the place of the next one.
+    /// Replaces the next number with one at the limits of the arithmetic.
     private func replaceNumber(in text: inout [UInt8], from place: Int) {
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         guard let start = text[place...].firstIndex(where: digits.contains) else { return }
@@ -64,7 +65,7 @@ struct Fuzzer {
         text.replaceSubrange(start..<end, with: Self.extremes[below(Self.extremes.count)].utf8)
     }
 
-    /// Around 2^60, beyond which there is no byte, 2^63 and 2^64.
+    /// Numbers around 2^60, the largest offset, and around 2^63 and 2^64.
     private static let extremes = [
         "1152921504606846974", "1152921504606846975", "1152921504606846976", "1152921504606846977", "9223372036854775806",
         "9223372036854775807", "9223372036854775808", "18446744073709551615", "18446744073709551616",

@@ -10,14 +10,15 @@ import Darwin
 import Glibc
 #endif
 
-/// What a parser costs grows with its input and not with the square of it.
+/// The time of each parser grows in proportion to its input, not with its square.
 ///
-/// Costs are times of this thread's CPU, which other programs do not add to: the least of several runs, of an input and of one four
-/// times as long. In proportion the second costs 4 times as much, by the square 16 times.
+/// The times are CPU times of this thread, which other programs do not affect. A test compares the
+/// shortest of several runs for an input and for one four times as long. A linear parser needs 4
+/// times as long for the second, a quadratic one 16 times.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct GrowthTests {
     struct Parser: CustomTestStringConvertible, Sendable {
         var testDescription: String
-        /// What the input repeats.
+        /// The text that the input repeats.
         var unit: String
         var prefix = ""
         /// The length of the shorter input, in bytes.
@@ -54,7 +55,8 @@ import Glibc
             Parser(testDescription: "head of many '\(unit)'", unit: unit, prefix: "HTTP/1.1 200 OK\r\n") { _ = FuzzTests.head($0) }
         }
         + ["A: b\r\n", "A: bbbbbbbbbbbbbbbbbbbbbbb\r\n", "\r\n", "a"].map { unit in
-            // A byte at a time, as a slow client sends it: no byte may be looked at again for each that comes.
+            // A byte at a time, as a slow client sends it: no byte may be looked at again for each
+            // that comes.
             Parser(testDescription: "request of many '\(unit)'", unit: unit, prefix: "GET / HTTP/1.1\r\n", bytes: 7000, parse: bytewise)
         }
 
@@ -75,14 +77,14 @@ import Glibc
         }
     }
 
-    @Test(arguments: parsers) func `costs grow in proportion`(parser: Parser) {
+    @Test(arguments: parsers) func `a parser's time grows in proportion to its input`(parser: Parser) {
         func input(_ count: Int) -> [UInt8] {
             Array((parser.prefix + String(repeating: parser.unit, count: count / parser.unit.utf8.count)).utf8)
         }
         let short = input(parser.bytes), long = input(4 * parser.bytes)
-        // A short input is parsed so often that the clock's steps do not show.
+        // A short input is parsed many times, so that the resolution of the clock does not matter.
         let repeats = max(1, 400_000 / max(1, Self.nanoseconds { parser.parse(short) }))
-        // A disturbed measurement is made again; a quadratic parser never passes.
+        // A disturbed measurement is repeated. A quadratic parser never passes.
         var ratio = Double.infinity
         for _ in 0..<3 where ratio >= Self.limit {
             let costs = [short, long].map { bytes in

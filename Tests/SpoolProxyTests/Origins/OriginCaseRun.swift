@@ -7,13 +7,14 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Plays one row of the table of hostile origins at the HTTP door and puts what came of it into words.
+/// Plays one row of the table of hostile origins at the HTTP door, and describes the outcome in
+/// words.
 final class OriginCaseRun {
     private let row: OriginCase
     private let world: ProxyWorld
     private let script: OriginCaseScript
     private let time: ManualTime
-    /// Where the origin is, when it is one on a socket.
+    /// The origin on a socket, or nil for the scripted one.
     private let socket: RawOrigin?
     private let url: String
 
@@ -26,7 +27,7 @@ final class OriginCaseRun {
         url = socket?.url("/song.mp3") ?? row.resource.url
     }
 
-    /// Over the scripted origin, with the test's clock.
+    /// Plays a row over the scripted origin, with the test's clock.
     static func scripted(_ row: OriginCase) throws -> OriginCase.Outcome {
         let time = ManualTime(), script = OriginCaseScript()
         let world = try ProxyWorld(
@@ -37,7 +38,7 @@ final class OriginCaseRun {
     }
 
     #if os(Linux)
-    /// Over libcurl, and an origin on a socket.
+    /// Plays a row over libcurl and an origin on a socket.
     static func onSocket(_ row: OriginCase) throws -> OriginCase.Outcome {
         let time = ManualTime(), script = OriginCaseScript()
         let origin = try RawOrigin(
@@ -45,7 +46,7 @@ final class OriginCaseRun {
             script: { request, _ in script.behaviour(of: request).elsewhere(request) }, clock: { time.wallNow })
         defer { origin.stop() }
         var options = CurlTransportOptions()
-        // The one clock of a row on a socket that is no test's.
+        // The one real clock in a row on a socket.
         if row.waitsInVain { (options.firstByteTimeout, options.stallTimeout) = (.seconds(1), .seconds(1)) }
         let loop = try LoopThread(name: "spool-loop")
         let world = try ProxyWorld(
@@ -77,7 +78,7 @@ final class OriginCaseRun {
                 settle()
             }
         }
-        // What lingers ends.
+        // Lingering fetches end.
         time.advance(by: .seconds(5))
         settle()
         world.wait("the origin's requests are over", until: { self.log.entries.allSatisfy(\.isOver) })
@@ -90,7 +91,7 @@ final class OriginCaseRun {
         socket?.serve(version)
     }
 
-    /// Waits until nobody reads any more, and what was received is stored.
+    /// Waits until the resource has no reader and its received bytes are stored.
     private func settle() {
         world.wait("the readers left", until: { (try? self.world.status(of: self.url))??.readers ?? 0 == 0 })
     }
@@ -129,10 +130,10 @@ final class OriginCaseRun {
         return text + (isCut ? ", cut" : "")
     }
 
-    /// Path and query under the proxy.
+    /// The path and query under the proxy.
     private var target: String { "/" + url.replacing("://", with: "/") }
 
-    /// What the client has before time passes.
+    /// The bytes that the client reads before time passes.
     private func beginning(of head: ProxyClient.Head, from client: ProxyClient) throws -> [UInt8] {
         guard let bytes = row.flowsAfterBytes, bytes > 0 else { return [] }
         defer { time.flow() }
@@ -185,7 +186,7 @@ final class OriginCaseRun {
         world.wait(
             "what is stored is in the index",
             until: {
-                // A write that ended just now waits for the next tick to be committed.
+                // The next tick commits a write that ended just now.
                 self.time.advance(by: .seconds(1))
                 return (try? store.lookup(key))??.spans ?? ByteRangeSet() == status.stored
             })
@@ -200,12 +201,13 @@ final class OriginCaseRun {
 }
 
 extension OriginCase {
-    /// Whether its origin has an IPv6 address; on a socket that is ::1.
+    /// Whether the origin has an IPv6 address. On a socket that is ::1.
     var isAtIPv6: Bool { resource.url.contains("[") }
 }
 
 extension OriginBehaviour {
-    /// The same, with `cdn.test`, which is nowhere, under the other name of the machine that both origins are on.
+    /// The same behaviour with `cdn.test` replaced by the machine's other name, because both
+    /// origins are on this machine and `cdn.test` does not exist.
     fileprivate func elsewhere(_ request: OriginRequest) -> OriginBehaviour {
         guard case .status(let status, var fields, let body) = self, let location = fields["Location"],
             location.hasPrefix("http://cdn.test/"),
@@ -217,7 +219,7 @@ extension OriginBehaviour {
 }
 
 extension ProxyWorld {
-    /// Waits until nothing reads or fetches any more.
+    /// Waits until the resource has no reader and no fetch.
     func waitUntilIdle(_ url: String) throws {
         wait(
             "the resource is idle",

@@ -2,29 +2,30 @@ import Foundation
 import SpoolTesting
 import Testing
 
-/// The table of hostile origins at the HTTP door (docs/origins.md): the answer, what is stored, and what the origin was asked.
+/// The table of hostile origins at the HTTP door (docs/origins.md): the answer, the stored bytes,
+/// and the requests to the origin.
 @Suite(.timeLimit(.minutes(20))) struct OriginCaseTests {
     @Test(arguments: OriginCase.all.filter { $0.doors.contains(.http) })
-    func `each origin gets the right answer`(row: OriginCase) throws {
+    func `each hostile origin leads to the answer of its row`(row: OriginCase) throws {
         let differences = try OriginCaseRun.scripted(row).differences(from: row.outcome)
         #expect(differences.isEmpty, "an origin that \(row.name)\n\(differences.joined(separator: "\n"))")
     }
 
     #if os(Linux)
     @Test(arguments: OriginCase.all.filter { $0.doors.contains(.socket) && (!$0.isAtIPv6 || RawOrigin.hasIPv6) })
-    func `each origin gets the right answer on a socket`(row: OriginCase) throws {
+    func `each hostile origin on a socket leads to the answer of its row`(row: OriginCase) throws {
         let differences = try OriginCaseRun.onSocket(row).differences(from: row.socketOutcome)
         #expect(differences.isEmpty, "an origin that \(row.name)\n\(differences.joined(separator: "\n"))")
     }
     #endif
 }
 
-/// docs/origins.md says what the table says.
+/// docs/origins.md agrees with the table of origins.
 @Suite struct OriginPageTests {
     private static let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../docs/origins.md")
 
     /// `SPOOL_UPDATE_PAGES=1` writes the page's lines instead of comparing them.
-    @Test func `the page has a line for each row, in order, and no other`() throws {
+    @Test func `the page on origins has one line for each row of the table, in order`() throws {
         let text = try String(contentsOf: Self.page, encoding: .utf8)
         if ProcessInfo.processInfo.environment["SPOOL_UPDATE_PAGES"] == "1" { return try Self.update(text) }
         let lines = text.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst().map(String.init)
@@ -33,7 +34,7 @@ import Testing
             Issue.record("docs/origins.md has\n\(found)\nand the table\n\(line)")
             return
         }
-        #expect(lines.count == expected.count, "the line after the last that is there: \(expected.dropFirst(lines.count).first ?? "none")")
+        #expect(lines.count == expected.count, "the first missing line: \(expected.dropFirst(lines.count).first ?? "none")")
     }
 
     private static func update(_ text: String) throws {
@@ -48,7 +49,7 @@ import Testing
 }
 
 extension OriginCase {
-    /// The row on the page.
+    /// The row's line on the page.
     fileprivate var line: String {
         let doors = [(Doors.http, "H"), (.socket, "S")].filter { self.doors.contains($0.0) }.map(\.1) + (isForLoader ? ["A"] : [])
         var cells = [number, name, outcome.answers, outcome.stored, outcome.requests]

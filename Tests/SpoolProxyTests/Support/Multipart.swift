@@ -1,13 +1,13 @@
 import SpoolTesting
 
-/// A body of type multipart/byteranges, taken apart.
+/// A parsed body of type multipart/byteranges.
 struct Multipart {
     var ranges: [Range<Int>] = []
     var totals: [Int] = []
     var types: [String] = []
     var bodies: [[UInt8]] = []
 
-    /// Nil when the body is not of that type.
+    /// - Returns: nil when the body is not of that type.
     init?(_ answer: ProxyClient.Answer) {
         let type = answer["Content-Type"] ?? ""
         guard type.hasPrefix("multipart/byteranges; boundary=") else { return nil }

@@ -3,9 +3,11 @@ import SpoolOrigin
 import SpoolSystem
 import SpoolTesting
 
-/// A transport around the scripted origin's that stops every body at a given byte until the test lets it go on.
+/// A transport around the scripted origin's that stops every body at a given byte until the test
+/// opens it.
 ///
-/// So a test says "the origin has sent this much and no more" without a clock. Counts whole chunks of the origin.
+/// So a test can state "the origin has sent this much and no more" without a clock. Counts whole
+/// chunks of the origin.
 final class OriginGate: Transport {
     private struct State {
         var limit = Int64.max
@@ -20,7 +22,7 @@ final class OriginGate: Transport {
         self.origin = origin
     }
 
-    /// From now on no body goes beyond its first `bytes` bytes.
+    /// Stops every body from now on before it exceeds `bytes` bytes.
     func hold(afterBytes bytes: Int64) {
         state.withLock { $0.limit = bytes }
     }
@@ -47,7 +49,7 @@ final class OriginGate: Transport {
         }
         let transfer = origin.start(request, receiver: Receiver(receiver, number: number, gate: self))
         state.withLock { $0.transfers[number] = transfer }
-        // The gate may have been opened meanwhile.
+        // The gate may have opened meanwhile.
         transfer.resume()
         return transfer
     }
@@ -59,7 +61,7 @@ final class OriginGate: Transport {
     }
 
     private final class Receiver: TransferReceiver, @unchecked Sendable {
-        // Safe to share: `taken` is touched in the transport's calls only, which come one at a time.
+        // Safe to share: `taken` is used in the transport's calls only, which come one at a time.
         private let receiver: any TransferReceiver
         private let number: Int
         private let gate: OriginGate

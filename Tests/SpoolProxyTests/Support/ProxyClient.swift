@@ -13,9 +13,9 @@ private let streamType = Int32(SOCK_STREAM.rawValue)
 private let quietly = Int32(MSG_NOSIGNAL)
 #endif
 
-/// A client on a socket that blocks, one connection, and does what it is told and no more.
+/// A client with one blocking connection. It sends and reads only as a test asks.
 final class ProxyClient {
-    /// Status line and fields of an answer.
+    /// The status line and fields of an answer.
     struct Head: Equatable {
         var status: Int
         var fields: HTTPFields
@@ -34,7 +34,7 @@ final class ProxyClient {
     }
 
     enum Failure: Error {
-        /// The connection ended in order; how many bytes of what was wanted had come.
+        /// The connection ended in order after this number of the requested bytes.
         case ended(after: Int)
         case reset(Int32)
         case malformed(String)
@@ -67,14 +67,15 @@ final class ProxyClient {
         descriptor = -1
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     func write(_ text: String) {
         let bytes = Array(text.utf8)
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress! + sent, bytes.count - sent, quietly) }
-            // The server may have refused and closed already; the answer tells.
+            // The server may have refused the request and closed already. The answer contains the
+            // reason.
             if count <= 0 { return }
             sent += count
         }
@@ -138,7 +139,7 @@ final class ProxyClient {
             let before = position
             scanned = buffer.count
             try fill(wanted: 1)
-            // Filling may have moved what was there to the front.
+            // Filling may have moved the unread bytes to the front.
             if position < before { scanned -= before - position }
         }
     }
@@ -150,7 +151,9 @@ final class ProxyClient {
         return Array(buffer[position..<position + count])
     }
 
-    /// Reads `count` bytes and compares them with the content; the offset of the first that is wrong, or nil.
+    /// Reads `count` bytes and compares them with the content.
+    ///
+    /// - Returns: The offset of the first wrong byte, or nil.
     func compare(_ count: Int64, with content: OriginContent, at offset: Int64) throws -> Int64? {
         var done: Int64 = 0
         while done < count {
@@ -166,7 +169,8 @@ final class ProxyClient {
         return nil
     }
 
-    /// The next `count` bytes, or those that come before the server closes, in order or not.
+    /// Returns the next `count` bytes, or those that arrive before the server closes or resets the
+    /// connection.
     func take(upTo count: Int) throws -> [UInt8] {
         do {
             while buffer.count - position < count { try fill(wanted: 1) }
@@ -176,14 +180,14 @@ final class ProxyClient {
         return try take(count)
     }
 
-    /// A chunked body.
+    /// Returns a chunked body.
     func chunks() throws -> [UInt8] {
         var body: [UInt8] = []
         while let chunk = try chunk() { body += chunk }
         return body
     }
 
-    /// The next chunk of a chunked body; nil for the last.
+    /// Returns the next chunk of a chunked body, or nil after the last.
     func chunk() throws -> [UInt8]? {
         let text = try line()
         guard let size = Int(text, radix: 16) else { throw Failure.malformed("a chunk of '\(text)' bytes") }
@@ -192,7 +196,7 @@ final class ProxyClient {
         return size == 0 ? nil : bytes
     }
 
-    /// Everything until the server closes, in order or not.
+    /// Returns all bytes until the server closes the connection.
     func rest() throws -> [UInt8] {
         while true {
             do {
@@ -204,7 +208,7 @@ final class ProxyClient {
         }
     }
 
-    /// True when the server has closed and nothing is left to read.
+    /// Whether the server has closed and no byte is left to read.
     func isAtEnd() throws -> Bool { try rest().isEmpty }
 
     private func fill(wanted: Int) throws {

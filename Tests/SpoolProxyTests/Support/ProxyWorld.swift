@@ -8,13 +8,14 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Which store a test runs on.
+/// The store that a test runs on.
 enum StoreKind: CaseIterable, Sendable {
-    /// No descriptors: bodies are copied.
+    /// No descriptors, so bodies are copied.
     case memory
-    /// Sparse files: bodies go by `sendfile`.
+    /// Sparse files, so bodies are sent by `sendfile`.
     case files
-    /// Sealed files: bodies are opened on the loop, or on a lane where the disk has to be waited for.
+    /// Sealed files. Bodies are opened on the loop, or on a lane where the read has to wait for the
+    /// disk.
     case encrypted
 }
 
@@ -30,7 +31,8 @@ final class ProxyWorld: Sendable {
     ///   - directory: where the files are; nil for a new one.
     ///   - time: the clocks of cache and origin.
     ///   - silenceTimeout: when the origin's silence is a time-out.
-    ///   - transport: the way to origins; nil for the one to the scripted origin. Redirects are followed around it.
+    ///   - transport: the way to origins; nil for the one to the scripted origin. Redirects are
+    ///     followed around it.
     ///   - loop: what that transport runs on, for the proxy to share.
     init(
         _ resources: [VirtualResource] = [], store kind: StoreKind = .memory, directory given: TemporaryDirectory? = nil,
@@ -97,19 +99,20 @@ final class ProxyWorld: Sendable {
         try ProxyClient(port: port, receiveBuffer: receiveBuffer)
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection, and returns the answer.
     func get(_ target: String, _ fields: HTTPFields = [:]) throws -> ProxyClient.Answer {
         try connect().get(target, fields)
     }
 
-    // MARK: Looking inside
+    // MARK: State
 
-    /// What the origin was asked, as `Range` values, in order.
+    /// The `Range` values of the origin's requests, in order.
     var asked: [String?] { origin.log.entries.map(\.range) }
 
     /// Expects that the origin handed over the whole resource, once.
     ///
-    /// A client may be faster than the origin's log, which is written when the transport's call comes back.
+    /// A client may be faster than the origin's log, which is written when the transport's call
+    /// returns.
     func expectWholeHandedOver(_ resource: VirtualResource, sourceLocation: SourceLocation = #_sourceLocation) {
         wait(
             "the log has every byte", until: { origin.log.handedOver(resource.url).bytes >= resource.length },
@@ -124,7 +127,7 @@ final class ProxyWorld: Sendable {
         return try answer.value?.get()
     }
 
-    /// Waits until the cache knows this of a resource; what other threads do brings it about.
+    /// Waits until the status of a resource meets `condition`, which other threads bring about.
     func wait(for url: String, until condition: (ResourceStatus) -> Bool, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let deadline = SystemTime().now + .seconds(Int64(Awaited<Bool>.hangSeconds))
         while SystemTime().now < deadline {
@@ -135,7 +138,7 @@ final class ProxyWorld: Sendable {
         Issue.record("waited in vain; last seen: \(String(describing: status))", sourceLocation: sourceLocation)
     }
 
-    /// Waits until a condition holds that other threads bring about.
+    /// Waits until a condition is true that other threads bring about.
     func wait(_ what: String, until condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) {
         let deadline = SystemTime().now + .seconds(Int64(Awaited<Bool>.hangSeconds))
         while !condition() {
@@ -156,7 +159,7 @@ extension VirtualResource {
         VirtualResource(url: "\(site)/\(name)", seed: seed, length: length)
     }
 
-    /// Path and query under the proxy.
+    /// The path and query under the proxy.
     var target: String { "/http/" + url.dropFirst("http://".count) }
 
     func bytes(_ range: Range<Int>) -> [UInt8] { content.bytes(at: Int64(range.lowerBound), count: range.count) }
@@ -164,7 +167,7 @@ extension VirtualResource {
     var allBytes: [UInt8] { content.bytes(at: 0, count: Int(length)) }
 }
 
-/// Runs `body` on `count` threads and waits for all; what they complain about comes back.
+/// Runs `body` on `count` threads, waits for all of them, and returns their complaints.
 func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) throws -> [String]) -> [String] {
     let complaints = Locked<[String]>([])
     let threads = (0..<count).map { index in
@@ -178,7 +181,7 @@ func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) throws -> [Str
     return complaints.withLock { $0 }
 }
 
-/// A directory of its own for one test, removed with everything in it when the test lets go of it.
+/// A directory for one test. It is removed with its contents when the test releases it.
 final class TemporaryDirectory: Sendable {
     let path: String
 
