@@ -2,12 +2,15 @@ public import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// Reads one resource through the cache, whatever consumes the bytes: a decoder, a player's data source, a file.
+/// Reads one resource through the cache, for any consumer of bytes: a decoder, the data source of a
+/// player, a file.
 ///
-/// Bytes come from the store where they are stored, else from the origin, and are stored as they come. All bytes of one reader are of one
-/// version of the resource; if the origin changes it meanwhile, the reader ends with `.representationChanged`.
+/// Stored bytes come from the store. Other bytes come from the origin and are stored as they
+/// arrive. All bytes of one reader belong to one version of the resource. If the origin changes it
+/// meanwhile, the reader fails with `.representationChanged`.
 ///
-/// One consumer at a time: a call made while another is waiting throws `.closed`. Letting go of the reader ends it.
+/// A reader may be used from any task, by one call at a time: a call made while another one is
+/// waiting throws `.closed`. Releasing the reader ends it.
 public final class ByteReader: Sendable {
     private let session: SessionReader
     private let signal: WakeSignal
@@ -18,12 +21,17 @@ public final class ByteReader: Sendable {
         self.session = session.reader(url: url, start: 0, end: nil, options: options, wantsBytes: false) { signal.wake() }
     }
 
-    /// The largest number of bytes that one chunk brings.
+    /// The most bytes of one chunk: 256 KiB.
     public static let chunkBytes = 256 << 10
 
-    /// What the resource is: length, type, validator. Asks the origin when the cache knows nothing of it.
+    /// Returns the metadata of the resource: length, type and validator.
     ///
-    /// - Throws: `.originUnreachable`, `.originTimeout`, `.originStatus`, `.originMalformed`, `.tlsFailed`, `.notStored`, `.closed`.
+    /// Asks the origin if the cache has nothing of the resource, or if the cache policy requires
+    /// it. All later reads belong to the version that this method returns.
+    ///
+    /// - Throws: `.originUnreachable`, `.originTimeout`, `.originStatus`, `.originMalformed`,
+    ///   `.tlsFailed`, `.notStored`, or `.closed`, which is also the error when the task is
+    ///   cancelled.
     public func contentInformation() async throws(CacheError) -> Representation {
         while true {
             let mark = signal.mark
@@ -37,14 +45,18 @@ public final class ByteReader: Sendable {
         }
     }
 
-    /// Up to `count` bytes at `offset`; fewer only at the end of the resource, none at or after it.
+    /// Returns up to `count` bytes at `offset`.
+    ///
+    /// The result has fewer bytes only at the end of the resource, and none at or after the end.
+    /// The caller must keep `offset` and `count` within their bounds; the method traps otherwise.
     ///
     /// - Parameters:
-    ///   - offset: at least 0.
-    ///   - count: at most 16 MiB.
-    /// - Throws: the errors of `contentInformation()`, `.representationChanged`, and `.rangeNotSatisfiable` when the cache
-    ///   knows nothing of the resource yet and the origin answers that it ends before `offset`. The length is known after
-    ///   `contentInformation()`.
+    ///   - offset: The offset of the first byte, at least 0.
+    ///   - count: The number of bytes, from 0 to 16 MiB.
+    /// - Throws: The errors of `contentInformation()`; `.representationChanged` if the origin
+    ///   changes the resource; `.rangeNotSatisfiable` if the cache has nothing of the resource yet
+    ///   and the origin answers that it ends before `offset`. After `contentInformation()` the
+    ///   length is known.
     public func read(at offset: Int64, count: Int) async throws(CacheError) -> [UInt8] {
         precondition(offset >= 0 && count >= 0 && count <= 16 << 20, "read(at: \(offset), count: \(count)) is out of bounds")
         var bytes: [UInt8] = []
@@ -54,15 +66,24 @@ public final class ByteReader: Sendable {
         return bytes
     }
 
-    /// The bytes of `range` (to the end of the resource when nil) in order, as an asynchronous sequence of chunks.
+    /// Returns the bytes of `range` in order, as an asynchronous sequence of chunks.
     ///
-    /// Chunks come as bytes arrive, at most `chunkBytes` each. The sequence pulls: a consumer that stops stops the origin.
+    /// Chunks come as bytes arrive, at most `chunkBytes` each. The sequence pulls: when its
+    /// consumer stops, the origin stops as well. The lower bound must be at least 0; the method
+    /// traps otherwise.
+    ///
+    /// - Parameter range: The byte offsets to read, or nil for the whole resource.
+    /// - Returns: A sequence that ends at the end of the range or of the resource. It throws the
+    ///   errors of `read(at:count:)`.
     public func chunks(in range: Range<Int64>? = nil) -> ByteChunks {
         precondition(range?.lowerBound ?? 0 >= 0, "chunks(in: \(range?.description ?? "")) begins before the first byte")
         return ByteChunks(reader: self, lower: range?.lowerBound ?? 0, upper: range?.upperBound)
     }
 
-    /// Ends the reader; what was fetched stays. The fetch closes at once unless others want it.
+    /// Ends the reader.
+    ///
+    /// The fetched bytes stay in the cache. A fetch that no other reader uses closes at once. Later
+    /// calls throw `.closed` or another error.
     public func cancel() {
         session.leave(explicitly: true)
         signal.wake()
@@ -91,7 +112,8 @@ public final class ByteReader: Sendable {
         }
     }
 
-    /// Stored bytes, or nil when they turned out to be gone: then they are a gap, and the next look fetches them.
+    /// Returns stored bytes, or nil if they can't be read. In that case they are a gap, and the
+    /// next step fetches them.
     private func read(_ range: ByteRange, of file: any StoredBytes) -> [UInt8]? {
         var failure: StoreError?
         let bytes = [UInt8](unsafeUninitializedCapacity: Int(range.count)) { buffer, count in
@@ -117,21 +139,26 @@ public final class ByteReader: Sendable {
     }
 }
 
-/// The chunks of a range of one resource.
+/// The chunks of a range of one resource, in order. Made by `ByteReader.chunks(in:)`.
 public struct ByteChunks: AsyncSequence, Sendable {
+    /// The bytes of one chunk.
     public typealias Element = [UInt8]
 
     let reader: ByteReader
     let lower: Int64
     let upper: Int64?
 
+    /// Iterates over the chunks of a range. It moves its reader, so use one iterator of a reader at
+    /// a time.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let reader: ByteReader
         var isPositioned = false
         let lower: Int64
         let upper: Int64?
 
-        /// The next bytes in order, or nil at the end of the range or of the resource.
+        /// Returns the next chunk, or nil at the end of the range or of the resource.
+        ///
+        /// - Throws: A `CacheError` with a code that `ByteReader.read(at:count:)` lists.
         public mutating func next() async throws -> [UInt8]? {
             if !isPositioned {
                 isPositioned = true
@@ -141,12 +168,13 @@ public struct ByteChunks: AsyncSequence, Sendable {
         }
     }
 
+    /// Returns an iterator that begins at the lower bound of the range.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(reader: reader, lower: lower, upper: upper)
     }
 }
 
-/// Turns wake-ups, which may come early, late or twice, into one continuation.
+/// Turns wake-ups, which may come early, late or twice, into the continuation of one waiting call.
 final class WakeSignal: Sendable {
     /// A moment between two wake-ups.
     struct Mark {
@@ -160,7 +188,7 @@ final class WakeSignal: Sendable {
 
     private let state = Locked(State())
 
-    /// Now; a wake-up after it ends a wait.
+    /// The current moment. A wake-up after it ends a wait.
     var mark: Mark { Mark(count: state.withLock { $0.count }) }
 
     func wake() {
@@ -172,7 +200,9 @@ final class WakeSignal: Sendable {
         waiting?.resume(returning: true)
     }
 
-    /// Waits for a wake-up after `mark`, or for the task's cancellation. False when somebody waits already.
+    /// Waits for a wake-up after `mark`, or for the cancellation of the task.
+    ///
+    /// - Returns: False if another call is waiting already.
     func wait(after mark: Mark) async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -2,27 +2,33 @@ import SpoolCore
 package import SpoolOrigin
 package import SpoolSystem
 
-/// Everything of the world outside that a cache touches: clocks, randomness, disk, transport, threads.
+/// The parts of the outside world that a cache uses: clocks, randomness, disk, transport, threads.
 ///
-/// Injected, so that a whole run replays from a seed (`SpoolTesting`).
+/// They are injected, so that a simulation replays a whole run from a seed (`SpoolTesting`).
 package struct CacheEnvironment: Sendable {
+    /// The clocks and timers.
     package var time: any TimeSource
+    /// The source of random numbers.
     package var random: any RandomSource
+    /// The transport that fetches use.
     package var transport: any Transport
-    /// What the transport runs on, where a server may share it; nil where it may not.
+    /// The loop of the transport, if a server may share it.
     package var loop: LoopThread?
-    /// Timers and other work that must not block.
+    /// Runs timers and other work that must not block.
     package var control: any Mailbox
-    /// Every index call is made here.
+    /// Runs every index call.
     package var indexLane: any Mailbox
-    /// Data files are synced here, beside index calls.
+    /// Syncs data files, beside the index calls.
     package var syncLane: any Mailbox
-    /// Data files are written and opened here; one generation always on the same lane.
+    /// Write data files and open sealed bytes. Each generation always uses the same lane.
     package var dataLanes: [any Mailbox]
-    /// Ends the threads behind the mailboxes; called once, by `close`.
+    /// Ends the threads behind the mailboxes. Called once, by `close`.
     package var shutDown: @Sendable () -> Void
 
-    /// - Parameter syncLane: nil where a look-up may wait for the disk: the index lane does both.
+    /// Creates an environment.
+    ///
+    /// - Parameter syncLane: The lane that syncs data files, or nil if a look-up may wait for the
+    ///   disk: then the index lane does both.
     package init(
         time: any TimeSource, random: any RandomSource, transport: any Transport, loop: LoopThread? = nil, control: any Mailbox,
         indexLane: any Mailbox, syncLane: (any Mailbox)? = nil, dataLanes: [any Mailbox], shutDown: @escaping @Sendable () -> Void = {}
@@ -39,8 +45,8 @@ package struct CacheEnvironment: Sendable {
         self.shutDown = shutDown
     }
 
-    /// Runs `job` on a data lane, after what the transport's loop has to do first where there is one: readers get their bytes from there, and a
-    /// lane that is woken may take its core.
+    /// Posts `job` to a data lane. If there is a loop, the loop first finishes its current work:
+    /// readers get their bytes from there, and a lane that is woken may take its core.
     func postBehindReaders(_ lane: any Mailbox, _ job: @escaping @Sendable () -> Void) {
         guard let loop = loop?.loop else { return lane.post(job) }
         loop.postAtRest { lane.post(job) }

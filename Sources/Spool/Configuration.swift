@@ -5,7 +5,7 @@ import SpoolSystem
 #if !os(Linux)
 public import Foundation
 
-/// Takes a challenge of `URLSession` and answers by the closure, once, from any thread.
+/// Receives an authentication challenge of `URLSession`, and calls `answer` once, on any thread.
 public typealias URLSessionChallengeHandler =
     @Sendable (
         _ challenge: URLAuthenticationChallenge,
@@ -13,112 +13,148 @@ public typealias URLSessionChallengeHandler =
     ) -> Void
 #endif
 
-/// How a cache behaves. Every bound has a unit, a default and a reason.
+/// The settings of a cache. Every bound has a unit, a default and a reason.
+///
+/// A cache copies its configuration when it is opened. Later changes to the value have no effect on
+/// that cache.
 public struct Configuration: Sendable {
-    /// The directory of the store; made when it is missing. Nil for the default place of `name`.
+    /// The directory of the store, created if it is missing. Nil, the default, means the default
+    /// directory of `name`.
     public var directory: String?
-    /// Names the default directory: `Caches/<name>` on Apple's systems, `$XDG_CACHE_HOME/<name>` elsewhere.
+    /// The name of the default directory: `Caches/<name>` on Apple's systems,
+    /// `$XDG_CACHE_HOME/<name>` elsewhere. The default is `spool`.
     public var name = "spool"
-    /// How much is kept, and what goes when that is reached.
+    /// The limits on stored bytes, and the policy that evicts when a limit is reached.
     public var limits = StorageLimits()
-    /// How far fetches go beyond readers, unless a reader says otherwise.
+    /// How far fetches go beyond readers. `ReadOptions.fetchPolicy` overrides it for one reader.
     public var fetchPolicy = FetchPolicy.whilePlaying
-    /// What is stored, and when stored bytes are used without asking the origin, unless a reader says otherwise.
+    /// Which responses are stored, and when stored bytes are used without asking the origin.
+    /// `ReadOptions.cachePolicy` overrides the second part for one reader.
     public var cachePolicy = CachePolicy.preferStored
-    /// Whether several users share what is stored: then `private` responses and those to requests with credentials are not kept,
-    /// and `s-maxage` counts (RFC 9111 §3).
+    /// Whether several users share the stored bytes. If true, `private` responses and responses to
+    /// requests with credentials are not stored, and `s-maxage` counts (RFC 9111 §3).
     public var isShared = false
-    /// By what versions are told apart, for hosts whose validators are not to be relied on, or are missing; by host name in lower case,
-    /// `*` for all others. See `Identity` for what that costs.
+    /// How the cache distinguishes versions, for hosts whose validators are missing or unreliable.
+    /// The keys are host names in lower case, or `*` for all other hosts. `Identity` describes the
+    /// cost of each way.
     public var identities: [String: Identity] = [:]
-    /// The most bytes that are kept of one resource; a larger one is passed on, not stored. Nil for no limit.
+    /// The most bytes that are stored of one resource. A larger resource is passed on and not
+    /// stored. Nil, the default, means no limit.
     public var maxResourceBytes: Int64?
-    /// Changes the requests to origins just before they are made, and refreshes credentials; nil to send them as they are.
+    /// Changes the requests to origins just before they are sent, and refreshes credentials. Nil
+    /// sends them unchanged.
     public var requestModifier: (any RequestModifier)?
-    /// How far a fetch runs ahead of the furthest reader under `.whilePlaying`, in bytes. 4 MiB: seconds of high-bitrate video,
-    /// and what a seek away from it may have fetched in vain.
-    public var readAheadBytes: Int64 = 4 << 20
-    /// Memory for received bytes on their way to the disk, in buffers of 1 MiB. 16 saturate a disk and bound the memory.
-    public var buffers = 16
-    /// Origin requests at once, in all. 64 bounds descriptors and tails (64 KiB each).
-    public var fetchesAtOnce = 64
-    /// Origin requests at once to one host. 6, as browsers do.
-    public var fetchesPerHost = 6
-    /// How resources are told apart.
-    public var keyPolicy = KeyPolicy()
-    /// Fields sent with every origin request, for example `User-Agent`. They cross to another host on a redirect only if they carry no credentials.
-    public var requestFields: HTTPFields = [:]
-    /// Further fields of requests to one URL, such as a token or cookies that belong to its host; nil for none.
+    /// How far a fetch runs ahead of the furthest reader under `.whilePlaying`, in bytes; at least
+    /// 65 536.
     ///
-    /// Called when a resource is first used and for each redirect to another origin, from any thread; it must not block.
-    /// Fields of the same name in `requestFields` give way.
+    /// The default is 4 MiB: some seconds of video at a high bit rate, and the most that is fetched
+    /// in vain when the player seeks away.
+    public var readAheadBytes: Int64 = 4 << 20
+    /// The memory for received bytes on their way to the disk, in buffers of 1 MiB; at least 1. The
+    /// default of 16 saturates a disk and bounds the memory.
+    public var buffers = 16
+    /// The most origin requests at once; at least 1. The default of 64 bounds descriptors and tails
+    /// (64 KiB each).
+    public var fetchesAtOnce = 64
+    /// The most origin requests at once to one host; at least 1. The default is 6, as in browsers.
+    public var fetchesPerHost = 6
+    /// The rules that map URLs to keys.
+    public var keyPolicy = KeyPolicy()
+    /// Fields for every origin request, for example `User-Agent`. On a redirect to another host,
+    /// fields with credentials are left out.
+    public var requestFields: HTTPFields = [:]
+    /// Returns further fields for requests to one URL, such as a token or cookies of its host. Nil
+    /// adds none.
+    ///
+    /// The cache calls the closure when a resource is first used, and for each redirect to another
+    /// origin. It may call it on any thread, and the closure must not block. A field replaces those
+    /// of the same name in `requestFields`.
     public var requestFieldsForURL: (@Sendable (_ url: String) -> HTTPFields)?
-    /// Resources whose index entries stay in memory after use. 256 × a few hundred bytes.
+    /// The number of unused resources whose sessions stay in memory; at least 0. The default of 256
+    /// takes a few hundred bytes each.
     public var idleSessions = 256
-    /// The most descriptors that the store takes for data files, besides those that a client is being sent from. Nil for 64, or a quarter
-    /// of what the process may have open where that is less: on Apple's systems that is 256, and the app around the cache needs most of it.
-    /// A store with few opens and closes its files more often; it stores no less.
+    /// The most descriptors that the store keeps for data files, besides those that are being sent
+    /// to a client.
+    ///
+    /// Nil means 64, or a quarter of the descriptors that the process may open if that is less. On
+    /// Apple's systems a process may open 256, and the app around the cache needs most of them.
+    /// With few descriptors a store opens and closes its files more often; it stores just as much.
     public var openFiles: Int?
     /// The resources that the store may delete when the disk has no room to open it for writing.
     package var expendable: SQLiteStore.Expendable?
-    /// Called for each file that the store deleted so: its resource, where that is known, and the bytes that it occupied.
+    /// Called for each file that the store deleted for that, with its resource, if known, and the
+    /// bytes that it occupied.
     package var onExpended: @Sendable (ResourceKey?, Int64) -> Void = { _, _ in }
-    /// Open the store for reading only, and store nothing.
+    /// Whether the store is opened for reading only. Then nothing is stored. The default is false.
     public var isReadOnly = false
-    /// Encrypts what is stored: media, names, URLs and headers; nil for a plain store. A store is one or the other from its beginning
-    /// (docs/encryption.md).
+    /// Encrypts everything that is stored: media, names, URLs and headers. Nil makes a plain store.
+    /// A store is plain or encrypted from its creation on (docs/encryption.md).
     public var encryption: EncryptionOptions?
-    /// Whether backups leave the store out; on Apple's systems. What a cache has can be fetched again. The directory of the store is marked
-    /// for it, so it should be its own.
+    /// Whether backups leave out the store; on Apple's systems. The default is true, because stored
+    /// bytes can be fetched again. The whole directory of the store is marked, so use a directory
+    /// for the store alone.
     public var isExcludedFromBackup = true
-    /// When stored media can be read; on iOS, tvOS and visionOS. The default lets music play while the screen is locked.
+    /// When the system lets stored media be read; on iOS, tvOS and visionOS. With the default,
+    /// music plays while the screen is locked.
     public var fileProtection = FileProtection.completeUntilFirstUserAuthentication
-    /// Changes the bytes on their way from the store to every reader that brings no transform of its own; nil to leave them as the
-    /// origin sent them.
+    /// Changes the bytes on their way from the store to every reader without a transform of its
+    /// own. Nil returns them as the origin sent them.
     public var contentTransform: (any ContentTransform)?
-    /// Whether a public name may lead to a private address. An app that chooses its URLs itself knows what it asks for; where others
-    /// choose them, as with `spool serve`, a name that its owner points at a private address would open that network to them.
+    /// Whether a public host name may lead to a private address. The default allows it, for apps
+    /// that choose their URLs themselves. Where others choose the URLs, as with `spool serve`, a
+    /// name whose owner points it at a private address would open that network to them.
     public var privateNames = PrivateNames.allowed
-    /// A file of certificates (PEM) that private origins are verified by, where libcurl is the transport; `URLSession` has `onChallenge`.
+    /// The path of a file of certificates (PEM) by which libcurl verifies private origins.
+    /// `URLSession` has `onChallenge` for this.
     ///
-    /// Its certificates take the place of the system's bundle. libcurl trusts the system's directory of certificates besides where it
-    /// was built with one, as on Debian and Ubuntu.
+    /// The file replaces the bundle of the system. libcurl also trusts the certificate directory of
+    /// the system if it was built with one, as on Debian and Ubuntu.
     public var certificateFile: String?
-    /// Whether libcurl asks TLS origins by HTTP/2 where they offer it: one connection for many requests, but a paused one buffers up to
-    /// 64 KiB more than by HTTP/1.1. `URLSession` chooses by itself.
+    /// Whether libcurl uses HTTP/2 with TLS origins that offer it. HTTP/2 takes one connection for
+    /// many requests, but each paused request buffers up to 64 KiB more than with HTTP/1.1. The
+    /// default is false. `URLSession` chooses by itself.
     public var usesHTTP2 = false
-    /// How origins are talked to; nil for the platform's own: `URLSession` on Apple's systems, libcurl elsewhere. One for each cache,
-    /// which closes it with itself and follows redirects around it.
+    /// The transport to origins. Nil means that of the platform: `URLSession` on Apple's systems,
+    /// libcurl elsewhere.
+    ///
+    /// Each cache needs a transport of its own. The cache follows redirects around it and closes it
+    /// when the cache is closed.
     public var transport: (any Transport)?
     #if !os(Linux)
-    /// Makes the configuration of the cache's one `URLSession`: proxies, protocol classes, multipath, time-outs. Its caches, cookies and
-    /// credentials are switched off whatever it says: media is cached here, and once.
+    /// Makes the configuration of the cache's one `URLSession`, for proxies, protocol classes,
+    /// multipath and time-outs. The cache switches off its URL cache, cookies and credentials in
+    /// any case, because media is stored here, and once.
     public var urlSessionConfiguration: (@Sendable () -> URLSessionConfiguration)?
-    /// Answers the session's challenges, say for a pinned certificate or a client's; nil for the system's own trust.
+    /// Answers the challenges of the session, for example for a pinned certificate or a client
+    /// certificate. Nil means the trust of the system.
     public var onChallenge: URLSessionChallengeHandler?
     #endif
-    /// Take every event.
+    /// The sinks that receive every event. They are called on any thread.
     public var events: [any EventSink] = []
-    /// Takes lines for people; nil for silence.
+    /// The sink for log lines. Nil writes no log.
     public var log: (any LogSink)?
-    /// Whether lanes keep off the core of the transport's loop, on Linux. For programs that are nothing but a server: what threads of libraries are
-    /// started from a lane inherits the cores on which it may run, and keeps them.
+    /// Whether lanes keep off the core of the transport's loop, on Linux. For programs that are
+    /// only a server: threads that a library starts from a lane inherit the lane's set of cores and
+    /// keep it.
     package var keepsLanesOffLoop = false
-    /// Puts a transport around the one that follows redirects, for a program that asks somebody else than the origin; nil for none.
+    /// Wraps the transport that follows redirects, for a program that asks a server other than the
+    /// origin.
     package var transportAround: (@Sendable (any Transport) -> any Transport)?
 
+    /// Creates a configuration with the defaults.
     public init() {}
 
-    /// The descriptors that data files may take now.
+    /// The limits on open data files, from the descriptors that the process may open now.
     var openFileLimits: OpenFileLimits {
         let share = DescriptorLimit.current / Self.descriptorShare
         return OpenFileLimits(descriptors: openFiles ?? min(OpenFileLimits.appDescriptors, share))
     }
 
-    /// The part of the process's descriptors that data files take at most, unless `openFiles` says otherwise.
+    /// The share of the descriptors of the process that data files take at most, as a divisor, if
+    /// `openFiles` is nil.
     package static let descriptorShare = 4
 
-    /// The complaints about values that make no sense, or nil.
+    /// Returns a message about the first value that is out of bounds, or nil.
     func complaint() -> String? {
         if readAheadBytes < 65_536 { return "readAheadBytes is \(readAheadBytes); it must be at least 65536" }
         if let complaint = limits.complaint() { return complaint }

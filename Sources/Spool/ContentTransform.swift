@@ -2,11 +2,13 @@ public import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// Changes the origin's bytes on their way from the store to a reader, say to decrypt what the origin encrypted.
+/// Changes the bytes of an origin on their way from the store to a reader, for example to decrypt
+/// them.
 ///
-/// What is stored stays as the origin sent it, so encrypted media are encrypted at rest, too. Each byte comes out at the offset at which it
-/// went in, and the length stays: that is what makes seeks work. A stream cipher with a seekable key stream (AES in counter mode) is such a
-/// transform; one that authenticates whole messages is not.
+/// The store keeps the bytes as the origin sent them, so encrypted media stays encrypted on disk.
+/// Each byte keeps its offset, and the length stays the same, so that seeking works. A stream
+/// cipher with a seekable key stream (AES in counter mode) can be such a transform. A cipher that
+/// authenticates whole messages can't.
 ///
 /// ```swift
 /// struct Unveil: ContentTransform {
@@ -16,21 +18,28 @@ import SpoolSystem
 /// }
 /// ```
 ///
-/// `ContentTransformContract` of `SpoolTesting` tries an implementation.
+/// `ContentTransformContract` of `SpoolTesting` checks an implementation.
 public protocol ContentTransform: Sendable {
-    /// Changes `bytes`, which are those of the resource from `offset` on, where they are.
+    /// Changes `bytes` in place.
     ///
-    /// Called from any thread, by several at once, for any part in any order, for some parts more than once: the same bytes at the same
-    /// offset give the same result, however a range is cut. Often 64 KiB to 1 MiB at a time.
-    /// - Throws: whatever prevents it. The reader then fails with `.transform`, and nobody gets the bytes.
+    /// The cache calls this method on any thread, from several threads at once, for any part in any
+    /// order, and for some parts more than once. The same bytes at the same offset must give the
+    /// same result, however a range is divided. Calls often have 64 KiB to 1 MiB.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes of the resource from `offset` on.
+    ///   - offset: The offset of the first byte in the resource.
+    ///   - key: The key of the resource.
+    /// - Throws: Any error. The reader then fails with `.transform` and gets none of these bytes.
     func transform(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64, of key: ResourceKey) throws
 }
 
-/// Bytes of one step of a reader, changed as they are read.
+/// The bytes of one step of a reader, transformed as they are read.
 ///
-/// Memory of a running fetch is one more thing to read from, so that doors have one way for both.
+/// Memory of a running fetch is one more source here, so that doors have one way for both.
 final class TransformedBytes: StoredBytes, @unchecked Sendable {
-    // Safe to share: `Source.memory` points to bytes that never change while `keepAlive` lives; everything else is `Sendable`.
+    // Safe to share: `Source.memory` points to bytes that never change while `keepAlive` lives;
+    // everything else is `Sendable`.
     enum Source {
         case file(any StoredBytes)
         case memory(UnsafeRawBufferPointer, start: Int64, keepAlive: AnyObject)
@@ -41,7 +50,9 @@ final class TransformedBytes: StoredBytes, @unchecked Sendable {
     private let key: ResourceKey
     private let failure: Locked<CacheError?>
 
-    /// - Parameter failure: where a failure of the transform is noted; the reader looks there.
+    /// Creates the bytes of one step.
+    ///
+    /// - Parameter failure: The place for a failure of the transform, which the reader checks.
     init(_ source: Source, _ transform: any ContentTransform, key: ResourceKey, failure: Locked<CacheError?>) {
         self.source = source
         self.transform = transform
@@ -58,7 +69,7 @@ final class TransformedBytes: StoredBytes, @unchecked Sendable {
             if count > 0 { try transform.transform(bytes, at: offset, of: key) }
             return count
         } catch {
-            // Neither the origin's bytes nor half-changed ones are for the reader's eyes.
+            // The reader must not get the bytes of the origin, or partly transformed ones.
             bytes.initializeMemory(as: UInt8.self, repeating: 0)
             failure.withLock {
                 $0 = CacheError(.transform, "the content transform failed at offset \(offset): \(error)", key: key, cause: error)

@@ -1,4 +1,5 @@
-// An app imports `Spool` and has the words of its API: keys, ranges, representations, errors, events, policies, stores.
+// An app that imports `Spool` gets the types of its API with it: keys, ranges, representations,
+// errors, events, policies, stores.
 @_exported public import SpoolCore
 @_exported public import SpoolOrigin
 @_exported public import SpoolStore

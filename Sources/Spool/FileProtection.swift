@@ -4,24 +4,29 @@ import SpoolSystem
 import Foundation
 #endif
 
-/// When the system lets stored media be read on a device with a passcode (Apple's data protection; other systems have none).
+/// When the system lets stored media be read on a device with a passcode. This is the data
+/// protection of Apple's systems; other systems have none.
 public enum FileProtection: Sendable {
-    /// From the first unlock after a start on: media play while the screen is locked.
+    /// From the first unlock after a start on. Media plays while the screen is locked.
     case completeUntilFirstUserAuthentication
-    /// While the device is unlocked. What plays stops with the screen's lock, and nothing is stored meanwhile.
+    /// While the device is unlocked. Playback stops when the screen is locked, and nothing is
+    /// stored meanwhile.
     case complete
-    /// Always.
+    /// At any time.
     case none
-    /// As the directory has it that the store lies in.
+    /// As for the directory that contains the store.
     case inherited
 }
 
-/// What the files of a store are to the system besides their bytes.
+/// The attributes that the system keeps for the files of a store.
 package struct StoreAttributes: Hashable {
+    /// Whether backups leave out the store.
     package var isExcludedFromBackup: Bool
+    /// When the system lets the files be read.
     package var protection: FileProtection
 
-    /// Nil where the store is not ours to change.
+    /// Creates the attributes of a configuration, or returns nil if the store is opened for reading
+    /// only.
     package init?(_ configuration: Configuration) {
         guard !configuration.isReadOnly else { return nil }
         isExcludedFromBackup = configuration.isExcludedFromBackup
@@ -29,11 +34,12 @@ package struct StoreAttributes: Hashable {
     }
 
     #if os(Linux)
-    /// There are no such attributes here.
+    /// Does nothing: this system has no such attributes.
     func apply(to directory: String) throws {}
     #else
-    /// Sets the attributes of the store's directory, which is made when it is missing: what comes into being in it has its class, and what
-    /// is in it is in no backup when it isn't.
+    /// Sets the attributes of the directory of the store, and creates it if it is missing. New
+    /// files in the directory inherit its protection class, and backups leave out its content with
+    /// it.
     func apply(to directory: String) throws {
         try POSIXFileSystem().createDirectory(directory)
         var url = URL(fileURLWithPath: directory, isDirectory: true)
@@ -42,7 +48,7 @@ package struct StoreAttributes: Hashable {
         try url.setResourceValues(values)
         #if os(iOS) || os(tvOS) || os(visionOS)
         guard let type = protection.type else { return }
-        // Those that are there already are given it one by one; data files of another class keep theirs.
+        // Existing files get the attribute one by one. Data files of another class keep theirs.
         for name in ["", "/data", "/lock", "/spool.sqlite", "/spool.sqlite-wal", "/spool.sqlite-shm"] {
             guard try POSIXFileSystem().status(directory + name) != nil else { continue }
             try FileManager.default.setAttributes([.protectionKey: type], ofItemAtPath: directory + name)
@@ -54,7 +60,7 @@ package struct StoreAttributes: Hashable {
 
 #if os(iOS) || os(tvOS) || os(visionOS)
 extension FileProtection {
-    /// Foundation's name for it; nil to leave it as it is.
+    /// The name of the class in Foundation, or nil to leave the class unchanged.
     fileprivate var type: FileProtectionType? {
         switch self {
         case .completeUntilFirstUserAuthentication: .completeUntilFirstUserAuthentication

@@ -1,66 +1,81 @@
 public import SpoolCore
 import SpoolSystem
 
-/// How a stored resource becomes a file of the user's.
+/// The way in which a stored resource becomes a file.
 public struct ExportOptions: Sendable {
-    /// Put the file in the place of one that has its name; else that is an error.
+    /// Whether the export replaces an existing file of that name. If false, the default, an
+    /// existing file is an error.
     public var replacesExisting = false
-    /// Let the file be another name of the store's own (a hard link) where it can't be a clone: it takes no time and no room, but it is
-    /// one file. Who changes it damages what is stored; it stays whole when the resource is evicted.
+    /// Whether the file may be a second name of the file in the store (a hard link) where it can't
+    /// be a clone.
+    ///
+    /// A link takes no time and no room, but it is the same file: writing to it damages the stored
+    /// bytes. It stays complete when the resource is evicted. The default is false.
     public var mayLink = false
 
+    /// Creates the default options.
     public init() {}
 }
 
-/// A stored resource that became a file.
+/// A stored resource that was exported as a file.
 public struct ExportedFile: Sendable {
-    /// How the bytes came there.
+    /// The way in which the bytes got into the file.
     public enum Method: String, Sendable {
-        /// The file shares its blocks with the store's until one of them changes.
+        /// The file shares its blocks with the file in the store until one of them changes.
         case clone
-        /// The file is the store's own under a second name.
+        /// The file is the file in the store, under a second name.
         case link
-        /// Bytes were copied.
+        /// The bytes were copied.
         case copy
     }
 
+    /// The key of the resource.
     public var key: ResourceKey
+    /// The path of the file.
     public var path: String
-    /// The size of the file, in bytes.
+    /// The size of the file in bytes.
     public var bytes: Int64
-    /// The version that it is, with its type.
+    /// The exported version, with its type.
     public var representation: Representation
+    /// The way in which the bytes got into the file.
     public var method: Method
 }
 
-/// What is known of a file that becomes a stored resource, besides its bytes.
+/// The metadata of a file that becomes a stored resource.
 public struct ImportOptions: Sendable {
-    /// The media type; nil to go by the extension of the file, else by that of the URL's path.
+    /// The media type. Nil means the type for the file extension of the path, or else of the URL.
     public var contentType: String?
-    /// What identifies the version at the origin, where that is known: an origin that is asked later can then say that it is current.
+    /// The validator of the version at the origin, if known. With it, an origin that is asked later
+    /// can confirm that the version is current.
     public var validator = Validator.none
-    /// Put the file in the place of what is stored; else anything that is stored of the resource is an error.
+    /// Whether the import replaces stored bytes of the resource. If false, the default, stored
+    /// bytes are an error.
     public var replacesStored = false
 
+    /// Creates the default options.
     public init() {}
 }
 
-/// A file that became a stored resource.
+/// A file that was imported as a stored resource.
 public struct ImportedFile: Sendable {
+    /// The key of the resource.
     public var key: ResourceKey
-    /// The size of the file, in bytes.
+    /// The size of the file in bytes.
     public var bytes: Int64
-    /// What is known of the version from now on.
+    /// The metadata of the stored version.
     public var representation: Representation
 }
 
-/// Whether somebody wants a transfer to stop; looked at between its steps.
+/// A flag by which a caller stops a transfer. The transfer checks it between its steps.
 package final class TransferCancellation: Sendable {
     private let state = Locked(false)
 
+    /// Creates a flag that is not set.
     package init() {}
 
+    /// Whether the transfer is to stop.
     package var isCancelled: Bool { state.withLock { $0 } }
 
+    /// Stops the transfer at its next step. Idempotent.
     package func cancel() { state.withLock { $0 = true } }
 }

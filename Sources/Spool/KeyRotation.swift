@@ -1,15 +1,19 @@
-/// How far a cache is with giving its store another key.
+/// The progress of a cache that gives its store another key.
 public struct KeyRotationProgress: Hashable, Sendable {
-    /// Bytes that are sealed by the new key, of those that were not when the call began. A resource that has to be begun again counts again.
+    /// The bytes that the new key seals, of those that it did not seal when the call began. A
+    /// resource that has to be started again counts again.
     public var resealedBytes: Int64 = 0
-    /// Bytes that were not sealed by it when the call began.
+    /// The bytes that the new key did not seal when the call began.
     public var totalBytes: Int64 = 0
-    /// Resources that are sealed by the new key, of those that were not when the call began.
+    /// The number of resources that the new key seals, of those that it did not seal when the call
+    /// began.
     public var resealedResources = 0
-    /// Resources that were not sealed by it when the call began.
+    /// The number of resources that the new key did not seal when the call began.
     public var totalResources = 0
-    /// Resources that were passed over in the last round because somebody reads them; they come when their readers have left.
+    /// The number of resources that the last round skipped because they are in use. They follow
+    /// when their readers have left.
     public var waitingResources = 0
 
+    /// Creates a progress of zero.
     public init() {}
 }

@@ -1,34 +1,44 @@
 import SpoolSystem
 
-/// A server in this process that gives a cache's resources to players by URL; what an app hands to the AVFoundation door for HLS.
+/// A server in this process that serves the resources of a cache to players by URL. An app sets one
+/// on the cache when it plays HLS through the AVFoundation door.
 ///
 /// `SpoolProxy` implements it.
 public protocol LoopbackEndpoint: AnyObject, Sendable {
-    /// The URL by which a player on this device gets the resource, for example `http://127.0.0.1:8080/token/https/example.com/a.m3u8`.
-    /// Nil while the endpoint does not listen, or for a URL that it can't serve.
+    /// Returns the URL by which a player on this device gets a resource, for example
+    /// `http://127.0.0.1:8080/token/https/example.com/a.m3u8`.
+    ///
+    /// - Parameter original: The URL of the resource at its origin.
+    /// - Returns: The URL, or nil while the endpoint does not listen, or for a URL that it can't
+    ///   serve.
     func url(for original: String) -> String?
 
-    /// The URL by which another device in the local network gets the resource: an AirPlay receiver. It carries the endpoint's token.
-    /// Nil unless the endpoint listens there, which an app has to ask for.
+    /// Returns the URL by which another device in the local network, such as an AirPlay receiver,
+    /// gets a resource. The URL contains the token of the endpoint.
+    ///
+    /// - Parameter original: The URL of the resource at its origin.
+    /// - Returns: The URL, or nil unless the endpoint listens there, which an app has to ask for.
     func localNetworkURL(for original: String) -> String?
 }
 
 extension LoopbackEndpoint {
-    /// An endpoint that listens on loopback only.
+    /// Returns nil: by default an endpoint listens on loopback only.
     public func localNetworkURL(for original: String) -> String? { nil }
 }
 
 extension MediaCache {
-    /// The server to which players are sent for what the AVFoundation door can't give: playlists and their segments.
+    /// The server to which the AVFoundation door sends players for playlists and their segments,
+    /// which it can't serve itself. Nil, until an app sets one.
     ///
-    /// Held weakly, since a server holds its cache: keep it as long as it shall serve. Nil until one is set.
+    /// The cache holds the server weakly, because a server holds its cache. The app keeps it for as
+    /// long as it is to serve.
     public var loopback: (any LoopbackEndpoint)? {
         get { attachments.object(LoopbackReference.self, make: LoopbackReference.init).endpoint }
         set { attachments.object(LoopbackReference.self, make: LoopbackReference.init).endpoint = newValue }
     }
 }
 
-/// Holds a cache's endpoint weakly.
+/// Holds the endpoint of a cache weakly.
 private final class LoopbackReference: Sendable {
     private struct State {
         weak var endpoint: (any LoopbackEndpoint)?

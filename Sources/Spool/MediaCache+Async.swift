@@ -1,61 +1,93 @@
 public import SpoolCore
 import SpoolStore
 
-// The same verbs for `async` callers: continuations over the callbacks.
+// The `async` methods of a cache, made of continuations over its callbacks.
 
 extension MediaCache {
-    /// What is stored of a resource, or nil when the cache knows nothing of it.
+    /// Returns the status of a resource, or nil if the cache has nothing of it.
+    ///
+    /// - Throws: `.store`, `.closed`.
     public func status(of key: ResourceKey) async throws(CacheError) -> ResourceStatus? {
         try await withCheckedContinuation { continuation in status(of: key) { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Whether every byte of the resource is stored.
+    /// Returns whether every byte of a resource is stored.
+    ///
+    /// - Throws: `.store`, `.closed`.
     public func isComplete(_ key: ResourceKey) async throws(CacheError) -> Bool {
         try await status(of: key)?.isComplete ?? false
     }
 
-    /// Up to `limit` resources with keys after `key`, in key order; call again with the last one's key for more.
+    /// Returns resources in the order of their keys. For more, call again with the key of the last
+    /// one.
+    ///
+    /// - Parameters:
+    ///   - key: The key after which the list begins, or nil to begin at the first.
+    ///   - limit: The most resources to return.
+    /// - Throws: `.store`, `.closed`.
     public func resources(after key: ResourceKey? = nil, limit: Int = 1000) async throws(CacheError) -> [ResourceStatus] {
         try await withCheckedContinuation { continuation in list(after: key, limit: limit) { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Bytes that the stored media occupy on disk (allocated, not apparent).
+    /// Returns the bytes that the stored media occupies on disk, counted in allocated blocks.
+    ///
+    /// - Throws: `.store`, `.closed`.
     public func totalSizeBytes() async throws(CacheError) -> Int64 {
         try await withCheckedContinuation { continuation in
             onIndexLane(nil, { continuation.resume(returning: $0) }) { [store] () throws(StoreError) in try store.totalSizeBytes() }
         }.get()
     }
 
-    /// The number of resources in the store.
+    /// Returns the number of resources in the store.
+    ///
+    /// - Throws: `.store`, `.closed`.
     public func count() async throws(CacheError) -> Int {
         try await withCheckedContinuation { continuation in
             onIndexLane(nil, { continuation.resume(returning: $0) }) { [store] () throws(StoreError) in try store.count() }
         }.get()
     }
 
-    /// Takes a resource out of the cache, and its pin; its readers end with `.removed`. False when there was none.
+    /// Removes a resource and its pin from the cache. Its readers end with `.removed`.
+    ///
+    /// - Returns: False if nothing was stored of the resource.
+    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`.
     @discardableResult
     public func remove(_ key: ResourceKey) async throws(CacheError) -> Bool {
         try await withCheckedContinuation { continuation in remove(key) { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Takes every resource and every pin out of the cache.
+    /// Removes every resource and every pin from the cache. Readers end with `.removed`.
+    ///
+    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`.
     public func removeAll() async throws(CacheError) {
         try await withCheckedContinuation { continuation in removeAll { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Makes everything durable and lets go of every lock on the store, for a process that the system is about to suspend; `resume` takes
-    /// them again. Until then readers are served from the origin.
+    /// Makes everything durable and releases every lock on the store. Call it before the system
+    /// suspends the process.
+    ///
+    /// Until `resume()`, nothing is read from or written to the store, and readers get their bytes
+    /// from the origin.
+    ///
+    /// - Throws: `.store`, `.closed`.
     public func suspend() async throws(CacheError) {
         try await withCheckedContinuation { continuation in suspend { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Takes the locks again that `suspend` let go of. Nothing that another process stored or evicted meanwhile is overlooked.
+    /// Takes the locks again that `suspend()` released.
+    ///
+    /// If another process wrote to the store meanwhile, new readers see its changes. If another
+    /// process still writes the store, this cache only reads it until that process is gone.
+    ///
+    /// - Throws: `.store`, `.closed`.
     public func resume() async throws(CacheError) {
         try await withCheckedContinuation { continuation in resume { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Ends every reader and fetch, makes what is stored durable and lets go of the store. Idempotent.
+    /// Ends every reader and fetch, makes the stored bytes durable and closes the store.
+    /// Idempotent.
+    ///
+    /// Readers fail with `.closed`, and later calls throw it.
     public func close() async {
         await withCheckedContinuation { continuation in close { continuation.resume() } }
         environment.shutDown()

@@ -2,20 +2,30 @@ public import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-// A stored resource becomes a file of the user's.
+// Export of a stored resource as a file.
 
 extension MediaCache {
-    /// Makes a file at `path` of a resource that is stored as a whole, with the bytes that readers get: opened where the store is encrypted,
-    /// changed by the configuration's content transform where there is one.
+    /// Exports a completely stored resource as a file at `path`.
     ///
-    /// The file is a clone of the store's where the file system knows clones, else a copy; a link only by `options`. Every stored byte is
-    /// compared with its check on the way. The file has its name when it is whole and on the disk; nothing is left of one that is not:
-    /// an error, a cancelled task. Nothing is fetched. Memory does not grow with the file.
+    /// The file has the bytes that readers get: decrypted if the store is encrypted, and changed by
+    /// the content transform of the configuration if there is one. The file is a clone of the file
+    /// in the store if the file system supports clones, a copy otherwise, and a link only if
+    /// `options` allow it. Each stored byte is compared with its check on the way.
+    ///
+    /// The file gets its name once it is complete and on the disk. An error or a cancelled task
+    /// leaves no file. Nothing is fetched. The memory in use does not grow with the file.
+    ///
     /// - Parameters:
-    ///   - path: of the file, in a directory that is there.
-    ///   - progress: hears how many bytes are done since its last call; on a thread of the cache.
-    /// - Throws: `.notStored` when bytes are missing, `.exists`, `.file` when the file can't be written, `.store` when stored bytes are
-    ///   damaged (they become a gap), `.representationChanged`, `.transform`, `.cancelled`, `.closed`.
+    ///   - key: The key of the resource.
+    ///   - path: The path of the file, in an existing directory.
+    ///   - options: Whether the file may replace another one or be a link.
+    ///   - progress: Called with the number of bytes done since the last call, on a thread of the
+    ///     cache.
+    /// - Returns: The file, with the way in which its bytes got there.
+    /// - Throws: `.notStored` if bytes are missing, `.exists` if there is a file of that name,
+    ///   `.file` if the file can't be written, `.store` if stored bytes are damaged (they become a
+    ///   gap), `.representationChanged` if the resource is removed or replaced meanwhile,
+    ///   `.transform`, `.cancelled`, `.closed`.
     @discardableResult
     public func export(
         _ key: ResourceKey, to path: String, options: ExportOptions = ExportOptions(),
@@ -33,7 +43,7 @@ extension MediaCache {
         }.get()
     }
 
-    /// The same with a callback, which is called on a lane.
+    /// Exports a resource. Calls `done` on a lane.
     package func export(
         _ key: ResourceKey, to path: String, options: ExportOptions, cancellation: TransferCancellation,
         progress: @escaping @Sendable (Int64) -> Void, _ done: @escaping @Sendable (Result<ExportedFile, CacheError>) -> Void

@@ -1,14 +1,17 @@
 public import SpoolCore
 import SpoolStore
 
-// What is stored, as files.
+// Complete resources as files in the store.
 
 extension MediaCache {
-    /// The file in the store that has every byte of a resource, without a copy; nil when something is missing, or when the bytes do not lie
-    /// there as they are (an encrypted store, a content transform, an empty resource).
+    /// Returns the file in the store that contains every byte of a resource, without a copy.
     ///
-    /// Bytes that an earlier run stored are compared with their checks first, about a second for each GiB. What does not match becomes a
-    /// gap, and the answer nil.
+    /// Bytes that an earlier run stored are compared with their checks first, which takes about a
+    /// second for each GiB. Bytes that do not match become a gap.
+    ///
+    /// - Returns: The file, or nil if bytes are missing or damaged, or if the file does not contain
+    ///   the bytes as readers get them: in an encrypted store, with a content transform, or for an
+    ///   empty resource.
     /// - Throws: `.store`, `.closed`.
     public func completeFile(for key: ResourceKey) async throws(CacheError) -> CompleteFile? {
         try await withCheckedContinuation { continuation in
@@ -16,7 +19,7 @@ extension MediaCache {
         }.get()
     }
 
-    /// The same with a callback, which is called on a lane.
+    /// Finds the file of a complete resource. Calls `done` on a lane.
     package func completeFile(
         for key: ResourceKey, _ done: @escaping @Sendable (Result<CompleteFile?, CacheError>) -> Void
     ) {
@@ -27,7 +30,8 @@ extension MediaCache {
             verify(key, isRepairing: store.isWritable, progress: { _ in }) { [self] verified in
                 switch verified {
                 case .failure(let error): done(.failure(error))
-                // Asked again: another version may have come, or a damaged byte have gone.
+                // Looked up again, because another version may have come, or a damaged byte have
+                // gone.
                 case .success(let verification):
                     guard verification?.isSound == true else { return done(.success(nil)) }
                     findFile(key, pin) { done($0.map { $0?.file }) }
@@ -45,7 +49,7 @@ extension MediaCache {
         _ key: ResourceKey, _ pin: TemporaryPin, _ done: @escaping @Sendable (Result<FoundFile?, CacheError>) -> Void
     ) {
         onIndexLane(key, done) { [self] () throws(StoreError) in
-            // What was received a moment ago is on its way to the index.
+            // Bytes that were received just now are on their way to the index.
             liveSession(of: key)?.enterWritten(isEnforcing: true)
             guard let found = try store.lookup(key), let length = found.representation.length, length > 0,
                 found.spans.totalBytes == length, let path = store.filePath(of: found)

@@ -2,21 +2,32 @@ public import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-// A file of the user's becomes a stored resource.
+// Import of a file as a stored resource.
 
 extension MediaCache {
-    /// Makes the file at `path` the whole of what is stored of the resource that `url` names, as if it had been fetched: with checks, sealed
-    /// where the store is encrypted, room made first. The file stays as it is.
+    /// Stores the file at `path` as the complete resource of `url`, as if it had been fetched.
     ///
-    /// It is stored when all of it is: after an error, or when the task is cancelled, everything is as before. What was stored of the
-    /// resource is an error, unless `options` let it be replaced; then who reads it ends with `.removed`. Memory grows by
+    /// The bytes get checks, are sealed if the store is encrypted, and room is made for them first.
+    /// The file itself stays unchanged.
+    ///
+    /// The resource is stored once all of it is: an error or a cancelled task leaves everything as
+    /// before. If something of the resource is stored already, that is an error, unless `options`
+    /// allow replacing it. Then its current readers end with `.removed`. The memory in use grows by
     /// 4 bytes for each 64 KiB of the file (28 in an encrypted store), for its checks.
+    ///
     /// - Parameters:
-    ///   - key: the identity in the cache, where the URL is not it; nil for the normal form of the URL.
-    ///   - progress: hears how many bytes are done since its last call; on a thread of the cache.
-    /// - Throws: `.unsupportedURL`, `.exists` when something of it is stored, `.file` when the file can't be read or changes meanwhile,
-    ///   `.noRoom` when the store may not keep so much, `.configuration` for an entity tag that is none, `.store`, `.storeLocked`,
-    ///   `.cancelled`, `.closed`.
+    ///   - path: The path of the file.
+    ///   - url: The URL of the resource at its origin.
+    ///   - key: The identity in the cache, or nil for the key of the URL.
+    ///   - options: The metadata of the resource, and whether it replaces stored bytes.
+    ///   - progress: Called with the number of bytes done since the last call, on a thread of the
+    ///     cache.
+    /// - Returns: The stored resource.
+    /// - Throws: `.unsupportedURL`; `.exists` if something of the resource is stored or being
+    ///   fetched; `.file` if the file can't be read or changes meanwhile; `.noRoom` if the store
+    ///   may not keep that many bytes; `.configuration` for an entity tag without quotes;
+    ///   `.representationChanged` if the resource is removed or stored anew meanwhile; `.store`,
+    ///   `.storeLocked`, `.cancelled`, `.closed`.
     @discardableResult
     public func importFile(
         _ path: String, for url: String, key: ResourceKey? = nil, options: ImportOptions = ImportOptions(),
@@ -34,7 +45,7 @@ extension MediaCache {
         }.get()
     }
 
-    /// The same with a callback, which is called on a lane.
+    /// Imports a file. Calls `done` on a lane.
     package func importFile(
         _ path: String, for url: String, key: ResourceKey?, options: ImportOptions, cancellation: TransferCancellation,
         progress: @escaping @Sendable (Int64) -> Void, _ done: @escaping @Sendable (Result<ImportedFile, CacheError>) -> Void

@@ -12,13 +12,22 @@ import Darwin
 import Glibc
 #endif
 
-// A cache on the real world: SQLite and sparse files, libcurl (URLSession on Apple's systems), threads.
+// A cache with the real implementations: SQLite and sparse files, libcurl (URLSession on Apple's
+// systems), threads.
 
 extension MediaCache {
-    /// Opens the store of `configuration`, making it when it is missing, and starts the cache's threads.
+    /// Opens the store of `configuration`, creating it if it is missing, and starts the threads of
+    /// the cache.
     ///
-    /// When another process has the store for writing, this one reads it and stores nothing.
-    /// - Throws: `.configuration`, `.store` (the message says what to do), `.storeLocked`, `.key`.
+    /// If another process writes the store, this cache reads it and stores nothing. It takes over
+    /// when that process is gone. The call reads and writes files, so do not make it on a thread
+    /// that must not block. It traps if the process has no descriptor left for its network loop
+    /// (Linux).
+    ///
+    /// - Parameter configuration: The settings, which the cache copies.
+    /// - Throws: `.configuration` if a value is out of bounds, `.store` with a message that
+    ///   describes the remedy, `.storeLocked`, `.key` if the key provider has no key or the wrong
+    ///   one.
     public convenience init(configuration: Configuration = Configuration()) throws(CacheError) {
         if let complaint = configuration.complaint() { throw CacheError(.configuration, complaint) }
         let directory = if let given = configuration.directory { given } else { try Self.defaultDirectory(named: configuration.name) }
@@ -36,7 +45,8 @@ extension MediaCache {
         try self.init(configuration: configuration, environment: Self.environment(configuration, random: random), store: store)
     }
 
-    /// A store whose files the system treats in another way than is wanted is still a store: it is told, and opened.
+    /// Sets the attributes of the directory. A failure is recorded as an event and does not keep
+    /// the store from opening.
     private static func setAttributes(of directory: String, _ configuration: Configuration) {
         do { try StoreAttributes(configuration)?.apply(to: directory) } catch {
             for sink in sinks(configuration) { sink.record(.storeTrouble("attributes of \(directory): \(error)")) }
@@ -63,7 +73,8 @@ extension MediaCache {
         let control = DiskLane(name: "spool-control")
         let index = DiskLane(name: "spool-index")
         let sync = DiskLane(name: "spool-sync")
-        // Two: one slow disk operation does not keep another resource's bytes from being written.
+        // Two lanes: one slow disk operation does not keep the bytes of another resource from being
+        // written.
         let data = [DiskLane(name: "spool-data-0"), DiskLane(name: "spool-data-1")]
         let lanes = data + [sync, index, control]
         let (wire, loop) = transport(configuration)
@@ -80,7 +91,7 @@ extension MediaCache {
             })
     }
 
-    /// The transport, and what it runs on where that can be shared.
+    /// Returns the transport, and its loop if that can be shared.
     private static func transport(_ configuration: Configuration) -> (any Transport, LoopThread?) {
         if let given = configuration.transport { return (given, nil) }
         #if os(Linux)
@@ -102,15 +113,18 @@ extension MediaCache {
         #endif
     }
 
-    /// Where a cache of this name lies unless told otherwise.
+    /// Returns the directory of a cache of this name, if its configuration names none.
     ///
-    /// `Caches/<name>` on Apple's systems, where the system may purge it: a gap, no harm. `$XDG_CACHE_HOME/<name>`, else `~/.cache/<name>`, elsewhere.
+    /// `Caches/<name>` on Apple's systems, where the system may purge it; purged bytes are gaps.
+    /// Elsewhere `$XDG_CACHE_HOME/<name>`, or `~/.cache/<name>` if that variable is not set.
+    ///
+    /// - Throws: `.configuration` if there is no home directory.
     public static func defaultDirectory(named name: String) throws(CacheError) -> String {
         func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
         #if canImport(Darwin)
         if let home = variable("HOME") { return "\(home)/Library/Caches/\(name)" }
         #else
-        // A relative path there is to be ignored (XDG Base Directory Specification).
+        // The XDG Base Directory Specification requires that a relative path there is ignored.
         if let caches = variable("XDG_CACHE_HOME"), caches.hasPrefix("/") { return "\(caches)/\(name)" }
         if let home = variable("HOME") { return "\(home)/.cache/\(name)" }
         #endif

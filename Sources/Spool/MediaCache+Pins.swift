@@ -2,35 +2,40 @@ public import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-// What stays whatever room is needed.
+// Protection of resources from eviction.
 
 extension MediaCache {
-    /// Keeps what is stored of a resource, and what will be, from eviction; also after the next start, until `unpin` or `remove`.
+    /// Protects a resource from eviction: the bytes that are stored of it, and those that will be.
+    /// The pin survives restarts, until `unpin(_:)` or a removal.
     ///
-    /// The bytes count towards the quota all the same: who pins more than it allows gets nothing else stored.
-    /// - Returns: false when it was pinned already.
-    /// - Throws: `.store`, `.storeLocked` when another process has the store, `.closed`.
+    /// Pinned bytes count towards the quota. If pins take all of it, nothing else is stored.
+    ///
+    /// - Returns: False if the resource was pinned already.
+    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`.
     @discardableResult
     public func pin(_ key: ResourceKey) async throws(CacheError) -> Bool {
         try await withCheckedContinuation { continuation in setPinned(key, true) { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Lets a resource be evicted again when its turn comes.
+    /// Removes the pin of a resource, so that it may be evicted again.
     ///
-    /// - Returns: false when it was not pinned.
-    /// - Throws: `.store`, `.storeLocked` when another process has the store, `.closed`.
+    /// - Returns: False if the resource was not pinned.
+    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`.
     @discardableResult
     public func unpin(_ key: ResourceKey) async throws(CacheError) -> Bool {
         try await withCheckedContinuation { continuation in setPinned(key, false) { continuation.resume(returning: $0) } }.get()
     }
 
-    /// The most keys that one call of `pinsWithoutBytes` returns.
+    /// The most keys that one call of `pinsWithoutBytes(after:)` returns.
     public static let pinPage = 1000
 
-    /// Pinned resources of which nothing is stored yet, at most `pinPage` of them; call again with the last key for those that follow.
+    /// Returns the keys of pinned resources without stored bytes, in a stable order, at most
+    /// `pinPage` of them. For more, call again with the last key.
     ///
-    /// `resources(after:)` lists those of which something is stored. A pin that version 0.1 or earlier made before the first byte came is
-    /// missing here until it is pinned anew.
+    /// `resources(after:limit:)` lists the resources with stored bytes. A pin that version 0.1 or
+    /// earlier made before the first byte came is missing here until the resource is pinned again.
+    ///
+    /// - Throws: `.store`, `.closed`.
     public func pinsWithoutBytes(after key: ResourceKey? = nil) async throws(CacheError) -> [ResourceKey] {
         try await withCheckedContinuation { continuation in
             onIndexLane(nil, { continuation.resume(returning: $0) }) { [store] () throws(StoreError) in
@@ -39,10 +44,11 @@ extension MediaCache {
         }.get()
     }
 
-    /// Keeps what is stored of a resource from eviction for as long as the answer lives.
+    /// Protects a resource from eviction for as long as the returned object lives. The pin is not
+    /// persisted.
     public func temporaryPin(_ key: ResourceKey) -> TemporaryPin { TemporaryPin(key: key, pins: temporaryPins) }
 
-    /// The same with a callback, which is called on the index lane.
+    /// Sets or removes a pin. Calls `done` on the index lane.
     package func setPinned(
         _ key: ResourceKey, _ isPinned: Bool, _ done: @escaping @Sendable (Result<Bool, CacheError>) -> Void
     ) {

@@ -2,30 +2,36 @@ public import SpoolCore
 public import SpoolStore
 import SpoolSystem
 
-// Another key for an encrypted store: the index at once, then one resource after the other, beside whoever reads.
+// Another key for an encrypted store: the index at once, then one resource after the other, while
+// readers go on.
 
 extension MediaCache {
-    /// Gives the encrypted store another key, and seals everything that is stored by it.
+    /// Gives the encrypted store another key, and seals everything that is stored with it.
     ///
-    /// 1. One transaction seals the index by the new key. From then on the store opens with the new key and refuses the one before, also
-    ///    when the process is killed the moment after; before it, it is the other way round. There is no moment with both or none.
-    /// 2. The bytes of one resource after the other are opened, sealed with new nonces into the file of a new generation, made durable
-    ///    and put in the place of the old file, which is unlinked. Until the last one the old key's derivatives lie in the index, sealed
-    ///    by the new key.
+    /// 1. One transaction seals the index with the new key. Before it, the store opens with the old
+    ///    key only; after it, with the new key only, even if the process is killed the moment
+    ///    after. At no moment do both keys open the store, or neither.
+    /// 2. The bytes of each resource are opened and sealed with new nonces into the file of a new
+    ///    generation. That file is made durable and takes the place of the old one, which is
+    ///    unlinked. Until the last resource is done, the index keeps what is derived from the old
+    ///    key, sealed with the new key.
     ///
-    /// Readers and fetches go on all the while; a resource that somebody reads is sealed when its readers have left, and the call waits
-    /// for that. The disk needs room for a second copy of the largest resource; the quota does not count it. What does not open is taken
-    /// out of the index and told (`CacheEvent.damageFound`).
+    /// Readers and fetches go on meanwhile. A resource in use is sealed when its readers have left,
+    /// and the call waits for that. The disk needs room for a second copy of the largest resource,
+    /// which the quota does not count. Bytes that do not open are removed from the index and
+    /// reported (`CacheEvent.damageFound`).
     ///
-    /// Stopped in the middle, by the cancellation of its task, an error or a kill, nothing is lost: everything goes on to be read, and the
-    /// same call with the same key goes on where it was. A call with a third key finishes the rotation under way first.
+    /// A rotation may stop in the middle, by cancellation of its task, an error or a kill. Nothing
+    /// is lost then: all bytes stay readable, and the same call with the same key goes on from
+    /// there. A call with a third key finishes the started rotation first.
     ///
     /// - Parameters:
-    ///   - provider: the new key. A passphrase gets a new salt.
-    ///   - algorithm: how media are sealed from now on; nil for the cipher that the store has.
-    ///   - progress: hears after each few megabytes; on a thread of the cache.
-    /// - Throws: `.key` for a plain store or a provider without key, `.storeLocked` when another process has the store or a rotation runs
-    ///   already, `.store` (a full disk among others), `.closed`, also when the task was cancelled.
+    ///   - provider: The new key. A passphrase gets a new salt.
+    ///   - algorithm: The cipher for media from now on, or nil for the current cipher of the store.
+    ///   - progress: Called after each few megabytes, on a thread of the cache.
+    /// - Throws: `.key` for a plain store or a provider without a key; `.storeLocked` if another
+    ///   process writes the store or a rotation runs already; `.store`, for example for a full
+    ///   disk; `.closed`, also if the task was cancelled.
     public func rotateKey(
         to provider: any KeyProvider, algorithm: CipherAlgorithm? = nil,
         progress: @escaping @Sendable (KeyRotationProgress) -> Void = { _ in }
@@ -45,17 +51,17 @@ extension MediaCache {
         try result.get()
     }
 
-    /// How long a round waits for the readers of what it passed over.
+    /// The time that a round waits for the readers of the resources that it skipped.
     private static let roundInterval: Nanoseconds = .seconds(1)
 
-    /// What a cache knows of its rotation.
+    /// The state of the rotation of a cache.
     struct RotationState: Sendable {
         var isRunning = false
-        /// Goes on with the next round.
+        /// Starts the next round.
         var waiting: (@Sendable () -> Void)?
     }
 
-    /// A rotation under way.
+    /// A rotation that runs.
     private struct Rotation: Sendable {
         let store: SQLiteStore
         let encryption: EncryptionOptions
@@ -64,14 +70,14 @@ extension MediaCache {
         let tell: @Sendable (KeyRotationProgress) -> Void
         let done: @Sendable (Result<Void, CacheError>) -> Void
         var progress = KeyRotationProgress()
-        /// Where the round has got to.
+        /// The generation at which the round has arrived.
         var last: GenerationID?
         var passedOver = 0
-        /// Whether another key has to come after this one.
+        /// Whether another key has to follow after this one.
         var comesAgain = false
     }
 
-    /// The same with callbacks, which are called on a lane.
+    /// Gives the store another key. Calls `progress` and `done` on a lane.
     package func rotateKey(
         to encryption: EncryptionOptions, algorithm: CipherAlgorithm?, isCancelled: @escaping @Sendable () -> Bool,
         progress: @escaping @Sendable (KeyRotationProgress) -> Void, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void
@@ -91,7 +97,7 @@ extension MediaCache {
         begin(rotation)
     }
 
-    /// Continues with `next` on the index lane, or ends the rotation.
+    /// Runs `body` on the index lane, then continues with `next` or ends the rotation.
     private func onIndexLane<Value: Sendable>(
         _ rotation: Rotation, _ body: @escaping @Sendable () throws(StoreError) -> Value, _ next: @escaping @Sendable (Value) -> Void
     ) {
@@ -148,7 +154,8 @@ extension MediaCache {
         }
     }
 
-    /// Whether a resource has readers or bytes on their way. An idle session ends: who comes next finds what is stored then.
+    /// Returns whether a resource has readers or bytes on their way to the disk. Ends an idle
+    /// session, so the next reader finds what is stored then.
     private func isUsed(_ key: ResourceKey) -> Bool {
         guard let session = liveSession(of: key) else { return false }
         guard session.endIfIdle() else { return true }
@@ -156,7 +163,7 @@ extension MediaCache {
         return false
     }
 
-    /// Copies what is stored from `position` on, a run at a time.
+    /// Copies the stored bytes from `position` on, one run at a time.
     private func fill(_ copy: ResealedCopy, from position: Int64, of spans: ByteRangeSet, _ rotation: Rotation) {
         guard let run = copy.nextRun(at: position, of: spans) else { return finish(copy, rotation) }
         guard !rotation.isCancelled() else { return abandon(copy, rotation, Self.rotationStopped) }
@@ -184,7 +191,7 @@ extension MediaCache {
         }
     }
 
-    /// Continues on the index lane, or gives the copy up.
+    /// Runs `body` on the index lane, then continues with `next` or abandons the copy.
     private func onIndexLane<Value: Sendable>(
         _ copy: ResealedCopy, _ rotation: Rotation, _ body: @escaping @Sendable () throws(StoreError) -> Value,
         _ next: @escaping @Sendable (Value) -> Void
@@ -199,7 +206,7 @@ extension MediaCache {
             }, body)
     }
 
-    /// Everything is copied: the copy gets its place when it is on the disk.
+    /// Makes the complete copy durable, and then puts it in the place of the old file.
     private func finish(_ copy: ResealedCopy, _ rotation: Rotation) {
         let store = rotation.store
         environment.dataLane(for: copy.generation).post { [self] in
@@ -219,7 +226,7 @@ extension MediaCache {
                 case .grew(let missing)?: fill(copy, from: 0, of: missing, rotation)
                 case .isGone?: abandon(copy, rotation, nil)
                 case nil:
-                    // Somebody came meanwhile.
+                    // A reader came meanwhile.
                     rotation.passedOver += 1
                     abandon(copy, rotation, nil)
                 }
@@ -227,13 +234,13 @@ extension MediaCache {
         }
     }
 
-    /// Takes the copy away and ends the rotation with an error; without one it goes on.
+    /// Deletes the copy. Then ends the rotation with `error`, or goes on if there is none.
     private func abandon(_ copy: ResealedCopy, _ rotation: Rotation, _ error: CacheError?) {
         let end: @Sendable (Result<Void, CacheError>) -> Void = { [self] _ in
             if let error { return rotation.done(.failure(error)) }
             goOn(rotation)
         }
-        // Of a closed cache the next opening finds the file.
+        // If the cache is closed, the next opening finds the file.
         onIndexLane(nil, end) { () throws(StoreError) in
             rotation.store.drop(copy.generation, key: copy.resource.key, fileExtension: copy.resource.fileExtension)
         }
@@ -246,7 +253,7 @@ extension MediaCache {
         onIndexLane(
             rotation,
             { [self] () throws(StoreError) -> Bool in
-                // What is not in the index yet may be sealed by the old key, too.
+                // Bytes that are not in the index yet may be sealed with the old key, too.
                 let isBusy = sessions.withLock { $0.all }.contains { session in
                     session.generation.map(store.isSealedByPreviousKey) ?? false && isUsed(session.key)
                 }
@@ -267,8 +274,8 @@ extension MediaCache {
         }
     }
 
-    /// Ends the wait of a rotation for its next round: after its time, when it is cancelled, and when the cache closes, whose lanes and
-    /// timers end.
+    /// Ends the wait of a rotation for its next round. Called after the interval, on cancellation,
+    /// and when the cache closes, because its lanes and timers end then.
     func resumeRotation() {
         let waiting = rotationState.withLock { state in
             defer { state.waiting = nil }

@@ -2,22 +2,25 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-// One cache and several processes: becoming the writer, letting go while suspended, looking for what nothing names.
+// One cache and several processes: becoming the writer, releasing the store while suspended,
+// sweeping orphans.
 
 extension MediaCache {
-    /// How often a cache that only reads tries to become the one that writes: at a gap, this long after the last try. A try is two system
-    /// calls.
+    /// The shortest time between two tries of a reading cache to become the writer. A cache tries
+    /// when a fetch begins, and a try is two system calls.
     static let writerRetryInterval: Nanoseconds = .seconds(1)
-    /// How long the search for orphans waits after the opening, for those who came to read.
+    /// The time that the search for orphans waits after the opening, so that it does not delay the
+    /// first readers.
     static let sweepDelay: Nanoseconds = .seconds(2)
     /// The pause between two steps of that search.
     static let sweepInterval: Nanoseconds = .milliseconds(50)
-    /// Directories, or generations, that one step looks at: some hundred microseconds.
+    /// The number of directories, or of generations, in one step: some hundred microseconds.
     static let sweepBatch = 16
 
     // MARK: Becoming the writer
 
-    /// A fetch begins. Where another process has the store, it may be gone by now.
+    /// Tries to become the writer when a fetch begins. The process that had the store may have
+    /// ended.
     func gapMet() {
         startReadingKeys()
         guard !store.isWritable, !configuration.isReadOnly else { return }
@@ -32,13 +35,14 @@ extension MediaCache {
             do throws(StoreError) {
                 guard try store.becomeWriter() else { return }
             } catch {
-                // Closed or suspended meanwhile is no trouble.
+                // A store that was closed or suspended meanwhile is no trouble.
                 if error != .closed && error != .suspended { record(.storeTrouble("taking over the store: \(error)")) }
                 return
             }
             record(.becameWriter)
             evictor.forget()
-            // Sessions that began as readers go on so; who comes when they are idle gets one that stores.
+            // Sessions that began as readers stay readers. Once they are idle, the next reader gets
+            // a session that stores.
             sessions.withLock { $0.makeStale() }
             startSweeping()
         }
@@ -46,7 +50,8 @@ extension MediaCache {
 
     // MARK: Others that look
 
-    /// Enters what was received up to now into the index, where other processes see it; calls back on the index lane.
+    /// Enters all received bytes into the index, where other processes see them. Calls `done` on
+    /// the index lane.
     package func enterReceived(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
         if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
         afterWrites { [self] in
@@ -54,17 +59,19 @@ extension MediaCache {
         }
     }
 
-    /// On the index lane.
+    /// Enters all received bytes into the index. Runs on the index lane.
     private func enterWritten() {
         for session in sessions.withLock({ $0.all }) { session.enterWritten(isEnforcing: true) }
     }
 
     // MARK: Suspension
 
-    /// Makes everything durable and lets go of every lock on the store, for a process that the system is about to suspend.
+    /// Makes everything durable and releases every lock on the store, for a process that the system
+    /// is about to suspend.
     ///
-    /// A process that is suspended with a lock on a file in a shared container is ended by its system (on Apple's, 0xdead10cc). Until
-    /// `resume` nothing is read from or written to the store: readers that go on are served from the origin.
+    /// A system ends a process that it suspends while the process holds a lock on a file in a
+    /// shared container (on Apple's systems with 0xdead10cc). Until `resume` nothing is read from
+    /// or written to the store, and readers get their bytes from the origin.
     package func suspend(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
         if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
         afterWrites { [self] in
@@ -81,10 +88,11 @@ extension MediaCache {
         }
     }
 
-    /// Takes the locks again that `suspend` let go of.
+    /// Takes the locks again that `suspend` released.
     ///
-    /// Where another process wrote meanwhile, nothing that was known of what is stored holds any more: readers go on from the origin, and
-    /// who comes later finds what is stored now. When the other process still has the store, this cache reads only, until it is gone.
+    /// If another process wrote meanwhile, the state of all sessions is dropped: current readers go
+    /// on from the origin, and later ones find what is stored now. If the other process still has
+    /// the store, this cache only reads it until that process is gone.
     package func resume(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
         onIndexLane(nil, done) { [self] () throws(StoreError) in
             if try !store.resume() {
@@ -97,10 +105,11 @@ extension MediaCache {
 
     // MARK: Age and count
 
-    /// How often what is too old is looked for, at most and at least.
+    /// The shortest and the longest time between two searches for resources that are too old.
     static let ageCheckIntervals: ClosedRange<Nanoseconds> = .seconds(60)...(.seconds(3600))
 
-    /// Takes out what is too old or too much: soon after the opening, and what became too old from time to time.
+    /// Removes resources that are too old or too many, soon after the opening. Resources that
+    /// become too old later are removed from time to time.
     func startEnforcing() {
         guard configuration.limits.maximumAge != nil || configuration.limits.maximumCount != nil else { return }
         enforceLimits(after: Self.sweepDelay)
@@ -119,13 +128,17 @@ extension MediaCache {
 
     // MARK: Keys
 
-    /// How many keys are read at a time: a look-up waits no longer for it than for a commit.
+    /// The number of keys that are read at once. A look-up waits no longer for that than for a
+    /// commit.
     private static let keyBatch = 2048
     /// The pause between two batches.
     private static let keyInterval: Nanoseconds = .milliseconds(10)
 
-    /// Reads which keys are stored, once: what is asked for and certainly is not need not be looked up. Begins with the first fetch, since who
-    /// plays what is stored has no use for it, and it takes 0.6 µs of CPU a key.
+    /// Reads the keys of all stored resources, once. With them, a resource that is certainly not
+    /// stored needs no look-up.
+    ///
+    /// The reading begins with the first fetch, because reading stored bytes alone gains nothing
+    /// from it, and takes 0.6 µs of CPU for each key.
     private func startReadingKeys() {
         let isFirst = keysAreRead.withLock { areRead in
             defer { areRead = true }
@@ -146,7 +159,8 @@ extension MediaCache {
 
     // MARK: Orphans
 
-    /// Looks for files and rows that nothing names, in the background and slowly, if the last run may have left some.
+    /// Searches for files and rows that the index does not name, slowly and in the background, if
+    /// the last run may have left some.
     func startSweeping() {
         guard store.owesSweep else { return }
         sweep(after: Self.sweepDelay)

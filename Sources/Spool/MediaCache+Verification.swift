@@ -2,16 +2,23 @@ public import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-// Every stored byte is read and compared with its check, because somebody asked for it.
+// Verification on request: every stored byte is read and compared with its check.
 
 extension MediaCache {
-    /// Reads every stored byte of a resource and compares it with its check; nil when nothing is stored of it.
+    /// Reads every stored byte of a resource and compares it with its check.
     ///
-    /// What it costs is reading: about a second for each GiB that is in memory, else what the disk takes. Readers go on meanwhile.
+    /// The cost is that of reading: about a second for each GiB that is in memory, otherwise the
+    /// time of the disk. Readers go on meanwhile.
+    ///
     /// - Parameters:
-    ///   - isRepairing: take damaged bytes out of the index, so that they are fetched again.
-    ///   - progress: hears how many bytes were looked at since its last call; on a thread of the cache.
-    /// - Throws: `.store`, `.closed`, and `.storeLocked` when another process has the store and it is to be repaired.
+    ///   - key: The key of the resource.
+    ///   - isRepairing: Whether damaged bytes are removed from the index, so that they are fetched
+    ///     again.
+    ///   - progress: Called with the number of bytes compared since the last call, on a thread of
+    ///     the cache.
+    /// - Returns: The result, or nil if nothing is stored of the resource.
+    /// - Throws: `.store`, `.closed`, and `.storeLocked` for a repair while another process writes
+    ///   the store.
     public func verify(
         _ key: ResourceKey, isRepairing: Bool = false, progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(CacheError) -> Verification? {
@@ -20,7 +27,7 @@ extension MediaCache {
         }.get()
     }
 
-    /// The same with a callback, which is called on a lane.
+    /// Verifies a resource. Calls `done` on a lane.
     package func verify(
         _ key: ResourceKey, isRepairing: Bool, progress: @escaping @Sendable (Int64) -> Void,
         _ done: @escaping @Sendable (Result<Verification?, CacheError>) -> Void
@@ -35,13 +42,13 @@ extension MediaCache {
         }
     }
 
-    /// One resource that is being verified.
+    /// The verification of one resource.
     private struct Inspection: Sendable {
         let stored: StoredResource
         let file: (any DataFile)?
         let isRepairing: Bool
         var found: Verification
-        /// Where the next run begins.
+        /// The offset at which the next run begins.
         var position: Int64 = 0
 
         init(stored: StoredResource, file: (any DataFile)?, isRepairing: Bool) {
@@ -51,10 +58,11 @@ extension MediaCache {
             found = Verification(key: stored.key, url: stored.url.withoutUserinfo)
         }
 
-        /// Bytes that are read at a time: what one row of the index has checks for.
+        /// The number of bytes that are read at a time: as many as one row of the index has checks
+        /// for.
         static let runBytes: Int64 = 4 << 20
 
-        /// The next stored bytes, to the end of their group; nil at the end.
+        /// The next stored bytes, up to the end of their group, or nil at the end.
         var nextRun: ByteRange? {
             guard let run = stored.spans.firstRange(atOrAfter: position) else { return nil }
             let (border, overflow) = (run.lowerBound - run.lowerBound % Self.runBytes).addingReportingOverflow(Self.runBytes)
@@ -73,7 +81,7 @@ extension MediaCache {
         }
     }
 
-    /// Looks at the next run, and calls itself for the one after it.
+    /// Compares the next run, and then calls itself for the one after it.
     private func goOn(
         _ inspection: Inspection, _ progress: @escaping @Sendable (Int64) -> Void,
         _ done: @escaping @Sendable (Result<Verification?, CacheError>) -> Void
@@ -94,9 +102,10 @@ extension MediaCache {
         }
     }
 
-    /// What of a run has checks, and what does not match them.
+    /// Returns the bytes of a run that have checks, and those of them that do not match.
     ///
-    /// What does not match is looked at twice: an eviction may have taken bytes between the look at the index and that at the file.
+    /// Bytes that do not match are read twice, because an eviction may have taken them between the
+    /// look at the index and that at the file.
     private func inspect(
         _ run: ByteRange, of stored: StoredResource, in file: any DataFile, again: Bool = false,
         _ done: @escaping @Sendable (Result<(checked: ByteRangeSet, damaged: ByteRangeSet), CacheError>) -> Void
@@ -112,7 +121,7 @@ extension MediaCache {
                 }
                 lane.post { [self] in
                     let damage = file.damage(in: pieces)
-                    // What can't be read now is not damaged.
+                    // Bytes that can't be read now are not damaged.
                     if let cause = damage.compactMap(\.cause).first(where: { !$0.losesBytes }) {
                         return done(.failure(CacheError(cause, key: stored.key)))
                     }
@@ -134,8 +143,8 @@ extension MediaCache {
         guard inspection.isRepairing else { return done(.success(found)) }
         let (generation, damaged) = (inspection.stored.generation, found.damaged)
         found.isRepaired = true
-        // The old claim is on its way out before a session fetches the bytes anew: the other way round, the index would lose what was
-        // fetched and committed meanwhile.
+        // The index lane drops the old entry before a session fetches the bytes again. In the other
+        // order, the index would lose bytes that were fetched and committed meanwhile.
         onIndexLane(found.key, { [found] (result: Result<Void, CacheError>) in done(result.map { found }) }) {
             [store] () throws(StoreError) in try store.discard(damaged, of: generation)
         }

@@ -3,10 +3,12 @@ import SpoolOrigin
 package import SpoolStore
 import SpoolSystem
 
-/// A cache of media: readers get bytes from the store, gaps are fetched from the origin, everything that arrives is kept.
+/// A cache of media. Readers get stored bytes from the store and missing bytes from the origin, and
+/// the cache keeps the bytes that arrive.
 ///
-/// Words: a *resource* is what a URL names, its *key* is its identity here. What is stored of it are *spans*, what is missing
-/// are *gaps*. A *reader* consumes bytes; a *fetch* fills a gap and is shared by all readers that want it.
+/// A *resource* is the content that a URL names, and its *key* is its identity in the cache. Its
+/// stored byte ranges are *spans*, the missing ones are *gaps*. A *reader* consumes bytes. A
+/// *fetch* fills a gap, and all readers that need the gap share it.
 ///
 /// ```swift
 /// let cache = try MediaCache()
@@ -14,38 +16,41 @@ import SpoolSystem
 /// for try await chunk in reader.chunks() { decoder.feed(chunk) }
 /// ```
 ///
-/// Safe to use from any thread. Close it (`close()`) to make everything durable at once; a process that just ends loses nothing that
-/// was committed.
+/// All methods may be called on any thread. `close()` makes everything durable at once. A process
+/// that ends without it loses no committed bytes.
 public final class MediaCache: Sendable {
+    /// The configuration that the cache was opened with.
     public let configuration: Configuration
+    /// The clocks, disk, transport and threads that the cache uses.
     package let environment: CacheEnvironment
+    /// The store that keeps the bytes.
     package let store: any ResourceStore
     let counters = Counters()
     let temporaryPins = TemporaryPins()
     private let rest = Locked(StoreRest())
     let committer: Committer
     let evictor: Evictor
-    /// What doors keep beside the cache.
+    /// The objects that doors keep beside the cache.
     package let attachments = Attachments()
     private let limiter: FetchLimiter
     private let pool: BufferPool
     private let openFileLimits: OpenFileLimits
     private let backlog = WriteBacklog()
     let sessions: Locked<SessionTable>
-    /// When this cache last tried to become the writer.
+    /// The time of the last try to become the writer.
     let lastWriterTry = Locked<MonotonicInstant?>(nil)
     let keysAreRead = Locked(false)
-    /// Whether the store is getting another key.
+    /// The state of a key rotation.
     let rotationState = Locked(RotationState())
     private let sinks: [any EventSink]
-    /// The names that this process gives, once one was needed, and whether a gateway uses them.
+    /// The names of this process, once one was needed, and whether a gateway uses them.
     private let names = Locked<(pseudonyms: Pseudonyms?, areInVia: Bool)>((nil, false))
-    /// How far the clients of doors get.
+    /// The networks that the clients of doors can reach.
     package let bounds = OriginBounds()
-    /// Those who wait for the end of `close`; nil once it is over.
+    /// The callers that wait for the end of `close`. Nil once the cache is closed.
     private let waitingForClose = Locked<[@Sendable () -> Void]?>([])
 
-    /// A cache on parts that the caller made; tests and simulations give fakes.
+    /// Creates a cache on parts that the caller made. Tests and simulations pass fakes.
     package init(configuration: Configuration, environment: CacheEnvironment, store: any ResourceStore) throws(CacheError) {
         if let complaint = configuration.complaint() { throw CacheError(.configuration, complaint) }
         self.configuration = configuration
@@ -83,21 +88,28 @@ public final class MediaCache: Sendable {
 
     // MARK: Reading
 
-    /// A reader for the resource that `url` names. Nothing is fetched before it is asked for something.
+    /// Returns a reader for the resource that `url` names. Nothing is fetched before the first call
+    /// of the reader.
     ///
     /// - Parameters:
-    ///   - url: an absolute `http` or `https` URL.
-    ///   - key: the identity in the cache, where the URL is not it (signed URLs); nil for the normal form of the URL.
-    ///   - options: how this reader differs from the configuration.
-    /// - Throws: `.unsupportedURL`, `.closed`.
+    ///   - url: An absolute `http` or `https` URL.
+    ///   - key: The identity in the cache, if the URL is not stable (signed URLs), or nil for the
+    ///     key that `key(for:)` returns.
+    ///   - options: The settings in which this reader differs from the configuration.
+    /// - Throws: `.unsupportedURL` for any other URL, `.closed` after `close()`.
     public func reader(for url: String, key: ResourceKey? = nil, options: ReadOptions = ReadOptions()) throws(CacheError) -> ByteReader {
         try join(url, key) { session in
             ByteReader(session: session, url: url, options: options)
         }
     }
 
-    /// A reader for doors: pulled, with callbacks instead of `async`. `start` and `end` are what it will want first;
-    /// `wantsBytes` is false for one that may only want to know what the resource is.
+    /// Returns a reader for doors, which is pulled and uses callbacks instead of `async`.
+    ///
+    /// - Parameters:
+    ///   - start: The first offset that the door expects to need.
+    ///   - end: The end of that range, or nil for the end of the resource.
+    ///   - wantsBytes: False for a door that may only need the metadata of the resource.
+    ///   - wake: Called, on any thread, when a `.wait` of the reader is over.
     package func sessionReader(
         for url: String, key: ResourceKey? = nil, start: Int64, end: Int64?, wantsBytes: Bool, options: ReadOptions = ReadOptions(),
         wake: @escaping @Sendable () -> Void
@@ -108,9 +120,11 @@ public final class MediaCache: Sendable {
         }
     }
 
-    /// Makes a reader of the key's session; of a new one if that was evicted in the moment between.
+    /// Makes a reader in the session of the key, or in a new session if the first one was evicted
+    /// meanwhile.
     private func join<Reader>(_ url: String, _ key: ResourceKey?, _ makeReader: (ResourceSession) -> Reader) throws(CacheError) -> Reader {
-        // An eviction takes the session out of the table, so the second try finds a new one; a third would need a second eviction.
+        // An eviction takes the session out of the table, so the second try finds a new one. A
+        // third try would need a second eviction.
         for _ in 0..<2 {
             let session = try session(for: url, key: key)
             let reader = makeReader(session)
@@ -120,15 +134,18 @@ public final class MediaCache: Sendable {
         return makeReader(try session(for: url, key: key))
     }
 
-    /// Whether `close` was called: nothing can be read any more.
+    /// Whether `close` was called. Nothing can be read any more.
     package var isClosed: Bool { sessions.withLock { $0.isClosed } }
 
-    /// What is stored of a resource, as its session knows at this moment; nil without a session.
+    /// Returns the stored bytes of a resource as its session has them now, or nil if it has no
+    /// session.
     package func storedNow(of key: ResourceKey) -> ByteRangeSet? {
         sessions.withLock { $0.peek(key) }?.liveStatus.stored
     }
 
-    /// The key that a URL has in this cache.
+    /// Returns the key of a URL in this cache, by the `keyPolicy` of the configuration.
+    ///
+    /// - Throws: `.unsupportedURL` if `url` is not an absolute `http` or `https` URL.
     public func key(for url: String) throws(CacheError) -> ResourceKey {
         do {
             return try configuration.keyPolicy.key(for: url)
@@ -137,10 +154,10 @@ public final class MediaCache: Sendable {
         }
     }
 
-    /// The key under which a reader of `url` finds and stores bytes.
+    /// Returns the key under which a reader of `url` finds and stores bytes.
     ///
-    /// In a cache of several users a URL with user information has a key of its own: its content was given to that user, and nobody else
-    /// may join its fetches or be served what it left (RFC 9111 §3.5).
+    /// In a shared cache, a URL with user information has a key of its own. Its content was sent to
+    /// that user, so no other user may join its fetches or read its stored bytes (RFC 9111 §3.5).
     package func readingKey(for url: String, chosen: ResourceKey? = nil) throws(CacheError) -> ResourceKey {
         let key = if let chosen { chosen } else { try self.key(for: url) }
         guard configuration.isShared, let userinfo = url.userinfo else { return key }
@@ -164,19 +181,21 @@ public final class MediaCache: Sendable {
         }
     }
 
-    /// An idle session keeps its file open in a process that only reads: another one may punch it as soon as it is closed. Where this
-    /// process writes, the store closes files by itself.
+    /// The number of idle sessions that stay. In a process that only reads, an idle session keeps
+    /// its file open, because the writer may punch the file once it is closed. In the process that
+    /// writes, the store closes files by itself.
     private var idleSessionLimit: Int {
         store.isWritable ? configuration.idleSessions : min(configuration.idleSessions, openFileLimits.keptFiles)
     }
 
-    /// Why a session that begins now stores nothing; nil when it may.
+    /// The reason why a session that begins now stores nothing, or nil if it may store.
     private var passReason: PassReason? {
         if !store.isWritable { return .readOnlyStore }
         return rest.withLock { $0.isResting(now: environment.time.now) } ? .storeRests : nil
     }
 
-    /// A call of the store failed. After several the store rests; the sessions of that time store nothing, those that follow it do.
+    /// Counts a failed call of the store. After several failures nothing is stored for a while:
+    /// sessions of that time store nothing, and later ones do.
     private func storeFailed() {
         guard let pause = rest.withLock({ $0.failed(now: environment.time.now) }) else { return }
         record(.storeRests(seconds: pause / 1_000_000_000))
@@ -192,8 +211,9 @@ public final class MediaCache: Sendable {
         }
     }
 
-    /// Requests to origins say from now on that they came through here (RFC 9110 §7.6.3), so that a loop is noticed. Called by a gateway
-    /// before its first request; all gateways of a cache have the same names.
+    /// Makes requests to origins name this cache in `Via` from now on (RFC 9110 §7.6.3), so that a
+    /// loop is noticed. A gateway calls it before its first request. All gateways of a cache have
+    /// the same names.
     package func nameInVia() -> Pseudonyms {
         names.withLock { $0.areInVia = true }
         return pseudonyms
@@ -209,11 +229,13 @@ public final class MediaCache: Sendable {
 
     private var shared: ResourceSession.SharedParts {
         var limits = SessionLimits()
-        // A window of each reader fits into a quota several times, so that what plays keeps one.
+        // The window of each reader fits into the quota several times, so that each playing
+        // resource keeps one.
         let quota = configuration.limits.quotaBytes ?? .max
         limits.readAheadBytes = min(configuration.readAheadBytes, max(65_536, quota / 4))
         limits.keptBehindBytes = min(limits.keptBehindBytes, quota / 8)
-        // So does a write: one of almost the whole quota would push out all that is kept, beginnings included.
+        // So does a write: one of almost the whole quota would push out everything else, beginnings
+        // included.
         let segmentBytes = max(Piece.blockBytes, min(1 << 20, quota / 8) / Piece.blockBytes * Piece.blockBytes)
         limits.requestBytes = environment.transport.windowBytes
         return ResourceSession.SharedParts(
@@ -226,22 +248,25 @@ public final class MediaCache: Sendable {
             bounds: bounds)
     }
 
+    /// Passes an event to every sink. Callable on any thread, outside every lock.
     package var record: @Sendable (CacheEvent) -> Void {
         { [sinks] event in for sink in sinks { sink.record(event) } }
     }
 
     // MARK: Asking
 
-    /// What the cache did since it was opened.
+    /// The counts of the cache since it was opened. Callable on any thread.
     public var statistics: Statistics { counters.current }
 
-    /// What is stored of a resource, by its session if it has one, else by the index. Calls back on the index lane.
+    /// Passes the status of a resource to `done` on the index lane. The state of its session is
+    /// newer than the index.
     package func status(of key: ResourceKey, _ done: @escaping @Sendable (Result<ResourceStatus?, CacheError>) -> Void) {
         let live = sessions.withLock { $0.peek(key) }?.liveStatus
         onIndexLane(key, done) { [store] () throws(StoreError) in ResourceStatus(stored: try store.lookup(key), live: live) }
     }
 
-    /// Up to `limit` resources in key order, with what their sessions know where they have one. Calls back on the index lane.
+    /// Passes up to `limit` resources in the order of their keys to `done` on the index lane. Where
+    /// a resource has a session, its status comes from there.
     package func list(after key: ResourceKey? = nil, limit: Int, _ done: @escaping @Sendable (Result<[ResourceStatus], CacheError>) -> Void)
     {
         let live = sessions.withLock { $0.all }.map(\.liveStatus)
@@ -249,7 +274,7 @@ public final class MediaCache: Sendable {
             let stored = try store.resources(after: key, limit: limit)
             let byKey = Dictionary(live.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
             var found = stored.compactMap { ResourceStatus(stored: $0, live: byKey[$0.key]) }
-            // What is so new that the index does not know it yet.
+            // Resources that are so new that the index does not have them yet.
             let known = Set(stored.map(\.key))
             for status in live where !known.contains(status.key) && status.representation != nil && key.map({ $0 < status.key }) ?? true {
                 if let status = ResourceStatus(stored: nil, live: status) { found.append(status) }
@@ -260,16 +285,17 @@ public final class MediaCache: Sendable {
 
     // MARK: Removing
 
-    /// Ends what runs for the key and takes it out of the store, with its pin.
+    /// Ends the session of a key, and removes the resource and its pin from the store.
     package func remove(_ key: ResourceKey, _ done: @escaping @Sendable (Result<Bool, CacheError>) -> Void) {
         sessions.withLock { $0.remove(key) }?.end(.removed)
         onIndexLane(key, done) { [self] () throws(StoreError) in
-            // Stopped between the two, it is there and may go; the other way round its pin would wait for what is stored next.
+            // The pin goes first. A process that stops in between leaves the resource, which may be
+            // evicted. In the other order it would leave a pin on bytes that are stored later.
             var owesUnpinning = false
             do throws(StoreError) {
                 if store.isWritable { _ = try store.setPinned(key, false, time: environment.time.wallNow) }
             } catch {
-                // On a full disk the removal makes the room.
+                // On a full disk, the removal makes the room for the change of the pin.
                 guard error == .full else { throw error }
                 owesUnpinning = true
             }
@@ -280,20 +306,22 @@ public final class MediaCache: Sendable {
         }
     }
 
+    /// Ends all sessions, and removes all resources and pins from the store.
     package func removeAll(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
         for session in sessions.withLock({ $0.removeAll() }) { session.end(.removed) }
         onIndexLane(nil, done) { [store] () throws(StoreError) in try store.removeAll() }
     }
 
-    /// The session of a key, if it has one.
+    /// Returns the session of a key, if it has one.
     func liveSession(of key: ResourceKey) -> ResourceSession? { sessions.withLock { $0.peek(key) } }
 
-    /// Runs a store call where it belongs; calls back at once when the cache is closed. Writes of ended sessions that are still under way on data lanes find their version gone.
+    /// Runs a call of the store on the index lane, or fails at once if the cache is closed. Writes
+    /// of ended sessions that are still queued on data lanes find their version gone.
     package func onIndexLane<Value: Sendable>(
         _ key: ResourceKey?, _ done: @escaping @Sendable (Result<Value, CacheError>) -> Void,
         _ body: @escaping @Sendable () throws(StoreError) -> Value
     ) {
-        // The lane of a closed cache may have ended: what is posted there would never be answered.
+        // The lane of a closed cache may have ended, and a job posted there would never run.
         if sessions.withLock({ $0.isClosed }) { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
         environment.indexLane.post {
             do throws(StoreError) { done(.success(try body())) } catch { done(.failure(CacheError(error, key: key))) }
@@ -302,9 +330,10 @@ public final class MediaCache: Sendable {
 
     // MARK: Closing
 
-    /// Ends every reader and fetch, makes everything durable, closes the store. Idempotent.
+    /// Ends every reader and fetch, makes everything durable and closes the store. Idempotent.
     ///
-    /// `done` is called once for each call, at once when the cache is closed already: then there may be no thread left to call it on.
+    /// `done` is called once for each call. If the cache is closed already, it is called at once,
+    /// because there may be no thread left to call it on.
     package func close(_ done: @escaping @Sendable () -> Void) {
         let isOver = waitingForClose.withLock { waiting in
             waiting?.append(done)
@@ -319,11 +348,11 @@ public final class MediaCache: Sendable {
         for session in sessions { session.end(.closed) }
         resumeRotation()
         afterWrites { [self] in
-            // A thread may have decided on a write, or queued a commit, and not yet posted it.
+            // A thread may have decided on a write, or queued a commit, and not posted it yet.
             let unwritten = Countdown(sessions.count) { [self] in
                 environment.indexLane.post { [self] in
                     for session in sessions { session.enterWritten(isEnforcing: true) }
-                    // Behind the release of what could not be entered.
+                    // Behind the release of bytes that could not be entered.
                     environment.indexLane.post { [self] in
                         committer.whenSettled { [self] in closeStore() }
                     }
@@ -333,10 +362,11 @@ public final class MediaCache: Sendable {
         }
     }
 
-    /// Calls `body` when the writes are done that were handed over: each data lane passes the word on when it is through with them.
+    /// Calls `body` when the writes that were handed over are done: each data lane counts down when
+    /// it is through with them.
     func afterWrites(_ body: @escaping @Sendable () -> Void) {
         afterDataLanes { [self] in
-            // Those that wait for room are answered there, and made after it.
+            // Writes that wait for room are answered there, and run after it.
             environment.indexLane.post { [self] in
                 evictor.stopWaiting()
                 afterDataLanes(body)
@@ -349,7 +379,7 @@ public final class MediaCache: Sendable {
         for lane in environment.dataLanes { environment.postBehindReaders(lane) { passed.tick() } }
     }
 
-    /// On the index lane. The store makes the last durable point itself.
+    /// Closes the store, which makes the last durable point itself. Runs on the index lane.
     private func closeStore() {
         committer.writeTouches()
         do { try store.close() } catch { record(.storeTrouble("close: \(error)")) }
@@ -367,7 +397,7 @@ public final class MediaCache: Sendable {
 }
 
 extension CacheError {
-    /// The public words for a store's trouble.
+    /// Creates the public error for an error of the store.
     package init(_ error: StoreError, key: ResourceKey?) {
         let code: Code =
             switch error {
@@ -387,7 +417,8 @@ extension CacheError {
 }
 
 extension MediaCache {
-    /// What is wrong with the books of the sessions, in words; for simulations, which ask after every step.
+    /// Descriptions of the broken invariants of the sessions, for simulations, which check them
+    /// after every step.
     package var violations: [String] {
         sessions.withLock { $0.all }.flatMap { session in session.state.withLock { $0.machine.violations } }
     }

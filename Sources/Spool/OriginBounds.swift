@@ -1,8 +1,9 @@
 package import SpoolOrigin
 import SpoolSystem
 
-/// How far the clients of a cache's doors get. Doors come and go; what every open one says holds for the requests of the cache, since
-/// readers of one resource share its requests.
+/// The bounds on the networks that the clients of a cache's doors can reach. Doors open and close.
+/// The bounds of all open doors hold for every request of the cache, because readers of one
+/// resource share its requests.
 package final class OriginBounds: Sendable {
     private struct State {
         var next = 0
@@ -13,7 +14,7 @@ package final class OriginBounds: Sendable {
 
     init() {}
 
-    /// Bounds requests from now on, until `lift` is called with the number that comes back.
+    /// Bounds requests from now on, until `lift` is called with the returned number.
     package func set(_ reach: OriginReach) -> Int {
         state.withLock { state in
             state.next += 1
@@ -22,6 +23,7 @@ package final class OriginBounds: Sendable {
         }
     }
 
+    /// Removes the bound with this number.
     package func lift(_ number: Int) {
         state.withLock { $0.reaches[number] = nil }
     }

@@ -1,10 +1,11 @@
 import SpoolStore
 import SpoolSystem
 
-/// Names that this process gives, and that mean nothing elsewhere: what only its key can make, only it can recognise.
+/// Names that this process makes and that mean nothing elsewhere. Only a process with the key can
+/// make or recognise them.
 package struct Pseudonyms: Sendable {
     private static let prefix = "spool-"
-    /// Digits of each half of a name: 64 bits.
+    /// The number of digits of each half of a name: 64 bits.
     private static let digits = 16
 
     private let key: EncryptionKey
@@ -17,16 +18,18 @@ package struct Pseudonyms: Sendable {
         }
     }
 
-    /// What requests to `origin` (scheme and authority) say in `Via` (RFC 9110 §7.6.3).
+    /// Returns the value of `Via` in requests to `origin`, a scheme and authority (RFC 9110
+    /// §7.6.3).
     ///
-    /// Each origin gets another name, so that two origins can't tell that their requests came from the same place. A name is half of the
-    /// origin's HMAC, and a second HMAC of that half, by which it is recognised whatever the origin was.
+    /// Each origin gets another name, so two origins can't find out that their requests came from
+    /// the same place. A name is half of the origin's HMAC, followed by half of the HMAC of that
+    /// half. The second half makes it recognisable whatever the origin was.
     package func via(for origin: String) -> String {
         let half = half(of: "origin \(origin)")
         return "1.1 \(Self.prefix)\(half)\(self.half(of: "name \(half)"))"
     }
 
-    /// Whether a value of `Via` has one of this process's names.
+    /// Returns whether a value of `Via` contains a name of this process.
     package func isNamed(in value: String) -> Bool {
         value.split { $0 == " " || $0 == "," || $0 == "\t" }.contains { word in
             guard word.hasPrefix(Self.prefix), word.utf8.count == Self.prefix.utf8.count + 2 * Self.digits else { return false }
@@ -35,7 +38,7 @@ package struct Pseudonyms: Sendable {
         }
     }
 
-    /// A name for the user information of a URL.
+    /// Returns a name for the user information of a URL.
     func user(_ userinfo: some StringProtocol) -> String { half(of: "user \(userinfo)") }
 
     private func half(of text: String) -> String {

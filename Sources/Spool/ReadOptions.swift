@@ -1,31 +1,39 @@
 public import SpoolCore
 
-/// How one reader differs from the configuration.
+/// The settings in which one reader differs from the configuration of its cache.
 public struct ReadOptions: Sendable {
-    /// How far fetches go beyond this reader; nil for the cache's policy.
+    /// How far fetches go beyond this reader, or nil for the policy of the cache.
     public var fetchPolicy: FetchPolicy?
-    /// When stored bytes are used without asking the origin; nil for the cache's policy. What is stored follows the cache's policy.
+    /// When stored bytes are used without asking the origin, or nil for the policy of the cache.
+    /// Which bytes are stored always follows the policy of the cache.
     public var cachePolicy: CachePolicy?
-    /// What the reader makes of the store.
+    /// The way in which the reader uses the store and the origin.
     public var mode: ReadMode
-    /// How urgent its bytes are when origin requests have to queue.
+    /// The priority of the reader when origin requests have to queue. The default is `.playing`.
     public var priority = ReadPriority.playing
-    /// Fields sent with the origin requests of this resource besides the configuration's, for example `Authorization`.
+    /// Fields for the origin requests of this resource besides those of the configuration, for
+    /// example `Authorization`.
     ///
-    /// Readers of one resource share its requests: the newest reader that brings fields decides from its coming on, as does the newest
-    /// URL. A renewed signature or token takes effect with the next origin request.
+    /// Readers of one resource share its requests. The newest reader decides their URL, and the
+    /// newest reader with fields decides their fields. A renewed signature or token takes effect
+    /// with the next origin request.
     public var requestFields: HTTPFields = [:]
-    /// Which networks the origin requests of this resource may use; nil to leave that as it is. The newest reader decides here, too.
+    /// The networks that the origin requests of this resource may use, or nil to leave that
+    /// unchanged. The newest reader decides here, too.
     public var access: NetworkAccess?
-    /// Changes the bytes on their way to this reader; nil for the configuration's transform.
+    /// Changes the bytes on their way to this reader, or nil for the transform of the
+    /// configuration.
     public var contentTransform: (any ContentTransform)?
-    /// The directives of an HTTP client's request (RFC 9111 §5.2.1).
+    /// The directives of the request of an HTTP client (RFC 9111 §5.2.1).
     package var request = CacheControl("")
-    /// The client can ask again by itself: a read whose answers end without a new byte fails soon.
+    /// Whether the client can retry by itself. A read whose responses end without a new byte then
+    /// fails soon.
     package var endsSoon = false
-    /// The web site on whose behalf a browser asks: the value of its `Origin`, which the origin is told.
+    /// The web site for which a browser sends the request: the value of its `Origin`, which is
+    /// passed to the origin.
     package var site: String?
 
+    /// Creates options that differ from the configuration in the given settings.
     public init(fetchPolicy: FetchPolicy? = nil, cachePolicy: CachePolicy? = nil, mode: ReadMode = .automatic) {
         self.fetchPolicy = fetchPolicy
         self.cachePolicy = cachePolicy

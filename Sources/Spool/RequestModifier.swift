@@ -2,21 +2,29 @@ public import SpoolCore
 import SpoolOrigin
 import SpoolSystem
 
-/// Changes the requests to origins just before they are made: a token that expires, a signature by the hour.
+/// Changes the requests to origins just before they are sent, for example to add a token that
+/// expires or a signature.
 public protocol RequestModifier: Sendable {
-    /// The fields to send with a request to `url`.
+    /// Returns the fields to send with a request to `url`.
     ///
-    /// Called before each origin request, and once more when the origin refused it: a chance to refresh credentials. What this throws fails
-    /// the request, and with it who waits for it. Range and conditions are added afterwards and can't be changed.
+    /// The cache calls this method before each origin request, and once more if the origin refused
+    /// that request, so that credentials can be refreshed. It runs in a task of its own. `Range`
+    /// and conditional fields are added afterwards and can't be changed.
     ///
-    /// When nobody wants the answer any more, the cache cancels the task that this runs in and does not wait for its end.
+    /// When no reader needs the response any more, the cache cancels the task and does not wait for
+    /// its end.
+    ///
     /// - Parameters:
-    ///   - fields: what would be sent: those of the configuration and of the newest reader.
-    ///   - refusal: 401 or 403 where the origin refused the request as it was made before; nil at first.
+    ///   - url: The URL of the request.
+    ///   - fields: The fields of the configuration and of the newest reader.
+    ///   - refusal: The status 401 or 403 if the origin refused the request before, or nil at
+    ///     first.
+    /// - Returns: All fields to send.
+    /// - Throws: Any error. The request then fails, and with it the readers that wait for it.
     func fields(for url: String, fields: HTTPFields, refusal: Int?) async throws -> HTTPFields
 }
 
-/// A transport whose requests an app may change, around one that makes them.
+/// A transport whose requests an app may change, around a transport that sends them.
 final class ModifyingTransport: Transport {
     private let base: any Transport
     private let modifier: any RequestModifier
@@ -37,14 +45,14 @@ final class ModifyingTransport: Transport {
     func close() { base.close() }
 }
 
-/// One request, made once, or twice when the first was refused.
+/// One request, sent once, or twice if the first was refused.
 private final class ModifiedTransfer: Transfer {
     private struct State {
-        /// Which try's callbacks count.
+        /// The number of the try whose callbacks count.
         var attempt = 0
-        /// The transfer of that try; nil while the app is asked.
+        /// The transfer of that try. Nil while the app is asked.
         var current: (any Transfer)?
-        /// The app is asked, and has not answered.
+        /// Whether the app is asked and has not answered.
         var isAsking = true
         var question: Task<Void, Never>?
         var owesResume = false
@@ -52,7 +60,7 @@ private final class ModifiedTransfer: Transfer {
         var isOver = false
     }
 
-    /// Fields that say which bytes are asked: the engine's business.
+    /// The fields that name bytes and conditions, which the engine sets itself.
     private static let ofTheEngine = ["Range", "If-Range", "If-None-Match", "If-Modified-Since"]
 
     private let request: OriginRequest
@@ -68,7 +76,7 @@ private final class ModifiedTransfer: Transfer {
         self.modifier = modifier
     }
 
-    /// Asks the app, then makes the request.
+    /// Asks the app, then sends the request.
     func prepare(refusal: Int?) {
         let question = Task { [self] in
             do {
@@ -92,7 +100,10 @@ private final class ModifiedTransfer: Transfer {
         if isCancelled { question.cancel() }
     }
 
-    /// The app has answered: the number of the try; nil when the transfer was cancelled while it was asked, and is over.
+    /// Notes that the app has answered.
+    ///
+    /// - Returns: The number of the try, or nil if the transfer was cancelled meanwhile and is
+    ///   over.
     private func answered() -> Int? {
         state.withLock { state in
             guard state.isAsking else { return nil }
@@ -130,7 +141,8 @@ private final class ModifiedTransfer: Transfer {
             return (state.current, state.question, state.isAsking ? state.attempt : nil)
         }
         transfer?.cancel()
-        // An app that never answers would keep the fetch, and its resource's session, for ever.
+        // An app that never answers would otherwise keep the fetch, and the session of its
+        // resource, for ever.
         guard let attempt else { return }
         question?.cancel()
         Task { finished(.cancelled, attempt: attempt) }
@@ -138,7 +150,9 @@ private final class ModifiedTransfer: Transfer {
 
     // MARK: From the tries
 
-    /// True when the body that follows is the answer's.
+    /// Passes a head on, or begins the second try after a refusal.
+    ///
+    /// - Returns: Whether the body that follows belongs to the response.
     fileprivate func headReceived(_ head: ResponseHead, attempt: Int) -> Bool {
         let isRefusal = head.status == 401 || head.status == 403
         let refused = state.withLock { state -> (any Transfer)?? in
@@ -173,7 +187,8 @@ private final class ModifiedTransfer: Transfer {
     }
 }
 
-/// The receiver of one try. Its own state is touched in its callbacks only, which come one at a time.
+/// The receiver of one try. Safe to share: its state is used only in its callbacks, which come one
+/// at a time.
 private final class Attempt: TransferReceiver, @unchecked Sendable {
     private let number: Int
     private let owner: ModifiedTransfer
@@ -186,7 +201,7 @@ private final class Attempt: TransferReceiver, @unchecked Sendable {
 
     func headReceived(_ head: ResponseHead) { isAnswer = owner.headReceived(head, attempt: number) }
 
-    // The body of a refusal is nobody's.
+    // The body of a refusal is dropped.
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { isAnswer ? owner.bodyReceived(bytes) : .enough }
 
     func batchEnded() { if isAnswer { owner.batchEnded() } }

@@ -2,35 +2,41 @@ public import SpoolCore
 package import SpoolStore
 import SpoolSystem
 
-/// What is known and stored of one resource.
+/// The metadata and the stored bytes of one resource, at one moment.
 public struct ResourceStatus: Hashable, Sendable {
+    /// The key of the resource.
     public var key: ResourceKey
-    /// The URL that it was asked by.
+    /// The URL of the first request for it, without user information.
     public var url: String
+    /// The version that the cache has, with its length, type and validator.
     public var representation: Representation
     /// The bytes that are stored.
     public var stored: ByteRangeSet
-    /// When it was last used, as far as the index knows.
+    /// The time of the last use in the index, which may be a little behind. Nil if the index has no
+    /// entry.
     public var lastAccess: Timestamp?
-    /// Whether it is kept from eviction (`MediaCache.pin(_:)`).
+    /// Whether the resource is protected from eviction (`MediaCache.pin(_:)`).
     public var isPinned: Bool
-    /// Readers and fetches that are at it now.
+    /// The number of its current readers.
     public var readers: Int
+    /// The number of its current fetches.
     public var fetches: Int
-    /// Why its bytes are passed on and not stored, in words, where a cache that is at it found a reason; nil where they are stored, and
-    /// where nobody asked for it since the cache was opened.
+    /// The reason why bytes of the resource are passed on and not stored. Nil if they are stored,
+    /// or if the cache has had no reader of the resource recently.
     public var notStoredBecause: String?
 
-    /// Whether every byte is stored.
+    /// Whether every byte is stored. False while the length is not known.
     public var isComplete: Bool {
         guard let length = representation.length else { return false }
         return length == 0 || stored.totalBytes == length
     }
 
+    /// Creates the status from the index and the session, or returns nil if neither has the
+    /// representation.
     package init?(stored: StoredResource?, live: Live?) {
         guard let key = stored?.key ?? live?.key, let representation = live?.representation ?? stored?.representation else { return nil }
         self.key = key
-        // Stores of earlier versions have user information in their URLs.
+        // Stores of earlier versions contain URLs with user information.
         url = stored?.url.withoutUserinfo ?? live?.url ?? key.string
         self.representation = representation
         self.stored = live?.stored ?? stored?.spans ?? ByteRangeSet()
@@ -41,7 +47,7 @@ public struct ResourceStatus: Hashable, Sendable {
         notStoredBecause = live?.passReason?.description
     }
 
-    /// What the session says, which is newer than the index.
+    /// The state of the session, which is newer than the index.
     package struct Live: Sendable {
         var key: ResourceKey
         var url: String
@@ -82,14 +88,15 @@ extension ResourceSession {
             transform: options.contentTransform ?? shared.configuration.contentTransform, wake: wake)
     }
 
-    /// The rules by which a reader with these options uses what is stored.
+    /// Returns the rules by which a reader with these options uses stored bytes.
     private func rules(of options: ReadOptions) -> UseRules {
         UseRules(
             policy: shared.configuration.policy(for: url, options.cachePolicy), mode: options.mode, isShared: shared.configuration.isShared,
             request: options.request)
     }
 
-    /// The newest reader says how the origin is asked: its URL has the signature that is still good, its fields the token.
+    /// Adopts the request of the newest reader: its URL has the signature that is still valid, and
+    /// its fields have the token.
     private func adoptRequest(url: String, _ options: ReadOptions) {
         guard options.mode != .onlyStored else { return }
         state.withLock { state in

@@ -1,34 +1,37 @@
 import SpoolSystem
 
-/// What a cache did since it was opened. All counts only grow.
+/// The counts of a cache since it was opened. All counts only grow.
 public struct Statistics: Hashable, Sendable {
-    /// Body bytes that origins sent us (handed over by the transport).
+    /// Body bytes that the transport received from origins.
     public var fetchedBytes: Int64 = 0
-    /// Requests made to origins; redirects count once.
+    /// Requests to origins. A request with its redirects counts once.
     public var originRequests: Int64 = 0
-    /// Bytes given to readers out of the store.
+    /// Bytes that readers got from the store.
     public var bytesFromStore: Int64 = 0
-    /// Bytes given to readers as they came from an origin.
+    /// Bytes that readers got from memory as they came from an origin.
     public var bytesFromOrigin: Int64 = 0
-    /// Readers that came.
+    /// Readers that joined.
     public var readers: Int64 = 0
 
+    /// Creates counts of zero.
     public init() {}
 
-    /// The part of the bytes given to readers that needed no origin, from 0 to 1; 0 before any.
+    /// The share of the bytes that readers got from the store, from 0 to 1; 0 before any.
     public var hitRatio: Double {
         let total = bytesFromStore + bytesFromOrigin
         return total == 0 ? 0 : Double(bytesFromStore) / Double(total)
     }
 }
 
-/// Where the numbers are gathered.
+/// The counters of a cache, behind a lock.
 package final class Counters: Sendable {
     private let state = Locked(Statistics())
 
+    /// Creates counters of zero.
     package init() {}
 
     func add(_ change: (inout Statistics) -> Void) { state.withLock { change(&$0) } }
 
+    /// The counts at this moment.
     package var current: Statistics { state.withLock { $0 } }
 }

@@ -1,30 +1,34 @@
 public import SpoolCore
 
-/// How much a cache keeps, and what goes when that is reached.
+/// The limits on stored bytes, and the policy that chooses what is evicted.
 ///
-/// A limit of nil is none; 0 is refused, as nothing could be stored. Limits hold at the same time, and pinned resources are never
-/// evicted by any of them.
+/// Nil means no limit. A limit of 0 is refused, because nothing could be stored. All limits hold at
+/// the same time, and none of them evicts pinned resources.
 public struct StorageLimits: Sendable {
-    /// The most bytes that stored media may occupy on disk (allocated blocks; the index is reported beside it).
+    /// The most bytes that stored media may occupy on disk, in allocated blocks. The index is not
+    /// included.
     ///
-    /// 8 GiB (8 589 934 592 bytes): some weeks of music or a dozen films, and little beside what a phone or a server has.
+    /// The default is 8 GiB (8 589 934 592 bytes): some weeks of music or a dozen films, and little
+    /// beside the storage of a phone or a server.
     public var quotaBytes: Int64? = 8 << 30
-    /// What nobody used for so long goes.
+    /// The age at which unused resources are removed. Nil, the default, means no limit.
     public var maximumAge: Duration?
-    /// The most resources.
+    /// The most resources in the store. Nil, the default, means no limit.
     public var maximumCount: Int?
-    /// What is left to others on the disk of the store: below it room is made, or nothing stored. 256 MiB: with less, systems fail.
+    /// The bytes that stay free on the disk of the store. Below that, the cache evicts, or stores
+    /// nothing. The default is 256 MiB, because systems fail with less.
     public var minimumFreeBytes: Int64? = 256 << 20
-    /// What goes first.
+    /// The order in which resources are evicted. The default evicts the least recently used first.
     public var policy: any EvictionPolicy = LeastRecentlyUsed()
 
-    /// Whether what is stored when the store is opened stays, although it is more than `quotaBytes`: then its size is the quota. For
-    /// programs that were given no quota, on a store that another program fills.
+    /// Whether the quota grows to the size of the store at its opening, if that is more than
+    /// `quotaBytes`. For programs without a given quota, on a store that another program fills.
     package var keepsPresentSize = false
 
+    /// Creates the default limits.
     public init() {}
 
-    /// The complaint about a value that makes no sense, or nil.
+    /// Returns a message about the first value that is out of bounds, or nil.
     func complaint() -> String? {
         func check(_ name: String, _ value: Int64?) -> String? {
             guard let value, value < 1 else { return nil }

@@ -1,11 +1,13 @@
 public import SpoolCore
 import SpoolSystem
 
-/// Keeps what is stored of a resource from eviction for as long as it lives.
+/// Protects a resource from eviction for as long as this object lives.
 ///
-/// For who plays or hands out what is stored and can't say when that ends otherwise. It is not persisted, and has nothing to do with
-/// `MediaCache.pin(_:)`: what an app pinned stays pinned. A removal by command takes the resource out all the same.
+/// Use it while an app plays or hands out stored bytes and the end of that use is not known. The
+/// pin is not persisted, and is independent of `MediaCache.pin(_:)`: a resource that the app pinned
+/// stays pinned. A removal by command removes the resource all the same.
 public final class TemporaryPin: Sendable {
+    /// The key of the resource.
     public let key: ResourceKey
     private let pins: TemporaryPins
 
@@ -18,7 +20,7 @@ public final class TemporaryPin: Sendable {
     deinit { pins.drop(key) }
 }
 
-/// How many temporary pins each key has.
+/// The number of temporary pins of each key.
 final class TemporaryPins: Sendable {
     private let counts = Locked<[ResourceKey: Int]>([:])
 

@@ -1,24 +1,28 @@
 public import SpoolCore
 
-/// What comparing the stored bytes of one resource with their checks has found.
+/// The result of a comparison of the stored bytes of one resource with their checks.
 public struct Verification: Hashable, Sendable {
+    /// The key of the resource.
     public var key: ResourceKey
-    /// The URL that it was asked by.
+    /// The URL of the first request for it, without user information.
     public var url: String
-    /// Bytes that are what was written.
+    /// The number of bytes that match their checks.
     public var soundBytes: Int64 = 0
-    /// Bytes that have no check: a store keeps them from a time before checks were made.
+    /// The number of bytes without a check, which a store has from before checks were made.
     public var uncheckedBytes: Int64 = 0
-    /// Bytes that are not what was written, or can't be read; whole blocks of 64 KiB, or what is stored of them.
+    /// The bytes that do not match their checks or can't be read, in whole blocks of 64 KiB, as far
+    /// as these are stored.
     public var damaged = ByteRangeSet()
-    /// The damaged bytes were taken out of the index: they are a gap, and fetched again when they are wanted.
+    /// Whether the damaged bytes were removed from the index. They are a gap then, and are fetched
+    /// again when a reader needs them.
     public var isRepaired = false
 
+    /// Creates a result without any bytes.
     public init(key: ResourceKey, url: String) {
         self.key = key
         self.url = url
     }
 
-    /// Whether nothing is damaged.
+    /// Whether no byte is damaged.
     public var isSound: Bool { damaged.isEmpty }
 }

@@ -3,8 +3,8 @@ import SpoolSystem
 
 /// The time of the last use of one resource, in memory until it is entered into the index.
 ///
-/// Only the first use after a `take()` costs more than the lock: it makes the committer queue this
-/// record.
+/// A use after the first since the last `take()` costs one look at the clock and one lock. The
+/// first one also queues this record in the committer.
 final class AccessTime: Sendable {
     let key: ResourceKey
     private let state = Locked(State())

@@ -1,18 +1,21 @@
 import SpoolCore
 
-/// How much a log line matters.
+/// The severity of a log line.
 public enum LogLevel: Int, Comparable, Sendable, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
 
+    /// Returns whether `a` is less severe than `b`.
     public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Takes lines for people; called from any thread, outside every lock. Must not block.
+/// Receives log lines for people. The cache calls it on any thread, outside every lock, and the
+/// sink must not block.
 ///
-/// URLs come without query and user information.
+/// Lines contain URLs without query and user information.
 public protocol LogSink: Sendable {
-    /// The least level that is wanted; lines below are not made.
+    /// The lowest level that the sink receives. The cache does not build lines below it.
     var level: LogLevel { get }
+    /// Writes one line.
     func log(_ level: LogLevel, _ message: String)
 }
 
@@ -22,7 +25,8 @@ struct EventLogger: EventSink {
 
     func record(_ event: CacheEvent) {
         let level = Self.level(of: event)
-        // The line is made only when somebody wants it: this is on the path of every request.
+        // The line is built only if the sink receives its level, because this code runs for every
+        // request.
         guard level >= log.level else { return }
         log.log(level, Self.message(of: event))
     }
