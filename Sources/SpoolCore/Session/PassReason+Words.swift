@@ -1,5 +1,5 @@
 extension PassReason: CustomStringConvertible {
-    /// Why, in words for people: events, the log and `spool stat` say it so.
+    /// The reason in words for people, as events, the log and `spool stat` show it.
     package var description: String {
         switch self {
         case .noStore: "the origin forbids it (Cache-Control: no-store)"

@@ -1,16 +1,18 @@
-/// What a response's head means for a request of bytes from some offset on.
+/// The meaning of a response's head for a request of bytes from some offset on.
 package enum ResponseOutcome: Hashable, Sendable {
     /// A part, and the complete length as stated (RFC 9110 §15.3.7).
     case partial(ByteRange, total: StatedLength)
     /// The whole, from byte 0 (RFC 9110 §15.3.1), and its length as stated.
     case full(length: StatedLength)
-    /// What is stored is current (RFC 9110 §15.4.5).
+    /// The stored version is current (RFC 9110 §15.4.5).
     case notModified
-    /// Nothing there; the length where it was told (RFC 9110 §15.5.17).
+    /// No byte at the requested offset, and the complete length where it is stated (RFC 9110
+    /// §15.5.17).
     case notSatisfiable(length: Int64?)
+    /// Any other status, or a head that contradicts itself.
     case failed(OriginError)
 
-    /// The complete length, where it was told.
+    /// The complete length; nil where it is not stated.
     package var length: Int64? {
         switch self {
         case .partial(_, let length), .full(let length): length.bytes
@@ -19,7 +21,7 @@ package enum ResponseOutcome: Hashable, Sendable {
         }
     }
 
-    /// Why the response can't be stored, by its numbers alone; nil when it can.
+    /// The reason why the stated length forbids storing; nil when it does not.
     package var passReason: PassReason? {
         switch self {
         case .partial(_, .beyondBound), .full(.beyondBound): .lengthBeyondBound
@@ -35,7 +37,8 @@ package enum ResponseOutcome: Hashable, Sendable {
         }
     }
 
-    /// Reads the status and the fields that matter for it. `start` is the offset that was asked for.
+    /// Reads the status and the fields that determine its meaning.
+    /// - Parameter start: the requested offset.
     package init(_ head: ResponseHead, start: Int64) {
         switch head.status {
         case 200:
@@ -54,7 +57,7 @@ package enum ResponseOutcome: Hashable, Sendable {
     private static func full(_ head: ResponseHead) -> ResponseOutcome {
         guard !isPart(head) else { return .failed(.malformed("a 200 with the Content-Range of a part")) }
         let values = head.fields.values(of: "Content-Length")
-        // With a transfer coding the length is the framing's business (RFC 9112 §6.3).
+        // With a transfer coding, the framing determines the length (RFC 9112 §6.3).
         guard !values.isEmpty, head.fields["Transfer-Encoding"] == nil else { return .full(length: .unknown) }
         do {
             return .full(length: try ContentLength.parse(values))
@@ -63,9 +66,11 @@ package enum ResponseOutcome: Hashable, Sendable {
         }
     }
 
-    /// Whether a 200 says by its `Content-Range` that its body is not the whole, and its length agrees: it contradicts itself.
+    /// Whether the `Content-Range` of a 200 names a part and its length agrees, so that the head
+    /// contradicts itself.
     ///
-    /// The field means nothing in a 200 (RFC 9110 §14.4), so it is ignored where `Content-Length` is not that of the part.
+    /// The field has no meaning in a 200 (RFC 9110 §14.4). It is ignored where `Content-Length` is
+    /// not the length of the part.
     private static func isPart(_ head: ResponseHead) -> Bool {
         let body = head.fields["Content-Length"]
         return head.fields.values(of: "Content-Range").contains { value in
@@ -75,7 +80,8 @@ package enum ResponseOutcome: Hashable, Sendable {
         }
     }
 
-    /// The length that a 416 tells, nil when it tells none that can be read: it is advice there (RFC 9110 §15.5.17).
+    /// The complete length that a 416 states, or nil if it states none that is well formed. The
+    /// field is advisory there (RFC 9110 §15.5.17).
     private static func unsatisfiedLength(_ head: ResponseHead) -> Int64? {
         do {
             guard case .unsatisfied(let length)? = try ContentRange.parse(head.fields) else { return nil }
@@ -87,7 +93,7 @@ package enum ResponseOutcome: Hashable, Sendable {
 
     private static func partial(_ head: ResponseHead) -> ResponseOutcome {
         if let type = head.fields["Content-Type"].flatMap(MediaType.init), type.essence == "multipart/byteranges" {
-            // One range was asked for (RFC 9110 §15.3.7.2).
+            // The request named one range only (RFC 9110 §15.3.7.2).
             return .failed(.malformed("a 206 of several parts for one range"))
         }
         let values = Set(head.fields.values(of: "Content-Range"))
@@ -106,8 +112,11 @@ package enum ResponseOutcome: Hashable, Sendable {
 }
 
 extension Representation {
-    /// Whether another response looks like this one to a consumer that was told only what the resource is: equal length, type and coding,
-    /// and no validator that says otherwise. Never a reason to combine their bytes in one answer.
+    /// Whether another response looks like this one to a consumer that has only the description and
+    /// no bytes.
+    ///
+    /// Length, type and coding have to be equal, and the validators must not contradict that. This
+    /// is never a reason to combine bytes of both in one answer.
     package func looksLike(_ other: Representation) -> Bool {
         guard length == other.length, contentType == other.contentType, contentCoding == other.contentCoding else { return false }
         return validator == other.validator || validator == .none || other.validator == .none
@@ -115,7 +124,8 @@ extension Representation {
 
     /// Whether a response is of this version.
     ///
-    /// `isConditional` when it is a 206 to a request with `If-Range`: then the origin said so, and may leave validators out (RFC 9110 §15.3.7).
+    /// - Parameter isConditional: whether the response is a 206 to a request with `If-Range`. Such
+    ///   a response is of the same version and may leave out validators (RFC 9110 §15.3.7).
     func isSame(as candidate: Representation, isConditional: Bool) -> Bool {
         if let length, let other = candidate.length, length != other { return false }
         guard contentCoding == candidate.contentCoding else { return false }
@@ -123,7 +133,8 @@ extension Representation {
         case (.strong(let a), .strong(let b)): return a == b
         case (.weak(let a), .weak(let b)): return a == b
         case (.lastModified(let a, _), .lastModified(let b, _)): return a == b
-        // An equal length is the least that speaks for it; without one nothing does.
+        // Without validators, an equal length is the least evidence. Without a length there is
+        // none.
         case (.none, .none): return length != nil && length == candidate.length
         case (_, .none), (.strong, .lastModified): return isConditional
         default: return false

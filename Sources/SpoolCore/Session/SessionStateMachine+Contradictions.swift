@@ -1,16 +1,19 @@
-// Answers that are errors of the moment: they are never adopted as a version and never retire stored bytes.
+// Temporary errors that look like responses. The machine never adopts them as a version and never
+// deletes stored bytes because of them.
 
 extension SessionStateMachine {
-    /// Pages in a row that came instead of media, after which the user is told.
+    /// The number of pages in a row, instead of media, after which an event informs the user.
     static var pagesBeforeNotice: Int { 3 }
 
-    /// Why an answer is not to be believed: it is a page where media are known to be. Nil when it may be a version.
+    /// The error of a page that comes where media are known to be.
+    /// - Returns: nil if the response may be of a version.
     func contradiction(of outcome: ResponseOutcome, _ head: ResponseHead, _ fetch: Fetch) -> OriginError? {
         guard let version, let page = rules.page(head.fields), expectsMedia(version) else { return nil }
         switch outcome {
         case .full: break
         case .partial:
-            // A part that carries the stored strong tag is of the stored version, whatever it calls itself.
+            // A part with the stored strong entity tag is of the stored version, whatever its
+            // `Content-Type` is.
             let validator = Validator(fields: head.fields)
             if validator.isStrong, validator == version.representation.validator { return nil }
         case .notModified, .notSatisfiable, .failed: return nil
@@ -18,11 +21,13 @@ extension SessionStateMachine {
         return .malformed("a page of type \(page) came instead of media; is there a sign-in in between?")
     }
 
+    /// Whether the version is stored and consists of media.
     private func expectsMedia(_ version: Version) -> Bool {
         version.passReason == nil && (rules.expectsMedia || version.representation.isMedia)
     }
 
-    /// Passes a page on to a reader that has no byte yet, as it would come without a cache; for all others the fetch has failed.
+    /// Passes a page on to the reader that asked, if it has no byte yet, as a page would come
+    /// without a cache. For all other readers the fetch has failed.
     mutating func contradicted(
         _ index: Int, by error: OriginError, _ outcome: ResponseOutcome, _ arrival: Arrival, now: MonotonicInstant
     ) -> [SessionAction] {
@@ -57,10 +62,13 @@ extension SessionStateMachine {
         return actions + wakeReaders() + replan(now: now)
     }
 
-    /// Whether a response without a strong validator ends before its reader does, where another request may bring all of it at once.
+    /// Ends a response without a strong validator that is too short for its reader, if another
+    /// request may bring the whole range at once.
     ///
-    /// No second response may follow it in the same answer. So the first is asked for without the window that cut it short, or without
-    /// any range. Readers that were told something already go on with what came.
+    /// No second response may continue it in the same answer. The next request therefore leaves out
+    /// the window that cut the response short, or names no range at all. Readers that have already
+    /// committed go on with the short response.
+    /// - Returns: whether the response was too short and is to be ended.
     mutating func isTooShort(_ fetch: Fetch, served: ByteRange, total: Int64?, _ arrival: Arrival) -> Bool {
         let identity = version?.identity ?? rules.identity
         guard !arrival.isEndless, identity == .validator, !Validator(fields: arrival.head.fields).isStrong,
@@ -82,7 +90,8 @@ extension SessionStateMachine {
 }
 
 extension Representation {
-    /// Whether the bytes are sound, pictures that move, or what is commonly sent for them.
+    /// Whether the media type is audio, video or a playlist, or one that servers commonly send for
+    /// them.
     fileprivate var isMedia: Bool {
         guard let type = contentType.flatMap(MediaType.init) else { return false }
         let essence = type.essence

@@ -1,17 +1,24 @@
-// Stored bytes of a resource in use go: whole blocks that nobody needs soon.
+// Eviction from a resource in use: whole blocks that no reader needs soon.
 
 extension SessionStateMachine {
-    /// Takes whole blocks with up to `bytes` stored bytes, or a little more, away from readers, because room is needed; empty when all that
-    /// is stored is needed soon. `evicted` follows once they are gone.
+    /// Chooses whole blocks with about `bytes` stored bytes for eviction, and withholds them from
+    /// readers. The shell then deletes them and calls `evicted`.
     ///
-    /// Until then the bytes are neither used nor fetched anew: who comes to them waits. Only blocks that are stored as a whole go, so that
-    /// no fetch brings a byte of them meanwhile. What is compared with its checks just now, what a reader has in hand, its window and a
-    /// little behind it, what a policy wants, and `spared` stay.
+    /// Until then the bytes are neither used nor fetched again, and a reader that comes to them
+    /// waits. Only fully stored blocks are chosen, so that no fetch brings a byte of them in the
+    /// meantime. Bytes that stay:
+    ///
+    /// - bytes that are being compared with their checksums,
+    /// - bytes that a reader holds, its window, and `SessionLimits.keptBehindBytes` behind it,
+    /// - the goal of a fetch policy, and `spared`.
+    ///
+    /// - Returns: the chosen bytes; empty if all stored bytes are needed soon.
     package mutating func evict(_ bytes: Int64, sparing spared: ByteRangeSet, regions: [EvictionCut.Region]) -> ByteRangeSet {
         guard phase == .ready, let version, version.evicting.isEmpty else { return ByteRangeSet() }
         var cut = EvictionCut(blockBytes: limits.blockBytes)
-        // What players have left behind goes first, from where they began; then what lies far ahead, from its end.
-        // Without readers it is what the last fetch brought that is wanted next.
+        // Bytes that all players have passed go first, from the beginning. Then bytes far ahead go,
+        // from the end. Without readers, the bytes that the last fetch brought are likely to be
+        // needed next.
         let positions = readers.filter { $0.failure == nil }.map(\.position)
         let lowest = positions.min() ?? fetches.filter { !$0.isRelay }.map(\.released).min() ?? 0
         let behind = ByteRange(0, lowest).map { EvictionCut.Region($0, isTailFirst: false) }
@@ -24,10 +31,14 @@ extension SessionStateMachine {
         return gone
     }
 
-    /// Takes stored bytes away from readers that the index could not enter, and never will: the version is passed on only.
+    /// Chooses whole blocks that can never be entered into the index, and withholds them from
+    /// readers. The shell then deletes them and calls `evicted`.
     ///
-    /// Answers whole blocks without a byte of `named`; empty when none may go. `evicted` follows once they are gone. The bytes that
-    /// readers hold or come to next stay for them. A version that can't be asked for in parts keeps everything while it has readers.
+    /// The version is only passed on by then, and the index could not take these bytes. The bytes
+    /// that readers hold or come to next stay. A version whose parts can't be requested separately
+    /// keeps everything while it has readers.
+    /// - Parameter named: the bytes that the index names; no chosen block has one of them.
+    /// - Returns: the chosen bytes; empty if none may go.
     package mutating func release(allBut named: ByteRangeSet) -> ByteRangeSet {
         guard mayRelease, let version, version.evicting.isEmpty else { return ByteRangeSet() }
         var kept = named.union(version.verifying)
@@ -44,7 +55,7 @@ extension SessionStateMachine {
         return gone
     }
 
-    /// Whether stored bytes of the version may be released that the index does not name.
+    /// Whether stored bytes of the version that the index does not name may be released.
     package var mayRelease: Bool {
         switch phase {
         case .ready, .ended(.closed): version?.passReason != nil
@@ -52,14 +63,17 @@ extension SessionStateMachine {
         }
     }
 
-    /// To readers it is as if the bytes were being compared with their checks, and found wanting.
+    /// Withholds bytes from readers by the same mechanism as bytes that are being compared with
+    /// their checksums.
     private mutating func takeAway(_ bytes: ByteRangeSet) {
         version?.evicting = bytes
         version?.unverified.formUnion(bytes)
         version?.verifying.formUnion(bytes)
     }
 
-    /// What `evict` or `release` took is gone; or it is not, and then it is compared with its checks before its next use.
+    /// Ends an eviction or release.
+    /// - Parameter isGone: whether the bytes were deleted. If not, they are compared with their
+    ///   checksums before their next use.
     package mutating func evicted(
         _ blocks: ByteRangeSet, of generation: GenerationID, isGone: Bool, now: MonotonicInstant
     ) -> [SessionAction] {
@@ -70,7 +84,7 @@ extension SessionStateMachine {
         return wakeReaders() + replan(now: now)
     }
 
-    /// The blocks of which every byte is stored; the last one ends with the resource.
+    /// The blocks of which every byte is stored. The last block ends with the resource.
     private func wholeBlocks(of version: Version) -> ByteRangeSet {
         let size = limits.blockBytes, length = version.representation.length
         return ByteRangeSet(
@@ -80,7 +94,7 @@ extension SessionStateMachine {
             })
     }
 
-    /// What readers, fetches and policies are about to use.
+    /// The bytes that readers, fetches and the goal are about to use.
     private var neededSoon: ByteRangeSet {
         var needed = ByteRangeSet()
         for reader in readers where reader.failure == nil {

@@ -1,21 +1,27 @@
-// Hits: a reader comes, is told what it reads, gets its bytes and goes, in two events instead of eight.
+// Hits: a reader that finds all of its bytes stored takes two events instead of eight.
 
 extension SessionStateMachine {
-    /// A reader that was told of the current version and handed its first bytes.
+    /// A reader that was added, committed to the current version, and given its first bytes, all in
+    /// one event.
     package struct Hit: Hashable, Sendable {
+        /// The identity of the reader.
         package var reader: ReaderID
+        /// The version that it reads.
         package var generation: GenerationID
-        /// Tells what is known of the generation now from what was known of it before.
+        /// The revision of the generation's representation. A larger number means that the
+        /// representation has changed.
         package var revision: UInt64
-        /// What the reader wants: all that is to be answered.
+        /// The range that the reader asked for, clipped to the resource.
         package var range: ByteRange
         /// The number of bytes of the resource.
         package var length: Int64
-        /// The beginning of `range` that the reader holds: stored, verified, at most as long as was asked.
+        /// The beginning of `range`, which the reader holds: stored, verified, and at most as long
+        /// as requested.
         package var stored: ByteRange
     }
 
-    /// That a version may be used without asking the origin, as it was found once, and for how long that holds.
+    /// The cached decision that a version may be used without asking the origin, and the time for
+    /// which it holds.
     struct StandingUse: Hashable, Sendable {
         var generation: GenerationID
         var revision: UInt64
@@ -24,11 +30,16 @@ extension SessionStateMachine {
         var until: Timestamp
     }
 
-    /// A consumer came that wants `spec`, or the whole, and may be served at once: all of it is stored, nothing is fetched or waits to be,
-    /// the policy lets it be used unasked, and the first bytes are verified. Nil when any of that does not hold; then nothing has changed.
+    /// Serves a reader at once, if everything for it is at hand.
     ///
-    /// Of a resource that is stored in part, only a reader that wants no more than it asks for is a hit: others make fetches begin.
-    /// - Parameter max: how many bytes it will take first.
+    /// That takes a version that is complete and verified, or at least the requested range of it;
+    /// no fetch that runs or has to start; and a policy that permits the use without asking the
+    /// origin. While the resource is only partly stored, a reader whose policy fetches beyond its
+    /// range is no hit, because it makes a fetch begin.
+    ///
+    /// - Parameter spec: the requested range; nil for the whole.
+    /// - Parameter max: the number of bytes that the reader takes first.
+    /// - Returns: nil if a condition does not hold; then nothing has changed.
     package mutating func hit(
         _ spec: RangeHeader.Spec?, policy: CachePolicy, isShared: Bool, fetchPolicy: FetchPolicy, max: Int64, wallNow: Timestamp
     ) -> Hit? {
@@ -55,7 +66,8 @@ extension SessionStateMachine {
         return Hit(reader: id, generation: generation, revision: revision, range: range, length: length, stored: stored)
     }
 
-    /// The consumer of a hit took `count` bytes, of which the machine was not told yet, and has gone.
+    /// Removes the reader of a hit after it took `count` bytes that the machine has not counted
+    /// yet.
     package mutating func hitLeft(_ id: ReaderID, after count: Int64, now: @autoclosure () -> MonotonicInstant) -> [SessionAction] {
         guard let index = index(of: id) else { return [] }
         if fetches.isEmpty, version?.isComplete == true || (isAtRest && hasAll(readers[index], after: count)) {
@@ -66,18 +78,23 @@ extension SessionStateMachine {
         return readerAdvanced(id, by: count, now: now) + readerLeft(id, explicitly: false, now: now)
     }
 
-    /// Whether nothing is to be fetched, asked or entered but for what readers want: then one that wants only what is stored changes
-    /// nothing by coming and going, and what others want was looked at when they came to it.
+    /// Whether the machine has no fetch, request or commit of its own in progress or due.
+    ///
+    /// In that state a reader that needs only stored bytes changes nothing by coming and going. The
+    /// needs of other readers were planned when they came.
     private var isAtRest: Bool {
         fetches.isEmpty && goal == nil && retryAt == nil && !owesRevalidation && !owesUpdate && version?.passReason == nil
     }
 
-    /// Whether the reader of a hit has all that it wanted once it took `count` bytes: it leaves no wish behind.
+    /// Whether the reader of a hit has its whole range after `count` more bytes, so that it leaves
+    /// no goal behind.
     private func hasAll(_ reader: Reader, after count: Int64) -> Bool {
         reader.failure == nil && reader.told == version?.generation && reader.policy == .whilePlaying
             && reader.end.map { reader.position.addingClamped(count) >= $0 } ?? false
     }
 
+    /// Whether the policy permits the use of the version without asking the origin. Caches a
+    /// positive result.
     private mutating func isUsable(_ policy: CachePolicy, isShared: Bool, wallNow: Timestamp) -> Bool {
         if let standing = standingUse, standing.generation == version?.generation, standing.revision == version?.revision,
             standing.policy == policy, standing.from <= wallNow, wallNow < standing.until
@@ -95,7 +112,8 @@ extension SessionStateMachine {
 }
 
 extension SessionStateMachine.Version {
-    /// The verified bytes at the beginning of `range`, at most `max`; nil when the first is not.
+    /// The verified bytes at the beginning of `range`, at most `max`.
+    /// - Returns: nil if the first byte is not verified.
     fileprivate func usable(in range: ByteRange, max: Int64) -> ByteRange? {
         let run = ByteRange(lower: range.lowerBound, upper: min(range.upperBound, range.lowerBound.addingClamped(max)))
         return verifiedPart(of: run)

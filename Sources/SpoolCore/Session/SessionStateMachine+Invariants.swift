@@ -1,20 +1,21 @@
-// What holds between two events, whatever the events are.
+// Invariants: relations that hold after every event.
 
 extension SessionStateMachine {
-    /// Stops the program unless the machine's books agree with each other.
+    /// Traps unless the state of the machine is consistent.
     ///
-    /// For checked builds; tests ask `violations` and name the seed besides.
+    /// Checked builds call this. Tests read `violations` instead, so that they can print the seed.
     package func checkInvariants() {
         let violations = violations
         precondition(violations.isEmpty, "session: \(violations.joined(separator: "; "))")
     }
 
-    /// What is wrong with the books, in words; empty when all is well.
+    /// The broken invariants, in words; empty when the state is consistent.
     /// - Complexity: O(*f*² + *r* · *f*), *f* being the number of fetches and *r* that of readers.
     package var violations: [String] {
         identityViolations + fetchViolations + overlapViolations + storedViolations + waitViolations
     }
 
+    /// Identities are in order, and a version that is not stored has no goal.
     private var identityViolations: [String] {
         var found: [String] = []
         if zip(fetches, fetches.dropFirst()).contains(where: { $0.id >= $1.id }) { found.append("fetches are out of order") }
@@ -23,6 +24,7 @@ extension SessionStateMachine {
         return found
     }
 
+    /// Each fetch is consistent in itself.
     private var fetchViolations: [String] {
         fetches.flatMap { fetch -> [String] in
             var found: [String] = []
@@ -31,7 +33,7 @@ extension SessionStateMachine {
             if fetch.phase == .draining, fetch.isDrained { found.append("\(fetch.name) is drained and still here") }
             if fetch.phase == .draining, fetch.upper != fetch.front { found.append("\(fetch.name) drains and leases") }
             if fetch.phase == .requested, fetch.front != fetch.released { found.append("\(fetch.name) remembers before its head") }
-            // What a retired version left behind belongs to nobody.
+            // The memory of a replaced version's fetches must have been removed.
             let expected = fetch.phase == .requested ? nil : fetch.ownGeneration ?? version?.generation
             if fetch.generation != expected {
                 found.append("\(fetch.name) brings bytes of \(fetch.generation.map { "\($0)" } ?? "nothing")")
@@ -40,7 +42,7 @@ extension SessionStateMachine {
         }
     }
 
-    /// Two fetches that store neither lease nor remember the same byte.
+    /// Two storing fetches neither lease nor remember the same byte.
     private var overlapViolations: [String] {
         var found: [String] = []
         let storing = fetches.filter { !$0.isRelay && !$0.isOwn }
@@ -57,6 +59,7 @@ extension SessionStateMachine {
         return found
     }
 
+    /// The stored bytes agree with the fetches, the readers and the length.
     private var storedViolations: [String] {
         guard let version else { return [] }
         var found: [String] = []
@@ -79,13 +82,14 @@ extension SessionStateMachine {
         return found
     }
 
-    /// Whoever waits is waited upon: by a fetch that runs, or by the timer of the next try.
+    /// Each waiting reader waits for a fetch that runs, or for the retry timer.
     private var waitViolations: [String] {
         guard phase == .ready else { return [] }
         return readers.filter { $0.waitsFor != .nothing }.compactMap { reader in
             if reader.failure != nil { return "\(reader.name) waits after its end" }
             if retryAt != nil { return nil }
-            // In the middle of a batch bytes are there already; its end wakes.
+            // In the middle of a batch the bytes are there already. The end of the batch wakes the
+            // reader.
             if look(reader, max: 1) != nil { return nil }
             if case .own(let id, let response) = reader.source {
                 if reader.waitsFor == .version, response != nil { return "\(reader.name) waits for a head that came" }
@@ -104,12 +108,14 @@ extension SessionStateMachine {
             }
             if reader.waitsFor == .version { return "\(reader.name) waits for a version that is known" }
             if reader.onlyStored { return "\(reader.name) waits for bytes that are not stored" }
-            // What came in this very call of the transport wakes nobody before its batch ends.
+            // Bytes that arrived in this call of the transport wake no reader before their batch
+            // ends.
             if fetches.contains(where: { $0.remembers(reader.position) }) { return nil }
             guard let fetch = fetches.first(where: { $0.leases(reader.position) && ($0.phase != .draining) }) else {
                 return "\(reader.name) waits at \(reader.position) for nobody"
             }
-            // A relay goes as slowly as the slowest of its readers; the pool says when it has a buffer again.
+            // A relay is as slow as its slowest reader, and a fetch without a buffer waits for the
+            // pool.
             if fetch.isPaused, !fetch.isRelay, !fetch.waitsForBuffer {
                 return "\(reader.name) waits at \(reader.position) for \(fetch.name), which is paused"
             }

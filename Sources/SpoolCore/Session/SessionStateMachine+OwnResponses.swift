@@ -1,43 +1,54 @@
-// Responses that belong to one reader: how a version without a strong validator is read.
+// Own responses: how readers read a version without a strong validator.
 
-// Two responses that no strong validator ties together must never end up in one answer (RFC 9110 §15.3.7.3). The machine therefore
-// decides once for each reader where all its bytes come from:
+// Bytes of two responses must never be combined in one answer unless a strong validator ties them
+// together (RFC 9110 §15.3.7.3). The machine therefore decides once for each reader which response
+// all of its bytes come from:
 //
-// - from the version, whose bytes are those of one response that began at 0, when that response has or will bring all of them;
-// - else from a response of its own, which is asked from the reader's first byte and passed on. The reader learns length and type from
-//   the head of that response, so a consumer that was told nothing yet never sees a change.
+// - The version, if its response has all of them or will bring them. The version's bytes are those
+//   of one response that began at 0.
+// - Otherwise a response of the reader's own. It is requested from the reader's first byte on and
+//   relayed. The reader learns length and type from its head, so a consumer that has committed to
+//   no version never sees a change.
 //
-// A reader that moves is decided about anew. Versions with a strong validator do not come here.
+// A reader that moves is decided about again. Versions with a strong validator need none of this.
 
 extension SessionStateMachine {
-    /// Where the bytes of a reader come from while the version can't be combined with other responses.
+    /// The source of a reader's bytes while the version can't be combined with other responses.
     package enum Source: Hashable, Sendable {
         /// Not decided since the reader came or moved. Next: `.version` or `.own`.
         case undecided
         /// The one response that the version consists of. Next: `.undecided`.
         case version
-        /// A response for this reader alone; nil before its head. Next: `.undecided`, or `.version` when the response replaces the version.
+        /// A response for this reader alone; nil before its head. Next: `.undecided`, or `.version`
+        /// when the response replaces the version.
         case own(FetchID, OwnResponse?)
     }
 
     /// The head of a response that belongs to one reader.
     package struct OwnResponse: Hashable, Sendable {
+        /// The generation that names this response.
         package var generation: GenerationID
+        /// The length, type and validator of this response.
         package var representation: Representation
+        /// The cookies that it sets.
         var cookies: [String] = []
-        /// It is a page that came instead of media: its whole is passed on, whatever range was asked for.
+        /// Whether it is a page that came instead of media. The whole page is passed on, whatever
+        /// range was requested.
         package var isPage = false
     }
 
-    /// Responses of its own that a reader may ask for before it is told anything: an origin that answers each request with another
-    /// length could otherwise keep a request for the last bytes going for ever.
+    /// The number of own responses that a reader may request before it commits to one.
+    ///
+    /// An origin that states another length in each response could otherwise keep a request for the
+    /// last bytes going without end.
     static var maximumOwnResponses: Int { 3 }
 
     // MARK: Deciding
 
-    /// Whether the reader needs a response of its own; when it does, the request is started unless it has to wait for a retry.
+    /// Starts a response of its own for the reader if the version cannot serve it.
     ///
-    /// - Returns: nil when the version serves the reader.
+    /// The request waits for `retryAt` if the reader has seen a failure.
+    /// - Returns: the actions that follow, or nil if the version serves the reader.
     mutating func startOwnResponse(_ index: Int, wallNow: Timestamp? = nil, now: MonotonicInstant) -> [SessionAction]? {
         let reader = readers[index]
         readers[index].awaitsRetry = false
@@ -50,12 +61,13 @@ extension SessionStateMachine {
         case .undecided: break
         }
         if isNews(version, to: reader) {
-            // What it was told was another response: only a head of its own can say whether that one still holds.
+            // The reader committed to another response. Only the head of an own response can
+            // confirm that its length and type still hold.
         } else if versionServes(reader, version), isUsableRemnant(version, for: reader, wallNow: wallNow) {
             bind(index, to: .version)
             return nil
         }
-        // A reader that saw no failure yet shall not pay for the failures of others.
+        // A reader that has seen no failure yet does not pay for the failures of others.
         readers[index].awaitsRetry = !mayTry(now: now) && reader.failures > 0
         guard !readers[index].awaitsRetry else { return [] }
         guard reader.ownResponses < Self.maximumOwnResponses || reader.told != nil else {
@@ -65,22 +77,27 @@ extension SessionStateMachine {
         return start(own: index, now: now)
     }
 
-    /// Whether the version is not what the reader was told of, and does not look like it either.
+    /// Whether the version is another than the one that the reader committed to, and differs from
+    /// it in length or type.
     func isNews(_ version: Version, to reader: Reader) -> Bool {
         reader.told != nil && reader.told != version.generation && !isAsTold(reader, version.representation)
     }
 
-    /// Whether stored bytes of an incomplete version may be used: within the session that fetched them, or while they are fresh.
+    /// Whether stored bytes of an incomplete version may be used: within the session that fetched
+    /// them, or while they are fresh.
     private func isUsableRemnant(_ version: Version, for reader: Reader, wallNow: Timestamp?) -> Bool {
         guard let wallNow, reader.told == nil, version.isRemnant else { return true }
         return Freshness(version.representation, isShared: reader.rules.isShared, now: wallNow).isFresh
     }
 
+    /// Starts the request for the reader's own response.
     private mutating func start(own index: Int, now: MonotonicInstant) -> [SessionAction] {
         let reader = readers[index]
-        // The end is asked for only where the reader has one: the length that is known may be another version's.
+        // The request names an end only if the reader has one. The known length may be another
+        // version's.
         let isPlain = asksPlainly && reader.position == 0
-        // A reader may ask what the resource is while it wants no byte; a request for none would end before it begins.
+        // A reader may ask for the version while it needs no byte. A request for no byte would end
+        // before it begins.
         let end = isPlain ? nil : reader.end.flatMap { $0 > reader.position ? $0 : nil }
         let actions = start(
             lower: reader.position, upper: end, for: reader, stores: !reader.storesNothing, isPlain: isPlain,
@@ -93,24 +110,27 @@ extension SessionStateMachine {
         return actions
     }
 
+    /// Sets the reader's source from its present position on.
     private mutating func bind(_ index: Int, to source: Source) {
         readers[index].source = source
         readers[index].boundAt = readers[index].position
     }
 
-    /// The reader leaves its response. It ends where the version is another one by now, and no response of its own will follow.
+    /// Frees the reader from its response. The reader fails if the version has changed and can be
+    /// combined, because then no response of its own would follow.
     mutating func unbind(_ index: Int) {
         readers[index].source = .undecided
         guard let version, version.isCombinable, readers[index].failure == nil, isNews(version, to: readers[index]) else { return }
         readers[index].failure = .origin(.representationChanged)
     }
 
-    /// The reader takes its bytes from the version as it is now: should another response take that one's place, the reader ends.
+    /// Binds the reader to the version as it is now. If another response replaces that version, the
+    /// reader ends.
     mutating func bindToVersion(_ index: Int) {
         if version?.isCombinable == false, readers[index].source == .undecided { bind(index, to: .version) }
     }
 
-    /// Whether the version's response has, or is about to bring, every byte that the reader wants.
+    /// Whether the version's response has, or will soon bring, every byte of the reader's range.
     private func versionServes(_ reader: Reader, _ version: Version) -> Bool {
         let end = min(reader.end ?? .max, version.representation.length ?? .max)
         guard reader.position < end else { return true }
@@ -121,7 +141,7 @@ extension SessionStateMachine {
         }
     }
 
-    /// Whether the version still serves a reader that was bound to it.
+    /// Whether the version still has, or will bring, the next byte of a reader that is bound to it.
     private func versionStillServes(_ reader: Reader, _ version: Version) -> Bool {
         let end = min(reader.end ?? .max, version.representation.length ?? .max)
         guard reader.position < end, let missing = firstMissing(from: reader.position, to: reader.position + 1, version) else {
@@ -130,10 +150,12 @@ extension SessionStateMachine {
         return fetches.contains { brings($0, missing, to: missing + 1, version) }
     }
 
-    /// The first byte of `[offset, end)` that is neither stored nor in the memory of the version's fetches; nil when there is none.
+    /// The first byte of `[offset, end)` that is neither stored nor in the memory of the version's
+    /// fetches.
+    /// - Returns: nil if there is none.
     private func firstMissing(from offset: Int64, to end: Int64, _ version: Version) -> Int64? {
         var offset = offset
-        // Each turn leaves one stored run or the memory of one fetch behind.
+        // Each iteration passes one stored run or the memory of one fetch.
         for _ in 0...(2 * fetches.count + 1) {
             guard offset < end else { return nil }
             if let run = version.stored.prefix(from: offset, upTo: end) {
@@ -147,13 +169,14 @@ extension SessionStateMachine {
         return offset < end ? offset : nil
     }
 
-    /// Whether the fetch of the version's own response goes on through `[missing, end)`.
+    /// Whether the fetch of the version's own response will bring all of `[missing, end)`.
     private func brings(_ fetch: Fetch, _ missing: Int64, to end: Int64, _ version: Version) -> Bool {
         !fetch.isOwn && fetch.phase == .receiving && fetch.generation == version.generation && fetch.leases(missing)
             && fetch.upper.map { $0 >= end } ?? true
     }
 
-    /// Gives each waiting reader of a version that can't be combined its response, or ends it where that response broke off.
+    /// Starts an own response for each waiting reader that needs one, and ends the readers whose
+    /// response broke off.
     mutating func serveWaitingApart(now: MonotonicInstant) -> [SessionAction] {
         var actions: [SessionAction] = []
         for index in readers.indices {
@@ -162,14 +185,16 @@ extension SessionStateMachine {
             }
             if readers[index].source == .version, !waitsForVerification(readers[index]) {
                 guard !versionStillServes(readers[index], version) else { continue }
-                // The rest of another response would be a splice. A consumer that has bytes of this one has to ask again.
+                // The rest of another response must not follow. A consumer that has bytes of this
+                // one has to request the range again.
                 if readers[index].told != nil, readers[index].boundAt != readers[index].position {
                     readers[index].failure = .origin(version.brokenBy ?? .representationChanged)
                     continue
                 }
                 readers[index].source = .undecided
             }
-            // A reader that was told nothing is woken, and its next step decides.
+            // A reader that has committed to no version is woken instead, and its next step
+            // decides.
             guard readers[index].told != nil, window(of: readers[index]) != nil else { continue }
             actions += startOwnResponse(index, now: now) ?? []
         }
@@ -178,7 +203,8 @@ extension SessionStateMachine {
 
     // MARK: Heads and ends
 
-    /// Takes a response beside a version that can't be combined with it, and decides whether it replaces that version.
+    /// Takes a response beside a version that it can't be combined with, and decides whether it
+    /// replaces that version.
     mutating func adoptApart(
         _ candidate: Representation, servedUpper: Int64, beginsAtZero: Bool, _ index: Int, _ arrival: Arrival, _ version: Version
     ) -> [SessionAction] {
@@ -187,7 +213,8 @@ extension SessionStateMachine {
         let isInUse = readers.contains { $0.failure == nil && $0.source == .version && ($0.told != nil || $0.id != fetch.askedBy) }
         let maySupplant = beginsAtZero && !fetch.storesNothing && arrival.passReason == nil
         let bringsMore = candidate.length == nil || servedUpper > version.stored.totalBytes
-        // Also where nothing of the version is there yet: each response has a generation of its own.
+        // This includes a version of which no byte is there yet, because each response has a
+        // generation of its own.
         if !isInUse, !isSame || (maySupplant && bringsMore) {
             return cancelFetches { $0.id != fetch.id && !$0.isOwn } + replaceVersion(by: candidate, arrival, fetch)
         }
@@ -200,7 +227,7 @@ extension SessionStateMachine {
         return actions
     }
 
-    /// The head was accepted: the reader that asked is bound to what came.
+    /// Binds the reader that asked to the response whose head was accepted.
     mutating func bindAsker(_ index: Int, _ candidate: Representation, _ arrival: Arrival) {
         guard let version else { return }
         let fetch = fetches[index]
@@ -230,18 +257,21 @@ extension SessionStateMachine {
         takeResponse(asker, response, fetch.id)
     }
 
+    /// Whether the reader is bound to the response of this fetch.
     private func isBound(_ reader: Reader, to id: FetchID) -> Bool {
         if case .own(id, _) = reader.source { true } else { false }
     }
 
-    /// Whether a response that no reader is bound to may become that of `reader`: it was made for it, or for its first byte.
+    /// Whether a response without a bound reader may become the own response of `reader`. The
+    /// request was made for that reader, or begins at its position.
     private func mayAdopt(_ reader: Reader, _ fetch: Fetch) -> Bool {
         reader.failure == nil && !reader.onlyStored && reader.told == nil
             && (reader.source == .undecided || reader.awaitsOrigin)
             && (reader.id == fetch.askedBy || (reader.wantsBytes && reader.position == fetch.start))
     }
 
-    /// The response that a reader asked for brought a version whose responses can be combined: from now on it reads that version.
+    /// Binds a reader whose own response turned out to be of a combinable version. From now on it
+    /// reads that version.
     private mutating func takeCombinable(_ index: Int, _ candidate: Representation, _ generation: GenerationID) {
         guard isAsTold(readers[index], candidate) else { return readers[index].failure = .origin(.representationChanged) }
         readers[index].source = .undecided
@@ -250,12 +280,14 @@ extension SessionStateMachine {
         readers[index].toldAs = nil
     }
 
+    /// Binds the reader to the version that its response has become.
     private mutating func takeVersion(_ index: Int, _ candidate: Representation, generation: GenerationID) {
         guard isAsTold(readers[index], candidate) else { return readers[index].failure = .origin(.representationChanged) }
         if readers[index].told != nil { readers[index].told = generation }
         bind(index, to: .version)
     }
 
+    /// Binds the reader to its own response.
     mutating func takeResponse(_ index: Int, _ response: OwnResponse, _ id: FetchID) {
         guard isAsTold(readers[index], response.representation) else { return readers[index].failure = .origin(.representationChanged) }
         if readers[index].told != nil { readers[index].told = response.generation }
@@ -264,13 +296,14 @@ extension SessionStateMachine {
         bind(index, to: .own(id, response))
     }
 
-    /// Whether a consumer that was told of one response may go on with another: for what it was *told*, an equal length and type will do.
+    /// Whether a consumer that has committed to one response may go on with another. Equal length
+    /// and type are enough for that, because no bytes of the two responses are combined.
     func isAsTold(_ reader: Reader, _ representation: Representation) -> Bool {
         guard reader.told != nil, let told = reader.toldAs else { return true }
         return told.looksLike(representation)
     }
 
-    /// The transfer of a reader's own response is over.
+    /// Takes the end of the transfer of a reader's own response.
     mutating func ownFinished(_ index: Int, error: OriginError?, now: MonotonicInstant) -> [SessionAction] {
         let fetch = fetches[index]
         var failure = error
@@ -283,7 +316,8 @@ extension SessionStateMachine {
         fetches.removeAll { $0.isDrained }
         if let reader = readers.firstIndex(where: { isBound($0, to: fetch.id) }) {
             if failure == nil, fetch.servedEnd == nil, fetch.front < fetch.start {
-                // A body without length that ended before the reader's first byte: there is no such byte in this response.
+                // A body of unknown length ended before the reader's first byte: this response has
+                // no such byte.
                 readers[reader].failure = .origin(.rangeNotSatisfiable(length: fetch.front))
             } else if let failure {
                 ownFailed(reader, fetch, failure, now: now)
@@ -299,7 +333,8 @@ extension SessionStateMachine {
         return [.ended(fetch.id, failure)] + releaseRelays() + wakeReaders() + replan(now: now)
     }
 
-    /// A response that broke off can't be continued by another. Where no byte of it was used, the reader may ask again.
+    /// Takes the failure of a reader's own response. No other response can continue it. A reader
+    /// that used no byte of it may request another.
     private mutating func ownFailed(_ index: Int, _ fetch: Fetch, _ error: OriginError, now: MonotonicInstant) {
         backOff(after: error, now: now)
         let reader = readers[index]
@@ -315,7 +350,7 @@ extension SessionStateMachine {
 
     // MARK: Looking
 
-    /// What the reader's own response has at its position.
+    /// The bytes, the end or the failure that the reader's own response has at its position.
     func lookApart(_ reader: Reader, _ id: FetchID, _ response: OwnResponse, limit: Int64) -> Step? {
         if let length = response.representation.length, reader.position >= length { return .end }
         guard let fetch = fetches.first(where: { $0.id == id }) else {
@@ -327,19 +362,20 @@ extension SessionStateMachine {
         return fetch.phase == .draining ? .failed(.origin(reader.brokenBy ?? .truncated(afterBytes: 0))) : nil
     }
 
-    /// Whether the bytes of `fetch` are for `reader`: a reader with a response of its own takes those, others take the version's.
+    /// Whether the bytes of `fetch` are for `reader`. A reader with a response of its own takes
+    /// only those; the others take the version's.
     func draws(_ reader: Reader, from fetch: Fetch) -> Bool {
         if case .own(let id, _) = reader.source { return id == fetch.id }
         return !fetch.isOwn
     }
 
-    /// The generation that the reader is served, nil before it is known.
+    /// The generation that the reader is served, or nil before it is known.
     func served(_ reader: Reader) -> GenerationID? {
         if case .own(_, let response) = reader.source { return response?.generation }
         return version?.generation
     }
 
-    /// The representation that the reader is served, nil before it is known.
+    /// The representation that the reader is served, or nil before it is known.
     func servedRepresentation(_ reader: Reader) -> Representation? {
         if case .own(_, let response) = reader.source { return response?.representation }
         return version?.representation
@@ -351,16 +387,18 @@ extension SessionStateMachine {
         return response.isPage
     }
 
-    /// Whether the reader gets a response of its own, none of it from the store.
+    /// Whether the reader has or awaits a response of its own, and so takes no byte from the store.
     package func readsOwnResponse(_ id: ReaderID) -> Bool {
         reader(id).map { if case .own = $0.source { true } else { false } } ?? false
     }
 
-    /// Whether bytes of several responses make up what this reader gets: parts of it may be asked for one by one.
+    /// Whether bytes of several responses may be combined into what readers get. Parts of the
+    /// resource may then be requested separately.
     package var isCombinable: Bool { version?.isCombinable ?? false }
 }
 
 extension SessionStateMachine.Version {
-    /// Stored bytes of an earlier session, not all of the resource, that no strong validator identifies.
+    /// Whether these are stored bytes of an earlier session, not all of the resource, and no strong
+    /// validator identifies them.
     package var isRemnant: Bool { self.confirmation == 0 && !isCombinable && !isComplete }
 }

@@ -1,7 +1,13 @@
-// Which bytes are fetched by whom: leases, joins, pauses, lingering, retries.
+// Planning of fetches: which gaps are fetched, and when fetches are joined, paused, kept lingering
+// or ended.
 
 extension SessionStateMachine {
-    /// Brings the fetches in line with what readers and the goal want now.
+    /// Brings the fetches in line with the readers' windows and the goal.
+    ///
+    /// Every event that changes a window, a lease or the version ends here. Without a version it
+    /// starts the discovery. With a version it verifies stored bytes, revalidates, fetches the gaps
+    /// that readers wait at, and fetches ahead. Then it pauses, resumes or ends the running fetches
+    /// and sets the timer.
     mutating func replan(now: MonotonicInstant) -> [SessionAction] {
         guard phase == .ready else { return [] }
         dropMetGoal()
@@ -21,7 +27,7 @@ extension SessionStateMachine {
         return actions
     }
 
-    /// A timer came. Late and repeated calls are harmless.
+    /// Applies the deadlines that have passed by `now`. Late and repeated calls are harmless.
     package mutating func timePassed(now: MonotonicInstant) -> [SessionAction] {
         if let retryAt, retryAt <= now { self.retryAt = nil }
         for index in fetches.indices where fetches[index].blockedSince.map({ now - $0 >= limits.relayPatience }) ?? false {
@@ -36,17 +42,19 @@ extension SessionStateMachine {
 
     // MARK: Starting
 
-    /// Nothing is known of the resource: one request answers for its head and its first bytes.
+    /// Starts the request that discovers the resource: one response supplies its head and its first
+    /// bytes.
     private mutating func discover(now: MonotonicInstant) -> [SessionAction] {
         guard fetches.allSatisfy(\.isOwn) else { return [] }
         let wanting = readers.filter { $0.failure == nil && !$0.onlyStored && !isApart($0) && ($0.wantsBytes || $0.waitsFor != .nothing) }
         let asking = wanting.filter { mayTry(for: $0, now: now) }
         guard wanting.isEmpty || !asking.isEmpty else { return failOnlyStored() }
         guard let reader = asking.first(where: { $0.waitsFor != .nothing }) ?? asking.first else { return failOnlyStored() }
-        // From offset 0 the whole is asked, whatever the reader wants: the answer's head tells length and type,
-        // and its body goes on to serve the next request.
+        // A request from offset 0 on is open-ended, whatever range the reader has. Its head
+        // supplies length and type, and its body goes on to serve the next request.
         var upper = reader.position == 0 ? nil : end(of: reader)
-        // A reader that stands at its end and asks what the resource is: a request for no byte would end before it begins.
+        // A reader at the end of its range only asks for the version. A request for no byte would
+        // end before it begins.
         if let end = upper, end <= reader.position { upper = nil }
         if let requestBytes = limits.requestBytes, !asksOpenEnded {
             upper = min(upper ?? .max, reader.position.addingClamped(requestBytes))
@@ -58,6 +66,7 @@ extension SessionStateMachine {
         return failOnlyStored() + start(lower: reader.position, upper: upper, for: reader, stores: stores, now: now)
     }
 
+    /// Starts a fetch for each reader that waits at a gap that no running fetch will bring in time.
     private mutating func fetchUrgentGaps(now: MonotonicInstant) -> [SessionAction] {
         var actions = failOnlyStored()
         guard version?.isCombinable == true else { return actions }
@@ -69,7 +78,8 @@ extension SessionStateMachine {
         return actions
     }
 
-    /// Starts at most one fetch that nobody waits for: the next gap of a window, or of the goal.
+    /// Starts at most one fetch that no reader waits for: for the next gap of a window, or of the
+    /// goal.
     private mutating func fetchAhead(now: MonotonicInstant) -> [SessionAction] {
         guard let version, !version.isComplete, mayTry(now: now) else { return [] }
         guard !fetches.contains(where: { !$0.isRelay && $0.phase != .draining && $0.lingersSince == nil && !$0.isPaused }) else {
@@ -87,12 +97,14 @@ extension SessionStateMachine {
         return startAt(gap, end: goal.upperBound == .max ? nil : goal.upperBound, for: nil, stores: true, now: now)
     }
 
-    /// Whether a response from `offset` on could be kept: nothing is relayed ahead of its readers.
+    /// Whether a response from `offset` on may be stored, so that nothing is relayed ahead of its
+    /// readers.
     private func mayStore(from offset: Int64) -> Bool {
         version?.storesResponse(from: offset) == true && (offset > 0 || version?.isCombinable == true || !fetches.contains { !$0.isRelay })
     }
 
-    /// A reader joins a fetch that will be there sooner than a new request would.
+    /// Whether a running fetch will bring the byte at `offset` sooner than a new request would, so
+    /// that the reader joins it.
     private func isCovered(_ offset: Int64) -> Bool {
         guard let version else { return false }
         let distance = pace.joinDistance(within: limits.joinBytes)
@@ -104,10 +116,10 @@ extension SessionStateMachine {
         }
     }
 
-    /// The first byte of the range that is neither stored, nor in memory, nor leased.
+    /// The offset of the first byte in `range` that is neither stored, nor in memory, nor leased.
     private func firstFreeOffset(in range: ByteRange) -> Int64? {
         var offset = range.lowerBound
-        // Each turn leaves one stored run or one lease behind.
+        // Each iteration passes one stored run or one lease.
         for _ in 0...(2 * fetches.count + 1) {
             guard let rest = ByteRange(offset, range.upperBound), let gap = version?.stored.firstGap(in: rest) else { return nil }
             offset = gap.lowerBound
@@ -118,6 +130,8 @@ extension SessionStateMachine {
         return nil
     }
 
+    /// Starts a fetch from `lower` on. Its range stops at `end`, at the next stored or remembered
+    /// byte, and at the next lease.
     private mutating func startAt(
         _ lower: Int64, end: Int64?, for reader: Reader?, stores: Bool, now: MonotonicInstant
     ) -> [SessionAction] {
@@ -133,7 +147,7 @@ extension SessionStateMachine {
         if let requestBytes = limits.requestBytes, version?.isCombinable != false { clip(lower.addingClamped(requestBytes)) }
         var actions = cleared.actions
         if let upper, upper <= lower { return actions }
-        // The running fetch whose lease begins before ends where the new one begins: no byte is asked twice.
+        // The lease that contains `lower` now ends there, so that no byte is requested twice.
         for index in fetches.indices where !fetches[index].isRelay && fetches[index].leases(lower) {
             if let old = fetches[index].upper { clip(old) }
             fetches[index].upper = lower
@@ -142,11 +156,13 @@ extension SessionStateMachine {
         return actions
     }
 
+    /// Returns the identity of the next fetch.
     mutating func makeFetchID() -> FetchID {
         defer { nextFetch += 1 }
         return FetchID(rawValue: nextFetch)
     }
 
+    /// Adds a fetch of `[lower, upper)` and returns the action that starts it.
     mutating func start(
         lower: Int64, upper: Int64?, for reader: Reader?, stores: Bool, isPlain: Bool = false, now: MonotonicInstant
     ) -> [SessionAction] {
@@ -170,6 +186,8 @@ extension SessionStateMachine {
         return [.start(id, ask)]
     }
 
+    /// The offset up to which the reader's policy has its range fetched; nil for the end of the
+    /// resource.
     private func end(of reader: Reader) -> Int64? {
         switch reader.policy {
         case .whilePlaying: reader.end
@@ -178,15 +196,18 @@ extension SessionStateMachine {
         }
     }
 
+    /// Whether the back-off time has passed.
     func mayTry(now: MonotonicInstant) -> Bool {
         retryAt.map { $0 <= now } ?? true
     }
 
-    /// A reader that waits and has seen no failure yet has a try of its own: it shall not pay for the failures of others.
+    /// Whether a fetch may start for this reader now. A waiting reader that has seen no failure yet
+    /// may try at once, so that it does not pay for the failures of other readers.
     func mayTry(for reader: Reader, now: MonotonicInstant) -> Bool {
         mayTry(now: now) || (reader.waitsFor != .nothing && reader.failures == 0)
     }
 
+    /// Fails the readers of stored bytes only that wait at a gap.
     private mutating func failOnlyStored() -> [SessionAction] {
         for index in readers.indices where readers[index].onlyStored && readers[index].failure == nil && readers[index].waitsFor != .nothing
         {
@@ -195,6 +216,7 @@ extension SessionStateMachine {
         return wakeReaders()
     }
 
+    /// Drops the goal when all of it is stored, or when the version is not stored at all.
     private mutating func dropMetGoal() {
         guard let goal, let version else { return }
         let wanted = goal.intersection(ByteRange(lower: 0, upper: max(version.representation.length ?? .max, 1)))
@@ -203,11 +225,12 @@ extension SessionStateMachine {
 
     // MARK: Pausing and ending
 
-    /// How far the fetch is wanted, or nil when nobody wants it.
+    /// The offset up to which readers and the goal need this fetch.
+    /// - Returns: nil if none of them needs it.
     func demand(of fetch: Fetch) -> Int64? {
         var demand: Int64?
         for reader in readers {
-            // Before the version is known every reader looks at the fetch that brings it.
+            // Until the version is known, every reader depends on the fetch that discovers it.
             if version == nil, reader.failure == nil, !reader.onlyStored, !fetch.isOwn, !isApart(reader) {
                 demand = max(demand ?? fetch.front, reader.position == fetch.start ? unknownDemand(of: reader) : fetch.front)
                 continue
@@ -224,18 +247,20 @@ extension SessionStateMachine {
         return fetch.isRelay ? min(demand, fetch.released.addingClamped(limits.relayBytes)) : demand
     }
 
+    /// The end of the reader's window before the version is known.
     private func unknownDemand(of reader: Reader) -> Int64 {
         window(of: reader)?.upperBound ?? reader.position
     }
 
-    /// Resumes, lets linger or ends each fetch by what is wanted of it.
+    /// Resumes, keeps lingering or ends each fetch, according to its demand.
     private mutating func settleFetches(now: MonotonicInstant) -> [SessionAction] {
         var actions: [SessionAction] = []
         var over: [FetchID] = []
         for index in fetches.indices where fetches[index].phase != .draining && !fetches[index].isValidation {
             let fetch = fetches[index]
             if let upper = fetch.upper, fetch.front >= upper {
-                // A body that ends here by itself is left to end, so that its connection can be used again.
+                // A body that ends here by its framing is left to end, so that its connection can
+                // be reused.
                 if fetch.servedEnd != upper { over.append(fetch.id) }
                 continue
             }
@@ -262,7 +287,8 @@ extension SessionStateMachine {
         return actions
     }
 
-    /// Notes since when a relay is held back: one of its readers has not taken what the relay remembers, and another waits at its front.
+    /// Records since when a relay is held back: a slow reader has not taken the bytes in its
+    /// memory, and another reader waits at its front.
     private mutating func noteWhetherBlocked(_ index: Int, now: MonotonicInstant) {
         let fetch = fetches[index]
         let isHeldBack =
@@ -276,8 +302,11 @@ extension SessionStateMachine {
         }
     }
 
-    /// Whether somebody who asked only what the resource is stands at a relay: its bytes may be wanted next, and were else asked twice.
-    /// Or a reader waits for the head of its own response, whatever bytes it wants of it.
+    /// Whether a relay stays although no window needs its bytes.
+    ///
+    /// That is so for a reader that waits for the head of its own response, and for a reader that
+    /// has asked only for the version. The second may need the relay's bytes next, and would
+    /// otherwise request them twice.
     private func isAwaited(_ relay: Fetch) -> Bool {
         readers.contains { reader in
             guard reader.failure == nil, !reader.onlyStored else { return false }
@@ -286,10 +315,12 @@ extension SessionStateMachine {
         }
     }
 
-    /// A pause ends when somebody waits, or when half of the window is free again: not for every chunk.
+    /// Whether a paused fetch resumes: when a reader waits for it, or when half of its window is
+    /// free again. It does not resume for every chunk.
     private func shouldResume(_ fetch: Fetch, demand: Int64) -> Bool {
         guard demand > fetch.front else { return false }
-        // A goal stays where it is: were the rest of it less than half of a window, nobody would ever make it more.
+        // The goal does not move. If less than half of a window of it remained, no later event
+        // would resume the fetch.
         if let goal, demand == goal.upperBound { return true }
         if readers.contains(where: { $0.waitsFor == .bytes && $0.position >= fetch.front && fetch.leases($0.position) }) { return true }
         let window = fetch.isRelay ? limits.relayBytes : limits.readAheadBytes
@@ -297,19 +328,20 @@ extension SessionStateMachine {
         return demand - fetch.front >= window / 2 || demand >= end
     }
 
-    /// Cancels the fetches that match; what they brought stays.
+    /// Cancels the fetches that match. Bytes that they have brought stay.
     mutating func cancelFetches(where matches: (Fetch) -> Bool) -> [SessionAction] {
         endFetches(fetches.filter { $0.phase != .draining && matches($0) }.map(\.id))
     }
 
-    /// Gives up the leases; what is in memory drains to the store, or to the readers of a relay.
+    /// Ends the leases of these fetches. The bytes in memory drain to the store, or to the readers
+    /// of a relay.
     mutating func endFetches(_ ids: [FetchID]) -> [SessionAction] {
         for index in fetches.indices where ids.contains(fetches[index].id) { fetches[index].drain() }
         fetches.removeAll { $0.isDrained }
         return ids.flatMap { [SessionAction.cancel($0), .ended($0, nil)] } + releaseRelays()
     }
 
-    /// Relays keep what their slowest attached reader still needs.
+    /// Releases the memory of each relay below its slowest attached reader.
     mutating func releaseRelays() -> [SessionAction] {
         var actions: [SessionAction] = []
         for index in fetches.indices where fetches[index].isRelay {
@@ -326,7 +358,8 @@ extension SessionStateMachine {
         return actions
     }
 
-    /// The limiter wants the slot of a fetch that is paused or lingers; its reader, if any, starts another when it needs it.
+    /// Ends a fetch that is paused or lingers, because the limiter needs its slot. Its reader, if
+    /// it has one, starts another fetch when it needs bytes.
     package mutating func preempt(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
         guard isIdle(id), let fetch = fetches.first(where: { $0.id == id }) else { return [] }
         guard
@@ -338,18 +371,21 @@ extension SessionStateMachine {
         return endFetches([id]) + replan(now: now)
     }
 
-    /// Whether the fetch could be preempted now; what the limiter asks.
+    /// Whether `preempt` would end the fetch now. The limiter calls it.
     package func isIdle(_ id: FetchID) -> Bool {
         guard let fetch = fetches.first(where: { $0.id == id }), fetch.phase != .draining else { return false }
-        // A relay's readers go on by a request of their own from where they stand: that takes ranges, and to know the version again.
+        // The readers of a relay would go on with requests of their own from their positions. That
+        // takes an origin that serves ranges, and a version that identifies the bytes.
         if fetch.isRelay, version?.isCombinable != true || version?.refusesRanges == true { return false }
-        // No other response could take over from one that belongs to its readers alone.
+        // No other response could continue one that belongs to its readers alone.
         if fetch.isOwn || (version?.isCombinable == false && fetch.lingersSince == nil) { return false }
         if fetch.lingersSince != nil { return true }
-        // A relay without a buffer gets one only when its readers move on; a fetch that stores, when the disk does.
+        // A relay without a buffer gets one only when its readers advance; a storing fetch gets one
+        // when the disk advances.
         return fetch.isPaused && (demand(of: fetch) ?? fetch.front <= fetch.front || (fetch.isRelay && fetch.waitsForBuffer))
     }
 
+    /// The next moment at which `timePassed` has something to do.
     private var nextDeadline: MonotonicInstant? {
         let lingering = fetches.compactMap { $0.phase == .draining ? nil : $0.lingersSince.map { $0 + limits.linger } }.min()
         let blocked = fetches.compactMap { $0.isBlocked ? nil : $0.blockedSince.map { $0 + limits.relayPatience } }.min()

@@ -1,27 +1,36 @@
-// What readers do: join, look for bytes, take them, leave.
+// Events of readers: join, prepare, look for bytes, take them, move, leave.
 
 extension SessionStateMachine {
-    /// What a reader finds at its position.
+    /// The result of looking for bytes at a reader's position.
     package enum Step: Hashable, Sendable {
         /// Stored bytes from the position on.
         case stored(ByteRange)
-        /// Bytes of a running fetch that are in memory.
+        /// Bytes from the position on that a running fetch has in memory.
         case memory(FetchID, ByteRange)
-        /// Nothing yet; `.wake` follows.
+        /// No bytes yet; `.wake` follows.
         case wait
-        /// The range, or the resource, ends here.
+        /// The end of the reader's range or of the resource.
         case end
+        /// The reader has ended with this failure.
         case failed(ReadFailure)
     }
 
-    /// What a reader knows before its first byte.
+    /// The result of asking for the version, before the first byte.
     package enum Preparation: Hashable, Sendable {
+        /// The version and its representation.
         case ready(GenerationID, Representation)
+        /// The version is not known or not usable yet; `.wake` follows.
         case wait
+        /// The reader has ended with this failure.
         case failed(ReadFailure)
     }
 
-    /// A consumer came that will want `[start, end)`; it asks `prepare` next. With `wantsBytes` its window counts before it asks for them.
+    /// Adds a reader of `[start, end)`, which calls `prepare` next.
+    ///
+    /// - Parameter wantsBytes: whether its window counts before its first `step`.
+    /// - Parameter endsSoon: whether its client can repeat the request by itself, as an HTTP client
+    ///   can.
+    /// - Returns: the identity of the reader, and the actions that follow.
     package mutating func readerJoined(
         start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules = UseRules(), site: String? = nil, wantsBytes: Bool,
         endsSoon: Bool = false
@@ -49,10 +58,14 @@ extension SessionStateMachine {
         return (id, actions)
     }
 
-    /// Whether the reader can be told what it reads. Until the consumer was told (`readerTold`), another version may take its place.
+    /// Returns the version that the reader may read, or makes the reader wait for it.
     ///
-    /// - Parameter withFirstByte: the consumer can do nothing with the one before it has the other: while the byte at its position is the next
-    ///   that its fetch brings, it is woken with that and not before.
+    /// Until the consumer commits to the version (`readerTold`), another version may take its
+    /// place.
+    ///
+    /// - Parameter withFirstByte: whether the consumer can use the version only together with its
+    ///   first byte. While the byte at its position is the next that its fetch brings, the reader
+    ///   is woken with that byte and not before.
     package mutating func prepare(
         _ id: ReaderID, withFirstByte: Bool = false, now: MonotonicInstant, wallNow: Timestamp
     ) -> (Preparation, [SessionAction]) {
@@ -86,27 +99,31 @@ extension SessionStateMachine {
         return (.wait, replan(now: now))
     }
 
-    /// The consumer heard what `prepare` answered: from now on it gets bytes of that version or an error.
+    /// Commits the reader to the version that `prepare` returned. From now on it gets bytes of that
+    /// version or an error.
     package mutating func readerTold(_ id: ReaderID) {
         guard let index = index(of: id), readers[index].told == nil else { return }
         tell(index, readers[index].prepared)
-        // Another version may have come between the answer and its use.
+        // Another version may have become current between the call of `prepare` and this one.
         if readers[index].failure == nil, let told = readers[index].told, told != served(readers[index]) {
             readers[index].failure = .origin(.representationChanged)
         }
     }
 
-    /// Whether the reader's version was known without asking the origin.
+    /// Whether the reader's version was known without an origin request.
     package func foundVersion(_ id: ReaderID) -> Bool {
         reader(id).map { !$0.awaitedVersion } ?? false
     }
 
-    /// Whether the origin was asked for this reader whether what is stored is current.
+    /// Whether the reader waited for the origin to confirm the stored version.
     package func awaitedValidation(_ id: ReaderID) -> Bool {
         reader(id)?.awaitedOrigin ?? false
     }
 
-    /// What the origin set for this very reader by the answer that it was asked for; once.
+    /// Removes and returns the cookies that the origin set in the response to this reader's
+    /// request.
+    /// - Returns: the values of `Set-Cookie`; empty for every other reader and from the second call
+    ///   on.
     package mutating func takeCookies(for id: ReaderID) -> [String] {
         if let index = index(of: id), case .own(let fetch, var response?) = readers[index].source {
             defer {
@@ -120,12 +137,12 @@ extension SessionStateMachine {
         return cookies.values
     }
 
-    /// The version whose bytes the reader gets, nil before the first.
+    /// The version that the reader has committed to, or nil before that.
     package func toldVersion(of id: ReaderID) -> GenerationID? {
         reader(id)?.told
     }
 
-    /// The reader goes elsewhere, or learns what its range is.
+    /// Moves the reader to `[start, end)`. Also called when its consumer has learnt its range.
     package mutating func readerMoved(_ id: ReaderID, to start: Int64, end: Int64?, now: MonotonicInstant) -> [SessionAction] {
         guard let index = index(of: id) else { return [] }
         let start = min(start, ByteRange.maximumOffset), end = end.map { min($0, ByteRange.maximumOffset) }
@@ -133,12 +150,12 @@ extension SessionStateMachine {
         readers[index].position = start
         readers[index].end = end
         readers[index].hold = nil
-        // There was nothing where it stood; elsewhere there may be.
+        // The failure belonged to the old position. The new one may have bytes.
         if case .origin(.rangeNotSatisfiable)? = readers[index].failure { readers[index].failure = nil }
         return releaseRelays() + replan(now: now)
     }
 
-    /// What there is at the reader's position, at most `max` bytes.
+    /// Returns the bytes at the reader's position, at most `max` of them, or makes the reader wait.
     package mutating func step(_ id: ReaderID, max: Int64, now: MonotonicInstant, wallNow: Timestamp) -> (Step, [SessionAction]) {
         guard let index = index(of: id) else { return (.failed(.closed), []) }
         let mayNeedOwn = phase == .ready && readers[index].failure == nil && readers[index].source == .undecided
@@ -161,15 +178,18 @@ extension SessionStateMachine {
         let reader = readers[index]
         if let found = look(reader, max: max) {
             if isOutdated(reader) {
-                // It decided by a version that is gone. It shall ask `prepare` again before it uses a byte.
+                // The reader prepared for a version that is gone. It has to prepare again before it
+                // uses a byte.
                 readers[index].prepared = nil
                 return (.wait, [.wake(id)])
             }
             readers[index].waitsFor = .nothing
             readers[index].wantsBytes = true
-            // A reader of stored bytes only gets no response of its own, so its first byte decides where the others come from.
+            // A reader of stored bytes only gets no response of its own. Its first byte therefore
+            // binds it to the version.
             if reader.onlyStored { bindToVersion(index) }
-            // Whoever gets bytes is told by them, in the same moment: no other version can come between.
+            // The bytes themselves commit the reader, in the same call, so that no other version
+            // can come between.
             switch found {
             case .stored(let range):
                 tell(index, served(reader))
@@ -185,7 +205,7 @@ extension SessionStateMachine {
         return (.wait, replan(now: now))
     }
 
-    /// The consumer took `count` bytes.
+    /// Moves the reader past `count` bytes that its consumer took.
     package mutating func readerAdvanced(_ id: ReaderID, by count: Int64, now: MonotonicInstant) -> [SessionAction] {
         guard let index = index(of: id), count > 0 else { return [] }
         readers[index].position += count
@@ -198,7 +218,9 @@ extension SessionStateMachine {
         return ahead + releaseRelays() + replan(now: now)
     }
 
-    /// The consumer has gone. `explicitly` when it said that nobody wants the rest: then nothing lingers for it.
+    /// Removes the reader.
+    /// - Parameter explicitly: whether the consumer announced that the rest is not needed. Then no
+    ///   fetch lingers for it.
     package mutating func readerLeft(_ id: ReaderID, explicitly: Bool, now: MonotonicInstant) -> [SessionAction] {
         guard let index = index(of: id) else { return [] }
         let reader = readers.remove(at: index)
@@ -212,10 +234,12 @@ extension SessionStateMachine {
         return actions + replan(now: now)
     }
 
-    /// The bytes that the reader will want soon, or nil when it wants none.
+    /// The bytes that the reader will need soon.
+    /// - Returns: nil if it needs none.
     func window(of reader: Reader) -> ByteRange? {
         guard reader.wantsBytes, reader.failure == nil, !reader.onlyStored else { return nil }
-        // Of a version that is not what the reader was told of, the length says nothing about what it will get.
+        // When a different version than the reader's is current, its length does not bound what
+        // this reader will get.
         let isOpen = reader.source == .undecided && version.map { !$0.isCombinable && isNews($0, to: reader) } ?? false
         let length = isOpen ? .max : servedRepresentation(reader)?.length ?? .max
         let end = min(reader.end ?? .max, length)
@@ -229,7 +253,8 @@ extension SessionStateMachine {
         return ByteRange(reader.position, max(upper, min(end, reader.position + 1)))
     }
 
-    /// What there is for the reader, nil when there is nothing yet.
+    /// Returns the bytes, the end or the failure at the reader's position, at most `max` bytes.
+    /// - Returns: nil if there is nothing yet.
     func look(_ reader: Reader, max: Int64) -> Step? {
         if let failure = reader.failure { return .failed(failure) }
         if let end = reader.end, reader.position >= end { return .end }
@@ -241,7 +266,8 @@ extension SessionStateMachine {
         guard let version else { return nil }
         if !version.isCombinable, reader.source == .undecided, isNews(version, to: reader) { return nil }
         if let length = version.representation.length, reader.position >= length { return .end }
-        // Whether these bytes are of the reader's response is not decided yet.
+        // The source of this reader's bytes is not decided yet, so these may belong to another
+        // response than its own.
         if !version.isCombinable, reader.source == .undecided, !reader.onlyStored { return nil }
         let limit = min(reader.end ?? .max, reader.position.addingClamped(max))
         if let run = version.stored.prefix(from: reader.position, upTo: limit) { return version.verifiedPart(of: run).map(Step.stored) }
@@ -251,7 +277,7 @@ extension SessionStateMachine {
         return nil
     }
 
-    /// Readers that wait and have something to do now.
+    /// Ends the wait of each reader that can go on, and returns the actions that wake them.
     mutating func wakeReaders() -> [SessionAction] {
         guard readers.contains(where: { $0.waitsFor != .nothing }) else { return [] }
         var actions: [SessionAction] = []
@@ -266,6 +292,7 @@ extension SessionStateMachine {
         return actions
     }
 
+    /// Whether the event that the reader waits for has happened.
     private func hasSomething(for reader: Reader) -> Bool {
         switch reader.waitsFor {
         case .nothing: false
@@ -276,13 +303,15 @@ extension SessionStateMachine {
         }
     }
 
-    /// Whether the next step of a reader that was told nothing yet decides where its bytes come from.
+    /// Whether the reader has committed to no version yet, so that its next step decides its
+    /// source.
     private func hasToDecide(_ reader: Reader) -> Bool {
         guard phase == .ready, let version, !version.isCombinable else { return false }
         return reader.source == .undecided && reader.told == nil && !reader.onlyStored
     }
 
-    /// Whether the version alone is of no use to the reader, and the byte that it needs besides comes next.
+    /// Whether the reader needs the version together with the first byte, and that byte is the next
+    /// of its fetch.
     private func awaitsFirstByte(_ reader: Reader) -> Bool {
         guard reader.preparesWithFirstByte, reader.waitsFor == .version, reader.wantsBytes, look(reader, max: 1) == nil,
             let served = served(reader)
@@ -293,7 +322,8 @@ extension SessionStateMachine {
         }
     }
 
-    /// Another version is current: readers that were told of an old one end, the others look again.
+    /// Ends the readers that have committed to another version than the current one, and wakes the
+    /// others to prepare again.
     mutating func versionReplaced() -> [SessionAction] {
         var actions: [SessionAction] = []
         for index in readers.indices where readers[index].failure == nil && !isApart(readers[index]) {
@@ -310,7 +340,7 @@ extension SessionStateMachine {
         return actions
     }
 
-    /// Where the reader stands in `readers`, which are in the order of their coming.
+    /// The index of the reader in `readers`, which are in the order in which they came.
     /// - Complexity: O(log *n*) in the number of readers.
     func index(of id: ReaderID) -> Int? {
         var (low, high) = (0, readers.count)
@@ -321,17 +351,21 @@ extension SessionStateMachine {
         return low < readers.count && readers[low].id == id ? low : nil
     }
 
+    /// The reader with this identity, or nil if it has left.
     func reader(_ id: ReaderID) -> Reader? { index(of: id).map { readers[$0] } }
 
-    /// Whether a running fetch of the version goes on to bring all that the reader will want soon, so that its step changes nothing.
+    /// Whether a running fetch of the version goes on to bring the reader's whole window, so that
+    /// the reader's step changes no plan.
     ///
-    /// This keeps a thousand readers of one live stream from looking at each other for each batch of bytes.
+    /// With this shortcut a thousand readers of one live stream need not look at each other for
+    /// each batch of bytes.
     private func isProvidedFor(_ reader: Reader) -> Bool {
         guard fetches.count == 1, let fetch = fetches.first, !fetch.isRelay, !fetch.isOwn, fetch.phase == .receiving,
             fetch.lingersSince == nil, goal == nil, retryAt == nil, !owesRevalidation, !owesUpdate, !isApart(reader), !reader.onlyStored,
             let version, version.isCombinable, version.unverified.isEmpty, let window = window(of: reader)
         else { return false }
-        // Behind the front everything is stored or in memory.
+        // Every byte below the lowest offset in memory has to be stored. From there to the front
+        // the bytes are in memory.
         let behind = ByteRange(window.lowerBound, min(window.upperBound, fetch.released)).map { version.stored.contains($0) } ?? true
         guard behind, window.lowerBound <= fetch.front, fetch.skipped.isEmpty, fetch.upper.map({ $0 >= window.upperBound }) ?? true else {
             return false
@@ -339,7 +373,8 @@ extension SessionStateMachine {
         return !fetch.isPaused || (window.upperBound - fetch.front < limits.readAheadBytes / 2 && window.lowerBound < fetch.front)
     }
 
-    /// The consumer knows `generation` now. Where nothing but length and type could tie another response to it, those are kept.
+    /// Commits the reader to `generation`. Where only length and type can tie another response to
+    /// that version, its representation is kept.
     private mutating func tell(_ index: Int, _ generation: GenerationID?) {
         guard readers[index].told != generation else { return }
         readers[index].told = generation
@@ -347,12 +382,14 @@ extension SessionStateMachine {
         readers[index].toldAs = mayChange ? servedRepresentation(readers[index]) : nil
     }
 
-    /// What it was told by `prepare`, and its consumer used nowhere yet, is no longer so.
+    /// Whether `prepare` returned a version that has been replaced before the consumer committed to
+    /// it.
     private func isOutdated(_ reader: Reader) -> Bool {
         reader.told == nil && reader.prepared != nil && reader.prepared != served(reader)
     }
 
-    /// Whether the consumer has no bytes of the version that it was told of, and the new one looks the same to it.
+    /// Whether the consumer has no bytes of the version that it committed to, and the current one
+    /// has the same length and type.
     private func isToldOnly(_ reader: Reader) -> Bool {
         guard reader.told != nil, reader.toldAs != nil, reader.source == .undecided, let version, !version.isCombinable else {
             return false
@@ -360,12 +397,12 @@ extension SessionStateMachine {
         return isAsTold(reader, version.representation)
     }
 
-    /// Whether the reader has, or has asked for, a response of its own.
+    /// Whether the reader has or awaits a response of its own.
     func isApart(_ reader: Reader) -> Bool {
         if case .own = reader.source { true } else { false }
     }
 
-    /// Whether a reader that goes to `[start, end)` stays with the response that it has.
+    /// Whether a reader that moves to `[start, end)` stays with its present source.
     private func goesOn(_ reader: Reader, at start: Int64, end: Int64?) -> Bool {
         if reader.source == .version { return start == reader.position && end == reader.end }
         guard case .own(let id, let response) = reader.source, let fetch = fetches.first(where: { $0.id == id }) else { return false }
@@ -375,6 +412,7 @@ extension SessionStateMachine {
         return fetch.upper.map { $0 >= end } ?? true
     }
 
+    /// Keeps fetching what the policy of a reader that left asks for.
     private mutating func adoptGoal(of reader: Reader) {
         switch reader.policy {
         case .whilePlaying: break
@@ -385,7 +423,7 @@ extension SessionStateMachine {
 }
 
 extension Int64 {
-    /// The sum, or the largest value where it would not fit.
+    /// The sum, or `Int64.max` if it overflows.
     func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

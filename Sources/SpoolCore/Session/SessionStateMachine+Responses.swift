@@ -1,10 +1,13 @@
-// What the origin answers: heads, bodies, ends. And what the store reports back.
+// Events of the origin and the store: the index, heads, bodies, ends of transfers, and writes.
 
 extension SessionStateMachine {
     // MARK: The index
 
-    /// The index answered: what is stored, or nil; `unverified` of it must be compared with its checks before its first use.
-    /// `passReason` when nothing may be stored anyway.
+    /// Takes the result of the index lookup: the stored version, or nil.
+    ///
+    /// - Parameter unverified: the stored bytes that have to be compared with their checksums
+    ///   before their first use.
+    /// - Parameter passReason: the reason why nothing may be stored, or nil.
     package mutating func opened(
         _ stored: (GenerationID, Representation, ByteRangeSet)?, unverified: ByteRangeSet = ByteRangeSet(), passReason: PassReason?,
         now: MonotonicInstant
@@ -17,7 +20,8 @@ extension SessionStateMachine {
                 VersionState(
                     generation: generation, representation: representation, stored: spans, unverified: unverified, passReason: passReason,
                     identity: rules.identity))
-            // An earlier process left it unfinished; or, before there was a bound, stored bytes of a length that is none.
+            // Two kinds of stored versions are unusable: one that an earlier process left
+            // unfinished, and one from before lengths were bounded, with bytes beyond the bound.
             let isBeyondBound = max(representation.length ?? 0, spans.upperBound ?? 0) > ByteRange.maximumOffset
             if let known = version, isBeyondBound || (representation.length == nil && !known.isCombinable) {
                 version = nil
@@ -30,7 +34,11 @@ extension SessionStateMachine {
 
     // MARK: Heads
 
-    /// A response's head came. `newGeneration` is used if it turns out to be another version than the current one.
+    /// Takes the head of a response, and accepts, replaces, confirms or rejects by it.
+    ///
+    /// - Parameter newGeneration: the generation to use if the response is of another version than
+    ///   the current one.
+    /// - Parameter passReason: a reason of the shell not to store the body, or nil.
     package mutating func headReceived(
         _ id: FetchID, _ head: ResponseHead, requestTime: Timestamp, responseTime: Timestamp,
         newGeneration: GenerationID, passReason: PassReason?, now: MonotonicInstant
@@ -61,22 +69,30 @@ extension SessionStateMachine {
         }
     }
 
-    /// A response's head, when it came, and what is to be made of it.
+    /// The head of a response, its times, and the decisions about it so far.
     struct Arrival {
+        /// The status and fields.
         var head: ResponseHead
+        /// When the request was sent.
         var requestTime: Timestamp
+        /// When the head arrived.
         var responseTime: Timestamp
+        /// The generation to use if the response is of another version.
         var newGeneration = GenerationID(rawValue: 0)
+        /// The reason not to store the body, or nil.
         var passReason: PassReason?
-        /// It states a length or a last position beyond `ByteRange.maximumOffset`.
+        /// Whether the head states a length or a last position beyond `ByteRange.maximumOffset`.
         var isEndless = false
 
-        /// Whether `Content-Length` leaves no doubt that the body is this part. Where another part was asked for, a length that
-        /// fits neither may belong to the part that was asked for, and the field that names the part may be the wrong one.
+        /// Whether `Content-Length` confirms that the body is the part `served`.
+        ///
+        /// This matters when another part was requested. A length that fits neither part may belong
+        /// to the requested one, and then `Content-Range` may be the wrong field.
         func agrees(with served: ByteRange) -> Bool {
             head.fields.values(of: "Content-Length").allSatisfy { $0 == String(served.count) }
         }
 
+        /// The representation that this head describes, with the given complete length.
         func representation(length: Int64?) -> Representation {
             Representation(
                 length: length, validator: Validator(fields: head.fields), fields: storedFields(of: head.fields),
@@ -84,6 +100,7 @@ extension SessionStateMachine {
         }
     }
 
+    /// Takes a 206: confirms the version, adopts another one, or binds the response to its reader.
     private mutating func partialReceived(
         _ index: Int, served: ByteRange, total: Int64?, _ arrival: Arrival, now: MonotonicInstant
     ) -> [SessionAction] {
@@ -101,26 +118,30 @@ extension SessionStateMachine {
         let actions = adopt(
             candidate, servedUpper: served.upperBound, beginsAtZero: fetch.start == 0, index, arrival,
             isConditional: fetch.condition != nil)
-        // Adopting may have ended other fetches, which moves this one; or this one, by a length that ends before what it brings.
+        // `adopt` may have ended other fetches, which changes the index of this one. It may also
+        // have ended this one, by a length that ends before its bytes.
         guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions + wakeReaders() + replan(now: now) }
         fetches[index].skip = fetch.start - served.lowerBound
-        // The end of a part that reaches beyond the bound is not known.
+        // Where a part reaches beyond the bound, its end is not known.
         if !arrival.isEndless {
             fetches[index].servedEnd = served.upperBound
             fetches[index].upper = min(fetches[index].upper ?? served.upperBound, served.upperBound)
         }
-        // What began as a relay is beside the leases of others: it stores only where it brings a version of its own.
+        // A fetch that began as a relay lies beside the leases of others. It stores only if it
+        // brings a version of its own.
         let isNews = version?.generation == arrival.newGeneration
         fetches[index].isRelay = (fetch.isRelay && !isNews) || (fetches[index].isOwn && !isNews) || !mayStore(index, from: fetch.start)
         bindAsker(index, candidate, arrival)
         return actions + accepted(index, now: now)
     }
 
+    /// Takes a 200: confirms the version, adopts another one, or binds the response to its reader.
     private mutating func fullReceived(_ index: Int, length: Int64?, _ arrival: Arrival, now: MonotonicInstant) -> [SessionAction] {
         if let actions = sameVersionReceived(index, arrival, length: length, isWhole: true, now: now) { return actions }
         becomesOrdinary(index)
         let fetch = fetches[index]
-        // The whole body begins at 0: it is worth keeping, and whoever asked for later bytes waits for them (RFC 9110 §14.2).
+        // The whole body begins at 0. It is worth storing, and readers of later bytes wait for them
+        // (RFC 9110 §14.2).
         let candidate = arrival.representation(length: length)
         var actions = adopt(candidate, servedUpper: length ?? 0, beginsAtZero: true, index, arrival, isConditional: false)
         guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions + wakeReaders() + replan(now: now) }
@@ -133,23 +154,26 @@ extension SessionStateMachine {
         fetches[index].servedEnd = length
         fetches[index].isRelay = (fetches[index].isOwn && !isNews) || !mayStore(index, from: 0)
         bindAsker(index, candidate, arrival)
-        // Its lease is everything; relays beside it serve readers of their own.
+        // The lease of this fetch is the whole resource. Relays beside it serve readers with
+        // responses of their own.
         if !fetches[index].isRelay { actions += cancelFetches { $0.id != fetch.id && !$0.isOwn } }
         guard let index = fetches.firstIndex(where: { $0.id == fetch.id }) else { return actions + wakeReaders() }
         return actions + accepted(index, now: now)
     }
 
-    /// What asked whether the version is current brings bytes instead: its lease begins.
+    /// Turns a conditional request that brings bytes into an ordinary fetch: its lease begins.
     private mutating func becomesOrdinary(_ index: Int) {
         if fetches[index].isValidation { fetches[index].upper = fetches[index].namedEnd }
     }
 
-    /// Whether the body of this fetch may be kept: by its version, and beside what others of that version still remember.
+    /// Whether the body of this fetch may be stored: its version allows it, and no other fetch has
+    /// bytes of that version in memory that it could not be combined with.
     private func mayStore(_ index: Int, from offset: Int64) -> Bool {
         guard let version, !fetches[index].storesNothing, version.storesResponse(from: offset) else { return false }
         return version.isCombinable || !fetches.indices.contains { $0 != index && !fetches[$0].isRelay && !fetches[$0].isOwn }
     }
 
+    /// Takes a 416: learns the length, fails the readers beyond it, or gives up the version.
     private mutating func notSatisfiableReceived(
         _ index: Int, length: Int64?, _ arrival: Arrival, now: MonotonicInstant
     ) -> [SessionAction] {
@@ -167,7 +191,8 @@ extension SessionStateMachine {
             } else if fetch.start >= max(length ?? 1, 1) {
                 failReaders(from: length ?? fetch.start, .rangeNotSatisfiable(length: length))
             } else if !asksPlainly {
-                // Bytes there must be, or nothing at all: without a range the origin has to say which.
+                // The origin contradicts itself: the range must exist if the resource does. Ask
+                // again without a range, which forces a clear answer.
                 asksPlainly = true
             } else {
                 failReaders(from: 0, .status(arrival.head))
@@ -176,26 +201,29 @@ extension SessionStateMachine {
         }
         switch (version.representation.length, length) {
         case (nil, let length?) where fetch.start >= length && knownEnd == length:
-            // The end was found by running into it.
+            // A fetch reached exactly this end, so the length is certain.
             actions += learn(length)
         case (nil, let length?) where fetch.start >= length && knownEnd < length:
-            // An end that nobody ran into is one server's word: who asked for what lies behind it hears it, and who reads on finds out.
+            // The 416 names a length, but no fetch has reached that end yet. Fail the readers
+            // beyond it. The others read on and discover the real end.
             failReaders(from: length, .rangeNotSatisfiable(length: length))
             backOff(after: .rangeNotSatisfiable(length: length), now: now)
         default:
-            // It was longer once. One contradiction retires nothing: the next request asks without conditions.
+            // The resource was longer before. One contradiction deletes nothing: the next request
+            // is unconditional.
             actions += suspendVersion()
         }
         return actions + wakeReaders() + replan(now: now)
     }
 
+    /// Accepts the head: the fetch now receives bytes of its version.
     private mutating func accepted(_ index: Int, now: MonotonicInstant) -> [SessionAction] {
         fetches[index].phase = .receiving
         fetches[index].generation = fetches[index].ownGeneration ?? version?.generation
         return wakeReaders() + replan(now: now)
     }
 
-    /// Makes the response's version the current one, or sees that it is.
+    /// Makes the response's version the current one, or confirms that it already is.
     private mutating func adopt(
         _ candidate: Representation, servedUpper: Int64, beginsAtZero: Bool, _ index: Int, _ arrival: Arrival, isConditional: Bool
     ) -> [SessionAction] {
@@ -210,7 +238,7 @@ extension SessionStateMachine {
         }
         noteConfirmation()
         var actions: [SessionAction] = []
-        // The answer to the question whether it is current, with a body that is of use besides.
+        // A revalidation was answered with a body that is useful as well.
         if fetches[index].revalidates == version.generation { actions += takeOverFields(arrival, fetches[index]) }
         if version.representation.length == nil, let length = candidate.length { actions += learn(length) }
         if version.passReason == nil, let reason = arrival.passReason {
@@ -227,7 +255,7 @@ extension SessionStateMachine {
         return max(version?.stored.upperBound ?? 0, received, version?.passedEnd ?? 0)
     }
 
-    /// The length of the current version became known: nothing is asked beyond it.
+    /// Sets the length of the current version, and ends or clips the fetches beyond it.
     mutating func learn(_ length: Int64) -> [SessionAction] {
         version?.representation.length = length
         let actions = cancelFetches { !$0.isOwn && $0.start >= length && $0.front >= length }
@@ -235,9 +263,12 @@ extension SessionStateMachine {
         return [.representationUpdated] + actions
     }
 
-    /// Whoever calls it wakes the readers once it is known what the fetch brings.
+    /// Makes `representation` the current version.
+    ///
+    /// Wakes only the readers that had waited for bytes of the old version. The caller wakes the
+    /// others once it has set up what the fetch brings.
     mutating func replaceVersion(by representation: Representation, _ arrival: Arrival, _ fetch: Fetch) -> [SessionAction] {
-        // A version of which nothing came is not replaced: its head was all that was known.
+        // A version of which no byte came is not replaced in the store: only its head was known.
         let old = version.flatMap { $0.isCombinable || $0.hasBegun || !$0.stored.isEmpty ? $0.generation : nil }
         version = Version(
             VersionState(
@@ -252,6 +283,7 @@ extension SessionStateMachine {
         return actions + versionReplaced()
     }
 
+    /// Drops the current version: its fetches end, and the readers that have committed to it fail.
     mutating func forgetVersion() -> [SessionAction] {
         let ended = cancelFetches { !$0.isOwn }
         version = nil
@@ -259,35 +291,41 @@ extension SessionStateMachine {
         return ended + versionReplaced() + wakeReaders()
     }
 
-    /// Looks away from the version until a complete answer of the origin takes its place: the origin contradicted it once.
+    /// Stops serving the version until a complete response of the origin takes its place, because
+    /// the origin contradicted it once.
     ///
-    /// What the index has stays there; a session that opens it again may find that the contradiction was of the moment.
+    /// Its index entry stays. A session that opens it later may find that the contradiction was
+    /// temporary.
     mutating func suspendVersion() -> [SessionAction] {
         guard let generation = version?.generation else { return [] }
         return [.forgotten(generation)] + forgetVersion()
     }
 
-    /// What the fetches of another version have in memory belongs to nobody: it is neither stored nor waited for.
+    /// Removes the drained memory of fetches of other versions: it is neither stored nor waited
+    /// for.
     private mutating func forgetRetiredFetches() {
         fetches.removeAll { !$0.isOwn && $0.phase == .draining && $0.generation != version?.generation }
     }
 
     // MARK: Bodies
 
-    /// What to do with body bytes that are offered.
+    /// The decision about offered body bytes.
     package enum Intake: Hashable, Sendable {
-        /// Keep `count` of them, which belong at `offset`.
+        /// Keep `count` bytes, which belong at `offset`.
         case keep(at: Int64, count: Int)
-        /// Leave out the first `count`: they are stored already, or come before what was asked.
+        /// Skip the first `count` bytes: they are already stored, or lie before the requested
+        /// offset.
         case drop(Int)
-        /// Take none of this call's bytes; `.resume` follows.
+        /// Take no byte of this call; `.resume` follows.
         case pause
-        /// Nothing more is wanted.
+        /// End the transfer: its lease is complete, or the fetch is over.
         case enough
     }
 
-    /// Decides about up to `available` bytes that came next. `isFirst` at the beginning of a call of the transport:
-    /// only there may it be told to pause.
+    /// Decides about the next `available` body bytes or fewer.
+    ///
+    /// - Parameter isFirst: whether these are the first bytes of a call of the transport. Only then
+    ///   may the answer be `.pause`.
     package mutating func intake(_ id: FetchID, available: Int, isFirst: Bool, now: MonotonicInstant) -> Intake {
         guard let index = fetches.firstIndex(where: { $0.id == id }), fetches[index].phase == .receiving else { return .enough }
         let fetch = fetches[index]
@@ -303,7 +341,7 @@ extension SessionStateMachine {
         }
         var count = min(Int64(available), (fetch.upper ?? .max) - fetch.front)
         if fetch.isRelay, let distance = distanceToNextReader(of: fetch), distance > 0 {
-            // Nobody stands here: a relay keeps nothing for later.
+            // No reader is at the front, and a relay keeps nothing for later.
             fetches[index].front += min(count, distance)
             fetches[index].released = fetches[index].front
             notePassed(index)
@@ -312,7 +350,8 @@ extension SessionStateMachine {
         if !fetch.isRelay, let version {
             if let run = version.stored.prefix(from: fetch.front, upTo: fetch.front + count) { return skip(run, index) }
             if let next = version.stored.firstRange(atOrAfter: fetch.front) { count = min(count, next.lowerBound - fetch.front) }
-            // A whole body passes what an earlier fetch brought and the disk does not have yet.
+            // A whole body skips bytes that an earlier fetch has in memory and that are not on disk
+            // yet.
             for other in fetches where other.id != id && !other.isRelay && !other.isOwn {
                 guard let remembered = other.firstRemembered(from: fetch.front) else { continue }
                 if remembered == fetch.front {
@@ -329,12 +368,13 @@ extension SessionStateMachine {
         return .keep(at: fetch.front, count: Int(count))
     }
 
-    /// What is passed on leaves no other trace.
+    /// Records how far a relay has come, because passed bytes leave no other trace.
     private mutating func notePassed(_ index: Int) {
         guard let version, !fetches[index].isOwn, fetches[index].generation == version.generation else { return }
         self.version?.passedEnd = max(version.passedEnd, fetches[index].front)
     }
 
+    /// Moves the front of the fetch past `run`, whose bytes are not needed from it.
     private mutating func skip(_ run: ByteRange, _ index: Int) -> Intake {
         fetches[index].front = run.upperBound
         fetches[index].isPaused = false
@@ -347,21 +387,22 @@ extension SessionStateMachine {
         return .drop(Int(run.count))
     }
 
-    /// How far before the first of its readers a relay is; nil or 0 when one of them reads from its memory.
+    /// The distance from the front of a relay to the first of its readers.
+    /// - Returns: 0 if a reader is at or behind the front, or nil if the relay has no reader.
     private func distanceToNextReader(of fetch: Fetch) -> Int64? {
         let positions = readers.filter { draws($0, from: fetch) && window(of: $0) != nil && fetch.serves($0.position) }.map(\.position)
         guard let first = positions.min() else { return nil }
         return max(0, first - fetch.front)
     }
 
-    /// No buffer is free: the same bytes will be offered again.
+    /// Pauses the fetch because no buffer is free. The same bytes will be offered again.
     package mutating func pausedForBuffer(_ id: FetchID) {
         guard let index = fetches.firstIndex(where: { $0.id == id }) else { return }
         fetches[index].isPaused = true
         fetches[index].waitsForBuffer = true
     }
 
-    /// Bytes came; those who waited for them are woken.
+    /// Ends one batch of bytes, and wakes the readers that waited for them.
     package mutating func batchEnded(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
         guard let fetch = fetches.first(where: { $0.id == id }) else { return [] }
         let elapsed = now - fetch.startedAt - (pace.firstByte ?? 0)
@@ -370,12 +411,13 @@ extension SessionStateMachine {
         }
         var actions = wakeReaders()
         if let limit = rules.maxResourceBytes, !fetch.isRelay, fetch.front > limit, let generation = fetch.generation {
-            // Its length was not told, and now it is known to be too much.
+            // The origin stated no length, and the body has now exceeded the limit.
             actions += storeFailed(generation, .tooLarge(limit: limit), now: now)
         }
         if fetch.isRelay { actions += releaseRelays() }
         let hasAll = fetch.upper.map { fetch.front >= $0 } ?? false
-        // What a policy wanted after its reader left has come: from now on nobody wants the fetch.
+        // The bytes of the goal may have come after its reader left. From now on nothing needs the
+        // fetch.
         let isUnwanted = readers.isEmpty && fetch.lingersSince == nil && demand(of: fetch) == nil
         if fetch.isRelay || hasAll || isUnwanted { actions += replan(now: now) }
         return actions
@@ -383,7 +425,8 @@ extension SessionStateMachine {
 
     // MARK: Ends
 
-    /// The transfer is over, by itself; `error` nil when the body was complete as its framing says.
+    /// Takes the end of a transfer.
+    /// - Parameter error: nil if the body was complete by its framing.
     package mutating func finished(_ id: FetchID, error: OriginError?, now: MonotonicInstant) -> [SessionAction] {
         guard let index = fetches.firstIndex(where: { $0.id == id }), fetches[index].phase != .draining else { return [] }
         let fetch = fetches[index]
@@ -391,7 +434,7 @@ extension SessionStateMachine {
         if fetch.isValidation { return validationFailed(fetch, error ?? .truncated(afterBytes: 0), now: now) }
         var failure = error
         if fetch.phase == .receiving, let upper = fetch.upper, fetch.front >= upper {
-            // Everything that is wanted came; how the transfer ended after it does not matter.
+            // All bytes of the lease came. How the transfer ended after them does not matter.
             failure = nil
         } else if error == nil, let end = fetch.servedEnd ?? version?.representation.length, fetch.front < min(end, fetch.upper ?? end) {
             failure = .truncated(afterBytes: fetch.front - fetch.start)
@@ -408,11 +451,13 @@ extension SessionStateMachine {
         return actions + releaseRelays() + wakeReaders() + replan(now: now)
     }
 
-    /// Waits; or has not come to it yet, while the request for a resource that nobody knows was made for it already.
+    /// Whether the reader depends on a request now. It waits for a byte or a version; or the
+    /// version is not known, and the request that discovers it is made for this reader, too.
     func isAsking(_ reader: Reader) -> Bool {
         (reader.waitsFor != .nothing && !waitsForVerification(reader)) || (version == nil && reader.wantsBytes && !reader.onlyStored)
     }
 
+    /// Fails the readers at or beyond `offset` that depend on a request.
     private mutating func failReaders(from offset: Int64, _ error: OriginError) {
         for index in readers.indices
         where readers[index].failure == nil && !isApart(readers[index]) && isAsking(readers[index]) && readers[index].position >= offset {
@@ -422,7 +467,8 @@ extension SessionStateMachine {
 
     // MARK: The store
 
-    /// `range` was written; below `remaining` nothing of the fetch is in memory any more.
+    /// Moves `range` from the memory of the fetch to the stored bytes of the version.
+    /// - Parameter remaining: the lowest offset of the fetch that is still in memory.
     package mutating func wrote(
         _ range: ByteRange, of generation: GenerationID, by id: FetchID, remaining: Int64, now: MonotonicInstant
     ) -> [SessionAction] {
@@ -432,7 +478,8 @@ extension SessionStateMachine {
             discards = dropShortestRuns(sparing: range)
         }
         if let index = fetches.firstIndex(where: { $0.id == id }) {
-            // A write before it failed and stays in memory: this one has left it.
+            // An earlier write may have failed, and its bytes stay in memory. The bytes of this
+            // write have left it.
             fetches[index].skipped.insert(range)
             fetches[index].released = max(fetches[index].released, min(remaining, fetches[index].front))
             fetches[index].dropReleasedSkips()
@@ -444,7 +491,7 @@ extension SessionStateMachine {
         return discards + wakeReaders()
     }
 
-    /// The store can't take bytes of this generation: its fetches go on as relays.
+    /// Turns the fetches of this generation into relays, because the store cannot take its bytes.
     package mutating func storeFailed(_ generation: GenerationID, _ reason: PassReason, now: MonotonicInstant) -> [SessionAction] {
         guard version?.generation == generation, version?.passReason == nil else { return [] }
         version?.passReason = reason
@@ -454,14 +501,15 @@ extension SessionStateMachine {
         return [.passing(reason)] + releaseRelays() + replan(now: now)
     }
 
-    /// Stored bytes turned out to be gone or damaged: they are a gap again.
+    /// Turns stored bytes that are gone or damaged into a gap.
     package mutating func lost(_ range: ByteRange, of generation: GenerationID, now: MonotonicInstant) -> [SessionAction] {
         guard version?.generation == generation else { return [] }
         version?.forget(ByteRangeSet([range]))
         return replan(now: now)
     }
 
-    /// The resource was removed or the cache closed: readers end, fetches stop.
+    /// Ends the session because the resource was removed or the cache closed: readers fail and
+    /// fetches stop.
     package mutating func end(_ failure: ReadFailure) -> [SessionAction] {
         if case .ended = phase { return [] }
         goal = nil

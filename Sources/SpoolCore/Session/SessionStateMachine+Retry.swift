@@ -1,12 +1,16 @@
-// What follows a failed fetch: who waits for another try, and how long.
+// Retries: which readers survive a failed fetch, and how long the next attempt waits.
 
 extension SessionStateMachine {
+    /// Takes the failure of a fetch: backs off, and decides for each of its readers whether it
+    /// fails or waits.
     mutating func fetchFailed(_ fetch: Fetch, _ error: OriginError, now: MonotonicInstant) {
         backOff(after: error, now: now)
-        // A reader in the middle of its bytes is worth some patience; one that got none yet learns at once what is wrong, as it would
-        // without a cache: its client can still do something about it. The AVFoundation door, whose client can't, tries again by itself.
+        // A reader in the middle of its bytes waits for a retry. A reader without a byte fails at
+        // once, as it would without a cache, because its client can still react. The client of the
+        // AVFoundation door can't, so that door retries by itself.
         let arrived = fetch.front != fetch.start
-        // What breaks HTTP may be one server's of many: everybody's request is made once more. Where ranges are what it can't do, plainly.
+        // A malformed response may come from one server of many, so each reader gets one more
+        // attempt. If ranges are what the server gets wrong, the next request names none.
         let isMalformed = if case .malformed = error { true } else { false }
         if isMalformed, version == nil, fetch.start == 0 { asksPlainly = true }
         for index in readers.indices where concerns(fetch, readers[index]) {
@@ -16,10 +20,11 @@ extension SessionStateMachine {
         }
     }
 
-    /// Counts a failure of the reader's fetch. Whether the reader waits for another try.
+    /// Counts a failure of the reader's fetch, and returns whether the reader waits for another
+    /// attempt.
     ///
-    /// An answer that was accepted and ended without a new byte is worse than one that did not come: a reader whose client can ask again
-    /// by itself ends after `limits.emptyAnswers` of them in a row.
+    /// An accepted response that ends without a new byte is worse than none. A reader whose client
+    /// can repeat the request by itself fails after `limits.emptyAnswers` of them in a row.
     mutating func waits(_ index: Int, after error: OriginError, _ fetch: Fetch) -> Bool {
         guard error.isRetryable, error.askedDelay ?? 0 <= limits.longestAskedDelay, readers[index].failures < limits.failures else {
             return false
@@ -30,8 +35,8 @@ extension SessionStateMachine {
         return true
     }
 
-    /// Nobody but newcomers asks again before a while has passed: twice as long for each failure in a row, or as long as the origin
-    /// asks for.
+    /// Sets the earliest time of the next attempt: twice as late for each failure in a row, or as
+    /// late as the origin asks for.
     mutating func backOff(after error: OriginError, now: MonotonicInstant) {
         failuresInARow += 1
         let delay = min(limits.retryDelay << Int64(min(failuresInARow - 1, 16)), limits.longestRetryDelay)
@@ -40,10 +45,11 @@ extension SessionStateMachine {
         if !error.isRetryable || failuresInARow > limits.failures { goal = nil }
     }
 
-    /// Between half of the delay and all of it, so that those who failed together don't come back together.
+    /// A random delay between half of `delay` and all of it, so that sessions that failed together
+    /// don't retry together.
     private mutating func jittered(_ delay: Nanoseconds) -> Nanoseconds {
         guard limits.jitterSeed != 0 else { return delay }
-        // xorshift64: a number for spreading load, nothing secret.
+        // xorshift64 spreads the load; it protects no secret.
         if jitter == 0 { jitter = limits.jitterSeed }
         jitter ^= jitter << 13
         jitter ^= jitter >> 7
@@ -51,6 +57,7 @@ extension SessionStateMachine {
         return delay - Int64(jitter % UInt64(max(delay / 2, 1)))
     }
 
+    /// Whether the reader depends on the fetch that failed.
     private func concerns(_ fetch: Fetch, _ reader: Reader) -> Bool {
         guard reader.failure == nil, isAsking(reader) else { return false }
         guard draws(reader, from: fetch) else { return false }
@@ -58,8 +65,10 @@ extension SessionStateMachine {
         return version == nil || reader.position == fetch.start || fetch.leases(reader.position)
     }
 
-    /// Drops what can't be completed: bytes of unknown length that nothing ties further bytes to, once nobody reads them any more.
-    /// Most such bodies are live streams, of which the next listener does not want the beginning.
+    /// Drops a version that can't be completed, once it has no reader: bytes of unknown length that
+    /// nothing ties further bytes to.
+    ///
+    /// Most such bodies are live streams, whose next listener does not need the beginning.
     mutating func dropUnfinished() -> [SessionAction] {
         guard readers.isEmpty, fetches.isEmpty, let version, version.representation.length == nil, !version.isCombinable,
             version.passReason == nil
@@ -70,7 +79,7 @@ extension SessionStateMachine {
 }
 
 extension OriginError {
-    /// Whether asking again may help.
+    /// Whether another attempt may succeed.
     package var isRetryable: Bool {
         switch self {
         case .unreachable, .timeout, .truncated: true
@@ -80,7 +89,8 @@ extension OriginError {
         }
     }
 
-    /// How long the origin asked to be left alone (RFC 9110 §10.2.3); nil when it did not ask or what it said can't be read.
+    /// The delay that the origin asks for (RFC 9110 §10.2.3).
+    /// - Returns: nil if the response has no `Retry-After`, or none that can be parsed.
     package var askedDelay: Nanoseconds? {
         guard case .status(_, let fields) = self, let value = fields["Retry-After"] else { return nil }
         if let seconds = CacheControl.deltaSeconds(value) { return .seconds(seconds) }

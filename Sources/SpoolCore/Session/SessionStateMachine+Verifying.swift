@@ -1,7 +1,8 @@
-// Stored bytes of an earlier opening are compared with their checks before their first use.
+// Verification: stored bytes of an earlier process are compared with their checksums before their
+// first use.
 
 extension SessionStateMachine {
-    /// Asks for the verification of what waiting readers stand before.
+    /// Requests the verification of the bytes that waiting readers need next.
     mutating func verifyForWaiting() -> [SessionAction] {
         guard version?.unverified.isEmpty == false else { return [] }
         return readers.filter { $0.waitsFor == .bytes }.flatMap { reader in
@@ -9,9 +10,11 @@ extension SessionStateMachine {
         }
     }
 
-    /// Asks for the verification of what a reader that has just gone on will come to next, so that it need not wait there.
+    /// Requests the verification of the bytes that a moving reader will come to next, so that it
+    /// need not wait there.
     ///
-    /// One run at a time, up to a border of `verifyAheadBytes`: the checks of its bytes lie together in the index.
+    /// Verifies one run at a time, up to a multiple of `verifyAheadBytes`, because the checksums of
+    /// those bytes are together in one row of the index.
     mutating func verifyAhead(of reader: Reader) -> [SessionAction] {
         guard let version, version.verifying.isEmpty,
             let next = version.unverified.firstRange(atOrAfter: reader.position)?.lowerBound,
@@ -20,9 +23,11 @@ extension SessionStateMachine {
         return verify(from: next, to: min(reader.end ?? .max, next.border(after: limits.verifyAheadBytes)))
     }
 
-    /// Asks for the verification of the bytes from `offset` on, if they need it and it is not under way.
+    /// Requests the verification of the bytes from `offset` on, unless they are verified or that is
+    /// under way.
     private mutating func verify(from offset: Int64, to limit: Int64) -> [SessionAction] {
-        // Where verified and unverified bytes alternate too often, longer runs keep their list short however large the file is.
+        // Where verified and unverified bytes alternate too often, longer runs keep their list
+        // short, however large the file is.
         let isScattered = (version?.unverified.rangeCount ?? 0) > limits.verifyIslands
         guard let version, !version.verifying.contains(offset),
             let run = version.unverified.prefix(from: offset, upTo: isScattered ? offset.border(after: limits.verifyAheadBytes) : limit)
@@ -33,7 +38,8 @@ extension SessionStateMachine {
         return [.verify(range, version.generation)]
     }
 
-    /// Bytes of `ranges` were compared with their checks; of them `damaged` are not what was written, and become gaps.
+    /// Takes the result of a verification of `ranges`. The bytes of `damaged` differ from their
+    /// checksums and become gaps.
     package mutating func verified(
         _ ranges: ByteRangeSet, of generation: GenerationID, damaged: ByteRangeSet, now: MonotonicInstant
     ) -> [SessionAction] {
@@ -45,30 +51,34 @@ extension SessionStateMachine {
         return wakeReaders() + (lost.isEmpty ? [] : replan(now: now))
     }
 
-    /// What of damaged bytes is still claimed as it was when the file was opened: the rest was lost and stored anew meanwhile.
+    /// The part of `damaged` that is still unverified. Other damaged bytes have been lost and
+    /// stored again since the file was opened.
     package func damagedBytes(_ damaged: ByteRangeSet, of generation: GenerationID) -> ByteRangeSet {
         guard let version, version.generation == generation, !damaged.isEmpty else { return ByteRangeSet() }
         return damaged.intersection(version.unverified)
     }
 
-    /// Whether stored bytes are being compared with their checks. What would be evicted meanwhile would seem to be damaged.
+    /// Whether stored bytes are being compared with their checksums. Evicting them meanwhile would
+    /// make them look damaged.
     package var isVerifying: Bool { phase == .ready && version?.verifying.isEmpty == false }
 
-    /// Whether the reader waits for stored bytes that are not verified yet, and for nobody else.
+    /// Whether the reader waits only for the verification of stored bytes.
     func waitsForVerification(_ reader: Reader) -> Bool {
         reader.waitsFor == .bytes && !isApart(reader) && version?.unverified.contains(reader.position) == true
     }
 }
 
 extension SessionStateMachine.Version {
-    /// The part of a stored run that may be used: to the first byte that is not verified. Nil when that is its first.
+    /// The part of a stored run that may be used: up to the first unverified byte.
+    /// - Returns: nil if that is the first byte of the run.
     func verifiedPart(of run: ByteRange) -> ByteRange? {
         guard !self.unverified.isEmpty, let next = self.unverified.firstRange(atOrAfter: run.lowerBound), next.lowerBound < run.upperBound
         else { return run }
         return ByteRange(run.lowerBound, next.lowerBound)
     }
 
-    /// Makes gaps of stored bytes. Not of what is being evicted: fetched anew at once, it would go with the old bytes.
+    /// Turns stored bytes into gaps, except those that are being evicted. A gap there could be
+    /// filled again at once, and the eviction would delete the new bytes with the old ones.
     mutating func forget(_ ranges: ByteRangeSet) {
         let ranges = self.evicting.isEmpty ? ranges : ranges.subtracting(self.evicting)
         self.stored.subtract(ranges)

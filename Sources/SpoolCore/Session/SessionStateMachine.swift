@@ -1,238 +1,322 @@
-/// Decides everything about one resource: who reads, what is fetched, what is stored, which version is current.
+/// Decides everything about one resource: its readers, its fetches, its stored bytes and its
+/// version.
 ///
-/// A value without clock, disk, network or closure. Events come in as method calls, decisions go out as `SessionAction`s.
-/// The shell (`ResourceSession`) keeps it behind one lock and acts after letting go of it, so an action may be
-/// carried out late or twice: all of them are levels, harmless when repeated.
+/// The machine is a value without clock, disk, network or closure. Events arrive as method calls,
+/// and decisions leave as `SessionAction`s. The shell (`ResourceSession`) keeps the machine behind
+/// one lock and carries out the actions after it has released the lock. An action may therefore be
+/// late or repeated. Each one is a level and not an edge, so repetition is harmless.
 ///
-/// Words: a *reader* stands at a position and has a *window* of bytes that it will want soon. A *fetch* is one origin request;
-/// its *lease* is `[front, upper)`, the bytes that it alone may ask for. Its *memory* is `[released, front)`:
-/// received, not yet stored, readable. A *version* is the representation that the session serves now.
+/// Terms:
+///
+/// - A *reader* has a position and a *window*: the bytes from there on that it will need soon.
+/// - A *fetch* is one origin request. Its *lease* is `[front, upper)`: the bytes that no other
+///   fetch may ask for. Its *memory* is `[released, front)`: bytes that are received, not yet
+///   stored, and readable.
+/// - The *version* is the representation that the session serves now.
+/// - A *relay* is a fetch whose bytes go to its readers and are not stored.
+///
+/// How readers, fetches and versions interact:
+///
+/// 1. The first reader makes the session open the index (`readerJoined`, `.open`). The index
+///    returns a stored version or none (`opened`).
+/// 2. Without a version, one fetch discovers it: the head of the response becomes the version, and
+///    the body serves the readers (`discover`, `headReceived`).
+/// 3. With a version, each reader first decides whether it may use that version (`mayUse`). If it
+///    may not, one conditional request asks the origin, and the reader waits (`revalidate`).
+/// 4. A reader calls `prepare` for the representation and `step` for bytes. A step returns stored
+///    bytes, bytes in the memory of a fetch, or `.wait`.
+/// 5. After most events `replan` compares the windows with the leases. It starts fetches for gaps,
+///    and pauses, resumes or ends the fetches that run.
+/// 6. The shell offers body bytes (`intake`), stores what the machine keeps, and reports each write
+///    (`wrote`). The written bytes then leave the memory of the fetch and become stored bytes of
+///    the version.
+/// 7. A response of another version replaces the current one (`replaceVersion`). Readers that have
+///    committed to the old version fail, because bytes of two versions never mix. The other readers
+///    prepare again.
+/// 8. A version without a strong validator cannot combine responses. Each of its readers takes all
+///    of its bytes from one response (`SessionStateMachine+OwnResponses`).
 package struct SessionStateMachine: Sendable {
+    /// The bounds of this session's decisions.
     package let limits: SessionLimits
+    /// The rules by which responses may be stored.
     package internal(set) var rules: StoringRules
-    /// What the origin is asked with, besides range and conditions.
+    /// The request fields that are sent to the origin, besides range and conditions.
     package internal(set) var requestFields = HTTPFields()
+    /// The stage of the session's life cycle.
     package internal(set) var phase: Phase = .new
+    /// The representation that is served now; nil until the index or the origin supplies one.
     package internal(set) var version: Version?
+    /// The readers, in the order in which they came.
     package internal(set) var readers: [Reader] = []
+    /// The fetches, in the order in which they were started.
     package internal(set) var fetches: [Fetch] = []
-    /// What a policy wants beyond the readers that are there.
+    /// The bytes that a fetch policy still asks for after its reader has left.
     package internal(set) var goal: ByteRange?
-    /// How often the origin said which version is current.
+    /// The number of origin responses so far that established or confirmed the current version.
     var confirmations: UInt64 = 0
-    /// What hits need not find out again.
+    /// The cached result of the freshness check, so that a hit need not repeat it.
     var standingUse: StandingUse?
-    /// A stale response was served while the origin was to be asked beside that.
+    /// Whether a stale response was served and the origin is still to be asked about it
+    /// (stale-while-revalidate).
     var owesRevalidation = false
-    /// What is known of the version changed between two events: it is to be committed.
+    /// Whether the version's representation changed between two events, so that it has to be
+    /// committed.
     var owesUpdate = false
-    /// What the origin made of a range from 0 on made no sense: of a resource that nobody knows the whole is asked, without a range.
+    /// Whether discovery asks without a range. Set when the origin's response to a range from 0 on
+    /// made no sense.
     var asksPlainly = false
-    /// A window showed that the origin has no strong validator: the whole is asked in one response, whatever `requestBytes` says.
+    /// Whether requests are open-ended, whatever `requestBytes` is. Set when a windowed response
+    /// shows that the origin has no strong validator: the whole then has to come in one response.
     var asksOpenEnded = false
-    /// Pages in a row that came instead of media.
+    /// The number of pages in a row that came instead of media.
     var pagesInARow = 0
     var failuresInARow = 0
     var jitter: UInt64 = 0
-    /// Nobody but newcomers asks the origin before this moment.
+    /// Back-off: fetches are retried no earlier than this. A waiting reader that has seen no
+    /// failure yet gets one immediate attempt.
     package internal(set) var retryAt: MonotonicInstant?
     var pace = OriginPace()
     var nextReader: UInt64 = 1
     var nextFetch: UInt64 = 1
 
+    /// The life cycle of the session.
     package enum Phase: Hashable, Sendable {
-        /// Nothing was asked yet; next: `.opening`.
+        /// No reader has come yet; next: `.opening`.
         case new
-        /// The index is being asked; next: `.ready`.
+        /// The index is being read; next: `.ready`.
         case opening
-        /// Decisions are made.
+        /// The machine plans fetches and serves readers.
         case ready
-        /// Removed or closed: readers end, nothing is fetched.
+        /// The resource was removed or the cache closed: readers fail, and no fetch starts.
         case ended(ReadFailure)
     }
 
-    /// The representation that is served now. Every event looks at it, few change it.
+    /// The representation that is served now. Every event reads it and few change it, so it is
+    /// copied on write.
     package typealias Version = CopyOnWrite<VersionState>
 
-    /// What is known of a version.
+    /// The state of one version.
     package struct VersionState: Hashable, Sendable {
+        /// The number of this version in the store.
         package var generation: GenerationID
+        /// Length, validator and fields of this version.
         package var representation: Representation { didSet { revision += 1 } }
-        /// How often the representation has changed since the version came.
+        /// The number of changes to `representation` since this version became current.
         package private(set) var revision: UInt64 = 0
+        /// The bytes that are stored, including those that are unverified or being evicted.
         package var stored: ByteRangeSet
-        /// Of these, what an earlier opening stored and nobody has compared with its checks since: not to be used yet.
+        /// The part of `stored` that an earlier process wrote and that has not been compared with
+        /// its checksums since. No reader may use it yet.
         package var unverified = ByteRangeSet()
-        /// What is being compared.
+        /// The part of `unverified` that is being compared with its checksums.
         package var verifying = ByteRangeSet()
-        /// What is being evicted: stored, neither to be used nor to be fetched anew before it is gone.
+        /// The part of `stored` that is being evicted. Until it is gone it is neither used nor
+        /// fetched again.
         package var evicting = ByteRangeSet()
-        /// Nil when bytes may be stored, otherwise why they are passed on only.
+        /// The reason why bytes of this version are passed on without being stored; nil when they
+        /// may be stored.
         package var passReason: PassReason?
-        /// Which word of the origin made or confirmed this version, counted from 1; 0 when that was before the session.
+        /// The value of `confirmations` when the origin last established or confirmed this version;
+        /// 0 when that was before this session.
         package var confirmation: UInt64 = 0
-        /// By what other responses are known to be of this version.
+        /// The rule that decides whether another response is of this version.
         package var identity = Identity.validator
-        /// What the request was made with whose fields these are; nil when that was before the session.
+        /// The request whose response supplied the representation's fields; nil when that was
+        /// before this session.
         package var selectedBy: Selecting?
-        /// What the response had for whoever it was asked for.
+        /// The cookies of that response, for the reader whose request it answered.
         var cookies: Cookies?
-        /// How far bytes of it have come that were passed on and not stored: it is at least as long.
+        /// The highest offset that relays have passed on without storing. The version is at least
+        /// as long.
         package var passedEnd: Int64 = 0
-        /// The origin answered a request for a range with the whole body.
+        /// Whether the origin answered a range request with the whole body.
         package var refusesRanges = false
-        /// A response whose body is stored as this version has begun. Of a version without a strong validator there is only one.
+        /// Whether a response whose body is stored as this version has begun. A version without a
+        /// strong validator has only one such response.
         var hasBegun = false
-        /// Why that response ended early.
+        /// The error that ended that response early.
         var brokenBy: OriginError?
     }
 
-    /// What a request was made with besides range and conditions: by this an origin may select what it answers (RFC 9110 §12.5.5).
+    /// The part of a request, besides range and conditions, by which an origin may select its
+    /// response (RFC 9110 §12.5.5).
     package struct Selecting: Hashable, Sendable {
+        /// The fields of the request.
         package var fields: HTTPFields
-        /// The web site on whose behalf it was made: the value of `Origin`.
+        /// The web site on whose behalf the request was made: the value of `Origin`.
         package var site: String?
     }
 
-    /// Values of `Set-Cookie`: for one reader, once, and never stored (RFC 9111 §7.3).
+    /// Values of `Set-Cookie`. They go to one reader, once, and are never stored (RFC 9111 §7.3).
     struct Cookies: Hashable, Sendable {
         var reader: ReaderID
         var values: [String]
     }
 
-    /// One consumer.
+    /// One consumer of the bytes of the resource.
     package struct Reader: Hashable, Sendable {
+        /// The identity of the reader in calls and actions.
         package let id: ReaderID
-        /// The web site on whose behalf it asks: the value of a browser's `Origin`; nil for a player, which is bound to none.
+        /// The web site on whose behalf it reads: the value of a browser's `Origin`; nil for a
+        /// player, which belongs to no site.
         package var site: String?
+        /// The offset of the next byte that it reads.
         package var position: Int64
-        /// The offset after the last byte it wants; nil for the end of the resource.
+        /// The offset after the last byte that it reads; nil for the end of the resource.
         package var end: Int64?
+        /// How far fetches run ahead for it.
         package var policy: FetchPolicy
+        /// The freshness rules by which it may use stored bytes.
         package var rules: UseRules
-        /// How often the origin had spoken of the resource's version when it came; what it said later tells this reader what is current.
+        /// The value of `confirmations` when the reader came. A later confirmation settles for this
+        /// reader, too, which version is current.
         package let confirmationsBefore: UInt64
-        /// The version that it may use by its rules.
+        /// The version that its freshness rules let it use.
         package var trusted: GenerationID?
-        /// It waits for the origin to say whether the version is current.
+        /// Whether it waits for the origin to confirm or replace the version.
         package var awaitsOrigin = false
-        /// It waited for that once.
+        /// Whether it has waited for that at any time.
         package var awaitedOrigin = false
-        /// … and may use it should the origin be out of reach.
+        /// Whether it may use the version unconfirmed when the origin is out of reach.
         package var mayDoWithoutOrigin = false
-        /// The version that `prepare` answered with last.
+        /// The version that `prepare` returned last.
         package var prepared: GenerationID?
-        /// The version that its consumer was told of, by length, type or bytes.
+        /// The version that its consumer has committed to, because it received its length, type or
+        /// bytes.
         package var told: GenerationID?
-        /// What was told, where nothing but equality of length and type can tie another response to it.
+        /// The representation behind `told`, where only equal length and type can tie another
+        /// response to it.
         var toldAs: Representation?
-        /// Where its bytes come from while the version has no strong validator.
+        /// The source of its bytes while the version has no strong validator.
         package var source = Source.undecided
         /// Its position when `source` was decided.
         var boundAt: Int64 = 0
-        /// Responses of its own that were asked for.
+        /// The number of requests that were made for responses of its own.
         var ownResponses = 0
-        /// It needs a response of its own, and may not ask for it before `retryAt`.
+        /// Whether it needs a response of its own and has to wait until `retryAt` to request it.
         var awaitsRetry = false
-        /// Why its own response ended early.
+        /// The error that ended its own response early.
         var brokenBy: OriginError?
-        /// It asked for bytes, or said that it will; its window counts.
+        /// Whether its window counts: it asked for bytes, or announced on joining that it will.
         package var wantsBytes: Bool
-        /// What it will be woken for.
+        /// The event that it waits for.
         package var waitsFor: Wait = .nothing
-        /// Whoever waits for the version can use it with the first byte only.
+        /// Whether a consumer that waits for the version can use it only together with the first
+        /// byte.
         package var preparesWithFirstByte = false
-        /// The origin had to be asked for the version: none was known when it came, or another.
+        /// Whether the origin had to be asked for the version: none was known when the reader came,
+        /// or another one was.
         package var awaitedVersion = false
-        /// The stored bytes that it was handed last, and may still be sending.
+        /// The stored bytes that it received last and may still be sending.
         package var hold: ByteRange?
-        /// It got bytes.
+        /// Whether it has received bytes.
         package var hasProgress = false
-        /// Fetches for it that failed since its last byte, while it was spared. Its next try waits for `retryAt`; that of a newcomer does not.
+        /// The failed fetches since its last byte that it survived. With a failure its next attempt
+        /// waits for `retryAt`; a reader without one does not wait.
         package var failures = 0
-        /// Answers in a row that were accepted and ended early without a new byte.
+        /// The accepted responses in a row that ended early without a new byte.
         var emptyAnswers = 0
-        /// Its client can ask again by itself, and had better do so soon: an HTTP client.
+        /// Whether its client can repeat the request by itself and should do so soon: an HTTP
+        /// client.
         package var endsSoon = false
+        /// The reason why the reader has ended; nil while it goes on.
         package var failure: ReadFailure?
 
-        /// Stored bytes only; never asks the origin.
+        /// Whether it uses stored bytes only and never causes an origin request.
         package var onlyStored: Bool { rules.mode == .onlyStored }
-        /// What is fetched for it is not stored.
+        /// Whether bytes that are fetched for it must not be stored.
         package var storesNothing: Bool { rules.mode == .doNotStore }
     }
 
+    /// The event that a reader waits for.
     package enum Wait: Hashable, Sendable {
+        /// The reader does not wait.
         case nothing
-        /// To know the representation.
+        /// It waits for the representation.
         case version
-        /// For a byte at its position.
+        /// It waits for a byte at its position.
         case bytes
     }
 
-    /// One origin request.
+    /// One origin request and its response.
     package struct Fetch: Hashable, Sendable {
+        /// The identity of the fetch in calls and actions.
         package let id: FetchID
-        /// The offset that was asked for.
+        /// The offset that the request asks for.
         package let start: Int64
         /// The offset after the last byte of the lease; nil for the end of the resource.
         package var upper: Int64?
-        /// The offset of the next byte that will come.
+        /// The offset of the next byte that will arrive.
         package var front: Int64
         /// The lowest offset that is still in memory only.
         package var released: Int64
+        /// The stage of the fetch.
         package var phase: FetchPhase = .requested
+        /// Whether its bytes go to readers only and are not stored.
         package var isRelay = false
-        /// Its response belongs to the one reader that is bound to it (`Source.own`).
+        /// Whether its response belongs to the one reader that is bound to it (`Source.own`).
         package var isOwn = false
-        /// The generation that stands for that response; nil before its head.
+        /// The generation that names that response; nil before its head.
         var ownGeneration: GenerationID?
-        /// Whoever it was started for wants nothing stored.
+        /// Whether the readers that it was started for asked that nothing be stored.
         package var storesNothing = false
+        /// Whether the transport is paused until `.resume`.
         package var isPaused = false
         /// The generation whose bytes it brings; nil before its head.
         package var generation: GenerationID?
-        /// `If-Range` was sent for this generation.
+        /// The generation whose validator was sent in `If-Range`.
         package var condition: GenerationID?
-        /// The generation of which it asked whether it is current.
+        /// The generation that its conditional request asks about; nil for a request for bytes.
         package var revalidates: GenerationID?
-        /// The offset after the last byte that such a request named; nil for an open range.
+        /// The offset after the last byte that the conditional request named; nil for an open
+        /// range.
         var namedEnd: Int64?
-        /// What it was made with.
+        /// The fields and the site of the request.
         package var selecting: Selecting
-        /// The reader for whom it was made; nil when nobody waited.
+        /// The reader that it was made for; nil when no reader waited.
         package var askedBy: ReaderID?
+        /// The time at which it was started, for measuring the origin's pace.
         package var startedAt: MonotonicInstant
+        /// The time since which no reader needs it; nil while one does. It closes after
+        /// `SessionLimits.linger`.
         package var lingersSince: MonotonicInstant?
-        /// Where the body ends by its own head; nil when it did not say.
+        /// The offset at which the body ends according to its own head; nil when the head does not
+        /// state it.
         package var servedEnd: Int64?
-        /// Body bytes before the wanted offset, still to be dropped.
+        /// The number of body bytes before the requested offset that are still to be dropped.
         package var skip: Int64 = 0
-        /// Runs between `released` and `front` that came but were not kept: they were stored already, or in the memory of another fetch.
+        /// Runs between `released` and `front` that arrived but were not kept: they were already
+        /// stored, or in the memory of another fetch.
         package var skipped = ByteRangeSet()
-        /// Since when a reader at the front of this relay waits for one behind it.
+        /// The time since which a reader at the front of this relay has waited for a reader behind
+        /// it.
         var blockedSince: MonotonicInstant?
-        /// It waited for too long: the readers at the front ask for themselves.
+        /// Whether that wait exceeded `SessionLimits.relayPatience`. Readers at the front then get
+        /// requests of their own.
         var isBlocked = false
-        /// No buffer was free; the pool says when the body can be offered again.
+        /// Whether the fetch is paused because no buffer was free. The pool reports when the body
+        /// can be offered again.
         package var waitsForBuffer = false
 
+        /// Whether `offset` is in the lease: the fetch will still bring that byte.
         package func leases(_ offset: Int64) -> Bool {
             offset >= front && upper.map { offset < $0 } ?? true
         }
 
+        /// Ends the lease. The bytes in memory stay until they are stored or taken.
         mutating func drain() {
             upper = front
             phase = .draining
         }
 
-        /// Whether a relay is there for a reader at `offset`: what it remembers, what comes next, and what it was asked for,
-        /// where the origin sends the whole and it skips to there.
+        /// Whether a relay can serve a reader at `offset`: from its memory, with its next byte, or
+        /// at the offset that it was asked for. The last case matters when the origin sends the
+        /// whole body, and the relay skips to that offset.
         func serves(_ offset: Int64) -> Bool {
             offset >= released && (offset <= front || offset == start)
         }
 
-        /// The end of the remembered run that begins at or before `offset`.
+        /// The end of the remembered run that contains `offset`.
         func runEnd(from offset: Int64) -> Int64 {
             ByteRange(offset, front).flatMap { skipped.firstRange(atOrAfter: offset)?.intersection($0)?.lowerBound } ?? front
         }
@@ -243,25 +327,28 @@ package struct SessionStateMachine: Sendable {
 
         var isDrained: Bool { phase == .draining && released >= front }
 
+        /// Whether the byte at `offset` is in its memory.
         package func remembers(_ offset: Int64) -> Bool {
             offset >= released && offset < front && !skipped.contains(offset)
         }
 
-        /// The first offset from `offset` on that is in its memory, or nil.
+        /// The first offset from `offset` on that is in its memory, or nil if there is none.
         func firstRemembered(from offset: Int64) -> Int64? {
             ByteRange(max(offset, released), front).flatMap { skipped.firstGap(in: $0)?.lowerBound }
         }
     }
 
+    /// The stage of a fetch.
     package enum FetchPhase: Hashable, Sendable {
-        /// Asked (or queued to be); next: `.receiving`, or gone.
+        /// The request is made or queued; next: `.receiving`, or removed.
         case requested
-        /// The head was accepted; bytes come. Next: `.draining`, or gone.
+        /// The head was accepted and body bytes arrive. Next: `.draining`, or removed.
         case receiving
-        /// The transfer is over, its memory is not yet stored or taken. Next: gone.
+        /// The transfer is over, but its memory is not yet stored or taken. Next: removed.
         case draining
     }
 
+    /// Creates a machine in phase `.new`, which plans by `limits` and stores by `rules`.
     package init(limits: SessionLimits = SessionLimits(), rules: StoringRules = StoringRules()) {
         self.limits = limits
         self.rules = rules
@@ -272,72 +359,85 @@ extension SessionStateMachine.Version {
     /// Whether bytes of several responses may be combined (RFC 9110 §15.3.7.3).
     package var isCombinable: Bool { self.identity != .validator || self.representation.validator.isStrong }
 
-    /// Whether the body of a response from `offset` on may be stored with what is there.
+    /// Whether the body of a response from `offset` on may be stored with the bytes that are stored
+    /// already.
     ///
-    /// Without a strong validator only one response's bytes are kept, and that one begins at 0 (RFC 9110 §15.3.7.3).
+    /// Without a strong validator only one response's bytes are kept, and that response begins at 0
+    /// (RFC 9110 §15.3.7.3).
     func storesResponse(from offset: Int64) -> Bool {
         self.passReason == nil && (isCombinable || (offset == 0 && self.stored.isEmpty))
     }
 
+    /// Whether every byte of the resource is stored. False while the length is unknown.
     package var isComplete: Bool {
         guard let length = self.representation.length else { return false }
-        // Not by the number of its bytes: those are counted span by span, and every hit asks.
+        // Every hit reads this. Comparing byte counts would be slower, because `totalBytes` adds up
+        // all spans.
         return ByteRange(0, length).map { self.stored.contains($0) } ?? (length == 0)
     }
 }
 
+/// The identity of a reader within its session. Later readers have larger numbers.
 package struct ReaderID: Hashable, Comparable, Sendable {
+    /// The number itself, counted from 1.
     package let rawValue: UInt64
+    /// Creates the identity with this number.
     package init(rawValue: UInt64) { self.rawValue = rawValue }
     package static func < (a: ReaderID, b: ReaderID) -> Bool { a.rawValue < b.rawValue }
 }
 
+/// The identity of a fetch within its session. Later fetches have larger numbers.
 package struct FetchID: Hashable, Comparable, Sendable {
+    /// The number itself, counted from 1.
     package let rawValue: UInt64
+    /// Creates the identity with this number.
     package init(rawValue: UInt64) { self.rawValue = rawValue }
     package static func < (a: FetchID, b: FetchID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What the shell has to do after an event.
+/// A task for the shell that follows from an event.
 package enum SessionAction: Hashable, Sendable {
-    /// Ask the index for the resource and answer with `opened`.
+    /// Look up the resource in the index and call `opened` with the result.
     case open
     /// Start an origin request.
     case start(FetchID, OriginAsk)
     /// Offer the body again.
     case resume(FetchID)
-    /// End the transfer; no event of it is expected any more.
+    /// End the transfer. The machine expects no further event of it.
     case cancel(FetchID)
-    /// A waiting reader has something to do.
+    /// Notify a waiting reader that it can go on.
     case wake(ReaderID)
-    /// Call `timePassed` at this moment; replaces the last one.
+    /// Call `timePassed` at this moment. It replaces the moment set before.
     case setTimer(MonotonicInstant)
-    /// Compare stored bytes of the generation with their checks and answer with `verified`.
+    /// Compare stored bytes of the generation with their checksums and call `verified` with the
+    /// result.
     case verify(ByteRange, GenerationID)
-    /// Take stored bytes of the generation out of the index: they are a gap from now on.
+    /// Remove stored bytes of the generation from the index. From now on they are a gap.
     case discard(ByteRangeSet, GenerationID)
-    /// Memory of this fetch below the offset is no longer needed.
+    /// Free the memory of this fetch below the offset.
     case release(FetchID, below: Int64)
-    /// Another version became current; its bytes and those of the old one never mix.
+    /// Note that another version became current. Its bytes and those of the old one never mix.
     case versionChanged(from: GenerationID?, to: GenerationID)
-    /// The length or the fields of the current version were learnt; commit them.
+    /// Commit the representation: the length or the fields of the current version changed.
     case representationUpdated
-    /// A reader is served what is stored although the origin could not say that it is current.
+    /// Note that a reader uses stored bytes although the origin could not confirm them.
     case usedUnvalidated(OriginError)
-    /// The origin has the resource no more: what is stored of it goes.
+    /// Delete the stored bytes of this generation: the origin no longer has the resource.
     case gone(GenerationID)
-    /// What is stored can't be completed, because nothing ties further bytes to it: it goes.
+    /// Delete the stored bytes of this generation: they cannot be completed, because nothing ties
+    /// further bytes to them.
     case unfinished(GenerationID)
-    /// The session serves this version no more, because the origin contradicted it. What the index has of it stays.
+    /// Stop serving this version, because the origin contradicted it. Its index entry stays.
     case forgotten(GenerationID)
-    /// The version can't or must not be stored.
+    /// Note that the version cannot or must not be stored.
     case passing(PassReason)
-    /// A fetch came to its end; with the error where it failed.
+    /// Note that a fetch is over. The error is nil when it succeeded or was cancelled.
     case ended(FetchID, OriginError?)
 }
 
 extension [SessionAction] {
-    // Most parts of an event lead to nothing, and appending nothing to an array costs as much as appending something.
+    // Most parts of an event produce no action. Appending an empty array costs as much as appending
+    // a full one, so these operators skip it.
 
     static func += (actions: inout Self, more: Self) {
         if actions.isEmpty { actions = more } else if !more.isEmpty { actions.append(contentsOf: more) }
@@ -350,20 +450,22 @@ extension [SessionAction] {
     }
 }
 
-/// What one origin request asks for.
+/// The range, conditions and site of one origin request.
 package struct OriginAsk: Hashable, Sendable {
+    /// The offset of the first byte.
     package var lower: Int64
     /// The offset after the last byte; nil for an open range.
     package var upper: Int64?
-    /// The value of `If-Range`, where bytes of this version are at hand.
+    /// The value of `If-Range`, when bytes of the version are stored already.
     package var ifRange: String?
-    /// The conditions, where it is to be learnt whether a version is current; nil for a request for bytes.
+    /// The conditions of a revalidation; nil for a request for bytes.
     package var revalidation: Revalidation?
-    /// No range is named: the whole is asked.
+    /// Whether the request names no range and so asks for the whole.
     package var isPlain = false
-    /// The value of `Origin`; nil for none.
+    /// The value of `Origin`; nil when the field is not sent.
     package var site: String?
 
+    /// Creates a request for `[lower, upper)` that names its range and no site.
     package init(lower: Int64, upper: Int64?, ifRange: String?, revalidation: Revalidation? = nil) {
         self.lower = lower
         self.upper = upper
@@ -372,7 +474,7 @@ package struct OriginAsk: Hashable, Sendable {
     }
 }
 
-/// Why bytes are passed on without being stored.
+/// The reason why bytes are passed on without being stored.
 package enum PassReason: Hashable, Sendable {
     /// `Cache-Control: no-store` (RFC 9111 §5.2.2.5).
     case noStore
@@ -382,36 +484,37 @@ package enum PassReason: Hashable, Sendable {
     case privateResponse
     /// The request carried credentials, and the cache serves several users (RFC 9111 §3.5).
     case authorizedRequest
-    /// A page came where media were asked for; its media type.
+    /// An HTML page came where media were expected. The value is its media type.
     case unexpectedType(String)
-    /// It is larger than one resource may be; how many bytes that is.
+    /// The resource exceeds the limit for one resource, in bytes.
     case tooLarge(limit: Int64)
     /// The origin states a length, or a last position, beyond `ByteRange.maximumOffset`.
     case lengthBeyondBound
-    /// Whoever reads asked that nothing be stored.
+    /// The reader asked that nothing be stored.
     case byRequest
     /// The store is open for reading only.
     case readOnlyStore
-    /// The quota is used up by what is in use.
+    /// The bytes in use fill the quota.
     case quotaReached
-    /// The disk has no more left than what the store leaves to others.
+    /// The disk has no more free space than the store leaves to others.
     case diskReserved
-    /// The file system of the store holds no file of that size.
+    /// The file system of the store cannot hold a file of that size.
     case fileTooLarge
-    /// The store failed again and again, and is left alone for a while.
+    /// The store failed repeatedly and is not used for a while.
     case storeRests
-    /// The store failed; its own words.
+    /// The store failed. The value is its own message.
     case storeTrouble(String)
 }
 
-/// What the machine knows of the origin's speed.
+/// The measured speed of the origin.
 package struct OriginPace: Hashable, Sendable {
-    /// Time from asking to the head, of the last fetch, in nanoseconds.
+    /// The time from the request to the head of the last fetch, in nanoseconds.
     package var firstByte: Nanoseconds?
-    /// Bytes a second of the last fetch that ran long enough to tell.
+    /// The rate of the last fetch that ran long enough for a measurement, in bytes a second.
     package var bytesPerSecond: Int64?
 
-    /// What the origin would send while a new request waits for its first byte.
+    /// The number of bytes that the origin would send while a new request waits for its first byte,
+    /// within `bounds`.
     func joinDistance(within bounds: ClosedRange<Int64>) -> Int64 {
         guard let firstByte, let bytesPerSecond else { return bounds.lowerBound }
         let product = Double(bytesPerSecond) * (Double(firstByte) / 1e9)
