@@ -3,13 +3,13 @@ import SpoolCore
 import SpoolTesting
 import Testing
 
-/// The commands on an encrypted store: where its key may come from, and what is said when it is not the right one.
+/// The commands on an encrypted store: the sources of its key, and the messages for a wrong one.
 @Suite(.timeLimit(.minutes(20)))
 struct EncryptionCommandTests {
     private static let length: Int64 = 200_001
     private static let digits = String(repeating: "0aF9", count: 16)
 
-    /// One origin, one file, one store, and files with keys.
+    /// One origin, one file, one store, and key files.
     private final class Scene {
         let directory: ScratchDirectory
         let origin: RawOrigin
@@ -26,7 +26,7 @@ struct EncryptionCommandTests {
 
         var bytes: Data { Data(OriginContent(seed: 7).bytes(at: 0, count: Int(EncryptionCommandTests.length))) }
 
-        /// A file with these bytes, which its owner alone may read unless `mode` says otherwise.
+        /// Writes a file that only its owner can read, unless `mode` differs, and returns its path.
         func file(_ name: String, _ content: Data, mode: Int = 0o600) throws -> String {
             let path = directory.path(name)
             #expect(FileManager.default.createFile(atPath: path, contents: content, attributes: [.posixPermissions: mode]))
@@ -37,7 +37,7 @@ struct EncryptionCommandTests {
             try SpoolProcess.run(words, environment: ["SPOOL_CACHE": directory.path("store")].merging(environment) { $1 }, in: directory)
         }
 
-        /// Every byte of the store, by the path of its file.
+        /// The bytes of the store's files, by path.
         func stored() throws -> [String: Data] {
             let root = directory.path("store")
             var found: [String: Data] = [:]
@@ -52,7 +52,7 @@ struct EncryptionCommandTests {
         }
     }
 
-    @Test func `a key in a file, as bytes or as digits, opens the store for every command`() throws {
+    @Test func `a key file of bytes or of digits opens the store for every command`() throws {
         let scene = try Scene()
         let key = try scene.file("key", Data(Self.digits.utf8) + Data("\n".utf8))
         let values = (0..<32).map { $0 % 2 == 0 ? UInt8(0x0A) : 0xF9 }
@@ -73,7 +73,7 @@ struct EncryptionCommandTests {
         }
     }
 
-    @Test func `a passphrase comes from the first line of a file or from the environment`() throws {
+    @Test func `a passphrase is read from the first line of a file or from the environment`() throws {
         let scene = try Scene()
         let file = try scene.file("phrase", Data("correct horse é\r\nanother line\n".utf8))
         #expect(try scene.run("get", scene.url, "--passphrase-file", file).output == scene.bytes)
@@ -81,13 +81,13 @@ struct EncryptionCommandTests {
         #expect(try scene.run("ls", environment: ["SPOOL_PASSPHRASE_FILE": file]).text.contains("a-private-song"))
         let wrong = try scene.run("ls", environment: ["SPOOL_PASSPHRASE": "battery staple"])
         #expect(wrong.code == 1 && wrong.errors.contains("another key"))
-        // What is on the command line counts.
+        // The command line takes precedence.
         let both = try scene.run(
             "ls", "--passphrase-file", file, environment: ["SPOOL_PASSPHRASE": "battery staple", "SPOOL_KEY_FILE": "none"])
         #expect(both.code == 0, "\(both.errors)")
     }
 
-    @Test func `a store that a key made shows nothing of what it holds, and another key or none changes nothing`() throws {
+    @Test func `an encrypted store reveals none of its contents, and a wrong key or none changes nothing`() throws {
         let scene = try Scene()
         let key = try scene.file("key", Data(repeating: 1, count: 32)), other = try scene.file("other", Data(repeating: 2, count: 32))
         #expect(try scene.run("get", scene.url, "--key-file", key).output == scene.bytes)
@@ -108,7 +108,7 @@ struct EncryptionCommandTests {
         #expect(try scene.run("get", scene.url, "--key-file", key).output == scene.bytes)
     }
 
-    @Test func `a key file that others may read is refused, but a pipe is not`() throws {
+    @Test func `a key file that others can read is refused, and a pipe is not`() throws {
         let scene = try Scene()
         for mode in [0o640, 0o604, 0o660] {
             let open = try scene.file("open-\(mode)", Data(repeating: 1, count: 32), mode: mode)
@@ -116,7 +116,7 @@ struct EncryptionCommandTests {
             #expect(outcome.code == 64 && outcome.errors.contains("chmod 600"), "\(outcome.errors)")
         }
         #expect(!FileManager.default.fileExists(atPath: scene.directory.path("store")))
-        // `verify --repair` opens the store twice, a pipe gives its bytes once.
+        // `verify --repair` opens the store twice, but a pipe yields its bytes once.
         let script = "\"$0\" \"$@\" --key-file <(printf %s \(Self.digits))"
         for words in [["get", scene.url, "-o", "-"], ["verify", "--repair"]] {
             let bash = Process(), output = Pipe()
@@ -132,7 +132,7 @@ struct EncryptionCommandTests {
         }
     }
 
-    @Test func `what is no key is told by the name of its file and never shown`() throws {
+    @Test func `an invalid key is reported by its file's name and never shown`() throws {
         let scene = try Scene()
         let secret = "a-secret-that-is-no-key"
         let cases: [(flag: String, content: Data, names: String)] = [
@@ -155,7 +155,7 @@ struct EncryptionCommandTests {
 
     // MARK: Another key
 
-    @Test func `rekey gives a store another key, and says so again when it has it already`() throws {
+    @Test func `rekey gives a store another key, and succeeds again when the store already has it`() throws {
         let scene = try Scene()
         let old = try scene.file("old", Data(repeating: 1, count: 32)), new = try scene.file("new", Data(repeating: 2, count: 32))
         #expect(try scene.run("get", scene.url, "--key-file", old).output == scene.bytes)
@@ -170,14 +170,14 @@ struct EncryptionCommandTests {
         #expect(try scene.run("get", scene.url, "--key-file", new).output == scene.bytes)
         let refused = try scene.run("ls", "--key-file", old)
         #expect(refused.code == 1 && refused.errors.contains("another key"))
-        // To a passphrase, and to another cipher.
+        // From a key file to a passphrase, and to another cipher.
         let phrase = try scene.run(
             "rekey", "--key-file", new, "--cipher", "aes-256-gcm", environment: ["SPOOL_NEW_PASSPHRASE": "correct horse"])
         #expect(phrase.code == 0, "\(phrase)")
         #expect(try scene.run("get", scene.url, environment: ["SPOOL_PASSPHRASE": "correct horse"]).output == scene.bytes)
     }
 
-    @Test func `rekey with a wrong key, on a plain store or on none changes nothing`() throws {
+    @Test func `rekey with a wrong key, on a plain store or without a store changes nothing`() throws {
         let scene = try Scene()
         let key = try scene.file("key", Data(repeating: 1, count: 32)), other = try scene.file("other", Data(repeating: 2, count: 32))
         let third = try scene.file("third", Data(repeating: 3, count: 32))
@@ -200,7 +200,7 @@ struct EncryptionCommandTests {
         #expect(try onPlain(["get", scene.url]).output == scene.bytes)
     }
 
-    @Test func `rekey leaves a store alone that a server has`() throws {
+    @Test func `rekey refuses a store that a running server has`() throws {
         let scene = try Scene()
         let key = try scene.file("key", Data(repeating: 1, count: 32)), other = try scene.file("other", Data(repeating: 2, count: 32))
         #expect(try scene.run("get", scene.url, "--key-file", key).output == scene.bytes)

@@ -3,12 +3,12 @@ import SpoolCore
 import SpoolTesting
 import Testing
 
-/// `export`, `import` and `verify --repair`: with the store to themselves, and while a server has it.
+/// `export`, `import` and `verify --repair`, on a store of their own and while a server has it.
 @Suite(.timeLimit(.minutes(20)))
 struct FileCommandTests {
     private static let length: Int64 = 5_000_001
 
-    /// One origin, one store, and perhaps a server that has it.
+    /// One origin, one store, and optionally a server that has it.
     private final class Scene {
         let directory: ScratchDirectory
         let origin: RawOrigin
@@ -48,7 +48,7 @@ struct FileCommandTests {
         }
     }
 
-    @Test func `get writes to a file of its own, whatever a link or a killed run left under that name`() throws {
+    @Test func `get ignores a link or a partial file under its temporary name`() throws {
         let scene = try Scene(withServer: false)
         let (out, mine) = (scene.directory.path("out.mp3"), try scene.makeFile("mine.txt", Data("mine".utf8)))
         try FileManager.default.createSymbolicLink(atPath: out + ".part", withDestinationPath: mine)
@@ -60,7 +60,7 @@ struct FileCommandTests {
         #expect(try scene.file("again.mp3") == scene.bytes)
     }
 
-    @Test func `a server's token goes to a file that only its owner reads, whatever lay there before`() throws {
+    @Test func `a server's token goes to a new file that only its owner can read`() throws {
         let scene = try Scene(withServer: false)
         let store = scene.directory.path("store")
         try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: true)
@@ -78,12 +78,12 @@ struct FileCommandTests {
     }
 
     @Test(arguments: [false, true])
-    func `export makes a file of what is stored, also into a directory`(withServer: Bool) throws {
+    func `export writes a stored resource to a file, also into a directory`(withServer: Bool) throws {
         let scene = try Scene(withServer: withServer)
         let missing = try scene.run("export", scene.url, scene.directory.path("out.mp3"))
         #expect(missing.code == 1 && missing.errors.contains("nothing is stored"), "\(missing.errors)")
         _ = try scene.run("get", scene.url, "-o", scene.directory.path("got.mp3"))
-        // A server enters what it received a second later.
+        // A server commits received bytes up to a second later.
         let out = scene.directory.path("out.mp3")
         let exported = try scene.run("export", scene.url, out)
         #expect(exported.code == 0, "\(exported.errors)")
@@ -101,7 +101,7 @@ struct FileCommandTests {
     }
 
     @Test(arguments: [false, true])
-    func `import makes a stored resource of a file, which is then read without its origin`(withServer: Bool) throws {
+    func `import stores a file as a resource, which is read without its origin`(withServer: Bool) throws {
         let scene = try Scene(withServer: withServer)
         scene.origin.setOffline(true)
         let path = try scene.makeFile("mine.mp3", scene.bytes)
@@ -121,7 +121,7 @@ struct FileCommandTests {
     }
 
     @Test(arguments: [false, true])
-    func `verify takes damage out, also of a store that a server has`(withServer: Bool) throws {
+    func `verify discards damaged bytes, also of a store that a server has`(withServer: Bool) throws {
         let scene = try Scene(withServer: false)
         _ = try scene.run("get", scene.url, "-o", scene.directory.path("got.mp3"))
         try scene.directory.changeStoredByte(at: 1_000_000)
@@ -135,18 +135,18 @@ struct FileCommandTests {
         #expect(try scene.run("get", scene.url, "-o", "-").output == scene.bytes)
     }
 
-    @Test func `an import that is interrupted stores nothing`() throws {
+    @Test func `an interrupted import stores nothing`() throws {
         let scene = try Scene(withServer: false)
-        // A file that takes long enough to be interrupted, without blocks of its own.
+        // A file that takes long enough to be interrupted. It is sparse and occupies no blocks.
         let path = scene.directory.path("large.mp4")
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         #expect(truncate(path, 6 << 30) == 0)
         let process = try SpoolProcess(
             ["import", path, scene.url, "--cache", scene.directory.path("store")], in: scene.directory)
-        // On a thread of its own: beside other tests, a task may have its next turn when the import is over.
+        // On a separate thread. Beside other tests, a task might not run before the import is over.
         let store = scene.directory.path("store/data"), importer = process.identifier
         Thread.detachNewThread {
-            // Its data file appears once it copies.
+            // The data file appears once the import copies.
             while Self.dataFiles(below: store).isEmpty, kill(importer, 0) == 0 { sched_yield() }
             kill(importer, SIGINT)
         }

@@ -4,12 +4,12 @@ import SpoolOrigin
 import SpoolTesting
 import Testing
 
-/// Fields for origins that players can't send: `--header`, `--header-for` and `--cookies`.
+/// Fields for origins that players cannot send: `--header`, `--header-for` and `--cookies`.
 @Suite(.timeLimit(.minutes(20)))
 struct HeaderCommandTests {
     private let directory = Result { try ScratchDirectory() }
 
-    /// An origin that gives a film to those only who send every one of these fields.
+    /// An origin that serves a film only for requests with every one of these fields.
     private func origin(demands fields: HTTPFields) throws -> (RawOrigin, url: String) {
         let origin = try RawOrigin(script: { request, _ in
             fields.lines.allSatisfy { request.fields[$0.name] == $0.value } ? .correct : .status(401, body: Array("who are you?".utf8))
@@ -25,7 +25,7 @@ struct HeaderCommandTests {
         return path
     }
 
-    @Test func `an origin that demands fields plays with them, and not without`() throws {
+    @Test func `an origin that demands fields serves a request with them, and refuses one without`() throws {
         let directory = try directory.get()
         let (origin, url) = try origin(demands: [
             "User-Agent": "MyTV/2", "Authorization": "Bearer t0ken", "X-Device": "tv", "Cookie": "session=abc; id=7",
@@ -45,7 +45,7 @@ struct HeaderCommandTests {
         #expect(!with.errors.contains("t0ken") && !with.errors.contains("session=abc"), "\(with.errors)")
     }
 
-    @Test func `through serve a player that can't send fields plays, and every range has them`() throws {
+    @Test func `through serve, a player without the fields plays, and every origin request has them`() throws {
         let directory = try directory.get()
         let (origin, url) = try origin(demands: ["X-Device": "tv"])
         defer { origin.stop() }
@@ -64,7 +64,7 @@ struct HeaderCommandTests {
         #expect(try process.end().code == 0)
     }
 
-    @Test func `fields of one host do not follow a redirect to another, which gets its own`() throws {
+    @Test func `fields for one host do not follow a redirect to another, which gets its own`() throws {
         let directory = try directory.get()
         let (cdn, _) = try origin(demands: ["X-Of-CDN": "yes"])
         defer { cdn.stop() }
@@ -90,7 +90,7 @@ struct HeaderCommandTests {
         #expect(outcome.code == 64 && outcome.errors.contains("chmod 600"), "\(outcome.errors)")
     }
 
-    @Test func `beside a server that has the store, fields still reach the origin, and the warning says what is not kept`() throws {
+    @Test func `beside a server, fields reach the origin, and a warning names the effect on the store`() throws {
         let directory = try directory.get()
         let (origin, url) = try origin(demands: ["X-Device": "tv"])
         defer { origin.stop() }

@@ -3,7 +3,7 @@ import SpoolCore
 import SpoolTesting
 import Testing
 
-/// The limits that a store keeps: who sets them, and who keeps to them.
+/// The limits that a store keeps: the commands that set them, and those that apply them.
 @Suite(.timeLimit(.minutes(20)))
 struct LimitsTests {
     private let directory: ScratchDirectory
@@ -32,19 +32,19 @@ struct LimitsTests {
             })
     }
 
-    @Test func `a limit that is given to serve is the store's from then on, one of the environment is not`() throws {
+    @Test func `a limit from serve's flags is kept by the store, and one from the environment is not`() throws {
         try serve("--quota", "20M", setting: ["SPOOL_MIN_FREE": "1M"])
         let kept = try limits()
         #expect(kept["quota"] == "20M")
         #expect(kept["min-free"] == "256M (default)")
         #expect(kept["evict"] == "lru (default)")
-        // What was given before stays.
+        // A limit from an earlier run stays.
         try serve("--max-age", "30d")
         #expect(try limits()["quota"] == "20M")
         #expect(try limits()["max-age"] == "30d")
     }
 
-    @Test func `limits sets limits, takes them back, and refuses what makes no sense`() throws {
+    @Test func `the limits command sets and resets limits, and refuses invalid ones`() throws {
         #expect(try run("limits", "--quota", "5G").code == 1)
         try serve()
         #expect(try run("limits", "--quota", "5G", "--evict", "keep-heads=2M").code == 0)
@@ -57,7 +57,7 @@ struct LimitsTests {
         #expect(try limits()["quota"] == "8G (default)")
     }
 
-    @Test func `a command that is given no limit does not make the store smaller than it is`() throws {
+    @Test func `a command without limits does not shrink a store that is over its quota`() throws {
         let origin = try RawOrigin()
         defer { origin.stop() }
         let urls = (1...4).map { origin.url("/song\($0).mp3") }
@@ -67,12 +67,12 @@ struct LimitsTests {
         #expect(try run("get", urls[3], "-o", "-").output.count == 3_000_000)
         let kept = try urls.filter { try run("stat", $0).code == 0 }
         #expect(kept.count >= 3, "\(kept)")
-        // The server keeps to it.
+        // The server applies the stored limit.
         try serve()
         #expect(try limits()["quota"] == "1M")
     }
 
-    @Test func `limits stay when a damaged index is set aside`() throws {
+    @Test func `stored limits survive a damaged index`() throws {
         try serve("--quota", "20M")
         try Data("this is no index".utf8).write(to: URL(fileURLWithPath: directory.path("store/spool.sqlite")))
         try serve()

@@ -1,14 +1,15 @@
 import Foundation
 import Testing
 
-/// `scripts/run`, with a stand-in for the compiler: which command of the program it starts.
+/// `scripts/run` with a replacement for the compiler: the command of the program that it starts.
 @Suite(.timeLimit(.minutes(20)))
 struct RunScriptTests {
     private let directory = Result { try ScratchDirectory() }
 
     private static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../scripts")
 
-    /// Copies the script to a package of its own, where `swift build` makes nothing and the program prints its arguments.
+    /// Copies the script to a scratch package, where `swift build` does nothing and the program
+    /// prints its arguments.
     private func makePackage() throws -> ScratchDirectory {
         let directory = try directory.get()
         let files = FileManager.default
@@ -28,7 +29,7 @@ struct RunScriptTests {
         return directory
     }
 
-    /// What the program is started with.
+    /// The arguments that the script passes to the program.
     private func arguments(of words: [String], in package: ScratchDirectory) throws -> String {
         let process = Process(), output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -43,16 +44,16 @@ struct RunScriptTests {
         return text.trimmingCharacters(in: .newlines)
     }
 
-    @Test func `every command of the program can be run by the script`() throws {
+    @Test func `the run script runs every command of the program`() throws {
         let package = try makePackage()
         let help = try SpoolProcess.run(["--help"], in: package).text
         let commands = help.components(separatedBy: "Commands:\n").last?.components(separatedBy: "\n\n").first?
             .split(separator: "\n").compactMap { line in line.hasPrefix("   ") ? nil : line.split(separator: " ").first.map(String.init) }
-        #expect(try #require(commands).count > 10, "the help lists them")
+        #expect(try #require(commands).count > 10, "the help lists the commands")
         for command in try #require(commands) { #expect(try arguments(of: [command, "--flag"], in: package) == "\(command) --flag") }
     }
 
-    @Test func `without a command the script runs the demo, with whatever flags it gets`() throws {
+    @Test func `the run script without a command runs the demo with the given flags`() throws {
         let package = try makePackage()
         #expect(try arguments(of: [], in: package) == "demo")
         #expect(try arguments(of: ["--listen", "127.0.0.1:0"], in: package) == "demo --listen 127.0.0.1:0")

@@ -3,13 +3,13 @@ import SpoolCore
 import SpoolTesting
 import Testing
 
-/// The commands that run until they are told to stop.
+/// The commands that run until a signal stops them.
 @Suite(.timeLimit(.minutes(20)))
 struct ServeTests {
     private let directory = Result { try ScratchDirectory() }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func `serve says where it listens, and a signal stops it cleanly`(signal: Int32) throws {
+    func `serve prints its address, and a signal stops it cleanly`(signal: Int32) throws {
         let directory = try directory.get()
         let process = try SpoolProcess(["serve", "--listen", "127.0.0.1:0", "--cache", directory.path("store")], in: directory)
         let line = try #require(process.readLine())
@@ -17,17 +17,17 @@ struct ServeTests {
         process.send(signal)
         let outcome = try process.end()
         #expect(outcome.code == 0)
-        #expect(outcome.output.isEmpty, "one line is all that goes to standard output")
+        #expect(outcome.output.isEmpty, "standard output has one line only")
     }
 
-    /// Writes a file that only its owner may read.
+    /// Writes a file that only its owner can read.
     private func writeSecret(_ text: String, to path: String) throws {
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
 
     @Test(arguments: [false, true])
-    func `the token comes from the environment or a file, and not into the line that ends in a journal`(isFile: Bool) throws {
+    func `the token is read from the environment or a file, and never printed`(isFile: Bool) throws {
         let directory = try directory.get()
         try writeSecret("secret-of-mine\n", to: directory.path("token"))
         let process = try SpoolProcess(
@@ -58,7 +58,7 @@ struct ServeTests {
         (["--listen", "127.0.0.1:0"], true), (["--listen", "127.0.0.1:0", "--users", "many"], false),
         (["--listen", "0.0.0.0:0"], false), (["--listen", "0.0.0.0:0", "--users", "one"], true),
     ])
-    func `a response for one user is kept for one user, which an address that others reach is not`(flags: [String], isKept: Bool) throws {
+    func `a private response is stored for one user, and not on an address that others reach`(flags: [String], isKept: Bool) throws {
         let directory = try directory.get()
         let origin = try RawOrigin(script: { _, _ in .fields(["Cache-Control": "private, max-age=600"], .correct) })
         defer { origin.stop() }
@@ -78,7 +78,7 @@ struct ServeTests {
 
     #if os(Linux)
     @Test(arguments: ["http_proxy", "all_proxy"])
-    func `a proxy of the environment, which looks names up by itself, is warned of at start`(variable: String) throws {
+    func `serve warns at start of a proxy in the environment, which resolves names itself`(variable: String) throws {
         let directory = try directory.get()
         let outputs = try [[:], [variable: "http://127.0.0.1:9"]].map { (environment: [String: String]) in
             let process = try SpoolProcess(
@@ -100,7 +100,7 @@ struct ServeTests {
         #expect(outcome.code == 64 && outcome.errors.contains("--token") && outcome.errors.contains("chmod 600"), "\(outcome.errors)")
     }
 
-    @Test func `log lines are JSON objects where that is asked for`() throws {
+    @Test func `log lines are JSON objects on request`() throws {
         let directory = try directory.get()
         let process = try SpoolProcess(
             ["serve", "--listen", "127.0.0.1:0", "--quota", "10G", "--log-json", "--cache", directory.path("store")], in: directory)
@@ -115,7 +115,7 @@ struct ServeTests {
     }
 
     #if os(Linux)
-    @Test func `what serve writes with keeps off the core on which it serves`() throws {
+    @Test func `the data lanes of serve keep off the core of its event loop`() throws {
         let directory = try directory.get()
         let process = try SpoolProcess(["serve", "--listen", "127.0.0.1:0", "--cache", directory.path("store")], in: directory)
         let url = try #require(process.readLine()?.split(separator: " ").last.flatMap { URL(string: $0 + "_spool/") })
@@ -128,9 +128,10 @@ struct ServeTests {
             try String(contentsOfFile: "\(threads)/\(thread)/comm", encoding: .utf8).hasPrefix("spool-data")
         }
         let own = try cores("\(process.processID)")
-        // Where the tests may use one core only, all share it.
+        // If the tests may use one core only, all threads share it.
         if own?.contains(where: { "-,".contains($0) }) == true {
-            // The loop gives its core back when it has slept: it is kept at work until all of them were told.
+            // The loop gives its core back when it has slept. Requests keep it busy until all lanes
+            // have moved.
             while try lanes.contains(where: { try cores($0) == own }) { _ = try Data(contentsOf: url) }
         }
         #expect(lanes.count == 2)
@@ -139,7 +140,7 @@ struct ServeTests {
     }
     #endif
 
-    @Test func `an address that is taken is told`() throws {
+    @Test func `serve on a taken address fails and names it`() throws {
         let directory = try directory.get()
         let first = try SpoolProcess(["serve", "--listen", "127.0.0.1:0", "--cache", directory.path("one")], in: directory)
         let line = try #require(first.readLine())
@@ -148,12 +149,12 @@ struct ServeTests {
         #expect(second.code == 1)
         #expect(second.output.isEmpty)
         #expect(second.errors.contains(address))
-        #expect(second.errors.filter { $0 == ";" }.count == 2, "what to do is said once: \(second.errors)")
+        #expect(second.errors.filter { $0 == ";" }.count == 2, "the advice is given once: \(second.errors)")
         first.send(SIGINT)
         #expect(try first.end().code == 0)
     }
 
-    @Test func `what get fetched is served by the proxy, and what the proxy has get can read meanwhile`() throws {
+    @Test func `bytes fetched by get are served by the proxy, and get reads the proxy's store meanwhile`() throws {
         let directory = try directory.get()
         let origin = try RawOrigin()
         defer { origin.stop() }
@@ -170,7 +171,7 @@ struct ServeTests {
         let proxied = base + "http/" + url.dropFirst("http://".count)
         #expect(try SpoolProcess.run(["get", proxied], environment: other, in: directory).output == expected)
         #expect(try SpoolProcess.run(["get", url], environment: environment, in: directory).output == expected)
-        // The server has the store: what is to be removed it removes.
+        // The server has the store, so it carries out the removal.
         #expect(try SpoolProcess.run(["rm", url], environment: environment, in: directory).code == 0)
         #expect(try SpoolProcess.run(["get", proxied], environment: other, in: directory).output == expected)
         #expect(try SpoolProcess.run(["get", url], environment: environment, in: directory).code != 0)
@@ -178,7 +179,7 @@ struct ServeTests {
         #expect(try server.end().code == 0)
     }
 
-    @Test func `the demo's music comes out the same in parts and as a whole, and plays`() throws {
+    @Test func `the demo's music is the same in parts and as a whole, and plays`() throws {
         let directory = try directory.get()
         let origin = try SpoolProcess(["demo", "--origin-only", "--rate", "0", "--seconds", "2"], in: directory)
         let base = String(try #require(origin.readLine()).dropFirst("origin on ".count))
@@ -188,7 +189,7 @@ struct ServeTests {
             #expect(whole.output.count == length)
             #expect(whole.output.prefix(4) == Data("RIFF".utf8) && whole.output[8..<16] == Data("WAVEfmt ".utf8))
             #expect(Set(whole.output).count > 200, "music, not silence")
-            // Ends inside the header, inside a sample, and at the end.
+            // The parts end inside the header, inside a sample, and at the end.
             let parts = try ["90001-", "0-30", "31-90000"].map {
                 try SpoolProcess.run(["get", base + name, "-v", "--range", $0, "--cache", directory.path("parts")], in: directory)
             }
@@ -198,7 +199,7 @@ struct ServeTests {
         #expect(try origin.end().code == 0)
     }
 
-    @Test func `the demo prints its page and takes its store away again`() throws {
+    @Test func `the demo prints its page and removes its store at the end`() throws {
         let directory = try directory.get()
         let process = try SpoolProcess(
             ["demo", "--listen", "127.0.0.1:0", "--seconds", "1"], environment: ["TMPDIR": directory.url.path], in: directory)
@@ -211,7 +212,8 @@ struct ServeTests {
         #expect(try directory.names.isEmpty)
     }
 
-    /// A player that prints what it was given and the playlist in it, runs `more` with the URL as `$url`, and ends with that code.
+    /// A player that prints its arguments and the playlist in them, runs `more` with the URL as
+    /// `$url`, and exits with `exitCode`.
     private func player(_ name: String, exitCode: Int, more: String = ":", in directory: ScratchDirectory) throws {
         let path = directory.path(name)
         let script = """
@@ -231,7 +233,7 @@ struct ServeTests {
     }
 
     @Test(arguments: ["mpv", "vlc", "ffplay"])
-    func `play hands its URL to the player in a file that only its user can read`(name: String) throws {
+    func `play passes its URL to the player in a file that only its user can read`(name: String) throws {
         let directory = try directory.get()
         try player(name, exitCode: 0, in: directory)
         let environment = [
@@ -248,10 +250,10 @@ struct ServeTests {
         #expect(lines[1].wholeMatch(of: url) != nil, "\(lines)")
         #expect(lines[2].hasPrefix("-rw-------"), "\(lines)")
         #expect(lines[3] == "token: passphrase: cache:\(directory.path("store"))")
-        #expect(try directory.names.sorted() == [name, "store"].sorted(), "the playlist goes with the player")
+        #expect(try directory.names.sorted() == [name, "store"].sorted(), "the playlist is removed when the player ends")
     }
 
-    @Test func `a player that fails or is missing is told`() throws {
+    @Test func `play reports a player that fails or is missing`() throws {
         let directory = try directory.get()
         try player("mpv", exitCode: 3, in: directory)
         let environment = ["PATH": directory.url.path, "SPOOL_CACHE": directory.path("store")]
@@ -264,7 +266,7 @@ struct ServeTests {
         #expect(missing.errors.contains("ffplay"))
     }
 
-    @Test func `a player that fails is told with the last error that it was answered with`() throws {
+    @Test func `play reports a failed player with the last error of its requests`() throws {
         let directory = try directory.get()
         let origin = try RawOrigin()
         defer { origin.stop() }
@@ -278,7 +280,7 @@ struct ServeTests {
         #expect(outcome.errors == told, "\(outcome.errors)")
     }
 
-    @Test func `a demo on a store of one's own takes the key of the store`() throws {
+    @Test func `a demo on an existing store takes the store's key`() throws {
         let directory = try directory.get()
         try writeSecret(String(repeating: "ab", count: 32), to: directory.path("key"))
         let process = try SpoolProcess(
@@ -295,7 +297,7 @@ struct ServeTests {
 
     // MARK: Commands through a running server
 
-    /// A server with an origin behind it, and its cache.
+    /// Runs `body` with a server, an origin behind it, and the environment of its store.
     private func withServer(
         _ flags: [String] = [], _ body: (RawOrigin, [String: String], ScratchDirectory) throws -> Void
     ) throws {
@@ -308,7 +310,7 @@ struct ServeTests {
         do { try body(origin, environment, directory) } catch { Issue.record(error) }
         server.send(SIGINT)
         #expect(try server.end().code == 0)
-        #expect(!FileManager.default.fileExists(atPath: directory.path("store/serve.json")), "it goes with the server")
+        #expect(!FileManager.default.fileExists(atPath: directory.path("store/serve.json")), "serve.json is removed when the server ends")
     }
 
     @Test(arguments: [[], ["--token", "secret"]])
@@ -323,7 +325,7 @@ struct ServeTests {
                 let got = try SpoolProcess.run(["get", url], environment: environment, in: directory)
                 #expect(got.output == expected, "\(got.errors)")
             }
-            #expect(origin.log.entries.count == 1, "what the server fetched is kept")
+            #expect(origin.log.entries.count == 1, "the server keeps the bytes that it fetched")
             let pinned = try SpoolProcess.run(["pin", url], environment: environment, in: directory)
             #expect(pinned.code == 0 && pinned.text == "pinned \(url)\n", "\(pinned.errors)")
             #expect(try SpoolProcess.run(["stat", url], environment: environment, in: directory).text.contains("pinned     yes"))
@@ -338,7 +340,7 @@ struct ServeTests {
         }
     }
 
-    @Test func `play beside a server fetches through it, and what was played is kept`() throws {
+    @Test func `play beside a server fetches through it, and the played bytes are stored`() throws {
         try withServer { origin, environment, directory in
             let url = origin.url("/film.mp4")
             origin.serve(VirtualResource(url: url, seed: 3, length: 200_000))
@@ -356,7 +358,7 @@ struct ServeTests {
         }
     }
 
-    @Test func `a second serve says who has the store, and fetches through it`() throws {
+    @Test func `a second serve names the server that has the store, and fetches through it`() throws {
         try withServer { origin, environment, directory in
             let url = origin.url("/film.mp4")
             origin.serve(VirtualResource(url: url, seed: 3, length: 200_000))
@@ -375,7 +377,7 @@ struct ServeTests {
         }
     }
 
-    @Test func `a second serve goes on by itself when the first is gone`() throws {
+    @Test func `a second serve goes on alone when the first has ended`() throws {
         let directory = try directory.get()
         let origin = try RawOrigin()
         defer { origin.stop() }
@@ -395,7 +397,7 @@ struct ServeTests {
         #expect(try second.end().code == 0)
     }
 
-    @Test func `get beside a server gives the code, the reason and the URL that it gives without one`() throws {
+    @Test func `get beside a server reports the same code, reason and URL as without one`() throws {
         let port = try RawOrigin.unusedPort()
         let alone = try directory.get()
         func failures(_ origin: RawOrigin, _ environment: [String: String], _ directory: ScratchDirectory) throws -> [String] {
@@ -414,7 +416,7 @@ struct ServeTests {
         }
     }
 
-    @Test func `stat says what the running server did not store, and why`() throws {
+    @Test func `stat reports the reason why the running server did not store a resource`() throws {
         try withServer(["--max-resource", "100K"]) { origin, environment, directory in
             let url = origin.url("/film.mp4")
             origin.serve(VirtualResource(url: url, seed: 3, length: 200_000))
@@ -426,7 +428,7 @@ struct ServeTests {
         }
     }
 
-    @Test func `a host that is known to tag its files differently gets by with length and date`() throws {
+    @Test func `a host with inconsistent entity tags can be identified by length and date`() throws {
         try withServer(["--identity", "127.0.0.1=length-and-date"]) { origin, environment, directory in
             var film = VirtualResource(url: origin.url("/film.mp4"), seed: 3, length: 200_000)
             film.lastModified = Timestamp(seconds: 1_700_000_000)
@@ -438,11 +440,11 @@ struct ServeTests {
             #expect(got.output == Data(OriginContent(seed: 3).bytes(at: 0, count: 200_000)), "\(got.errors)")
             #expect(origin.log.entries.map(\.range) == ["bytes=0-", "bytes=50000-"])
             _ = try SpoolProcess.run(["get", film.url], environment: environment, in: directory)
-            #expect(origin.log.entries.count == 2, "both parts are kept")
+            #expect(origin.log.entries.count == 2, "both parts are stored")
         }
     }
 
-    @Test func `what a killed server left is no server`() throws {
+    @Test func `a killed server's serve.json does not stop a later command`() throws {
         let directory = try directory.get()
         let environment = ["SPOOL_CACHE": directory.path("store")]
         let server = try SpoolProcess(["serve", "--listen", "127.0.0.1:0"], environment: environment, in: directory)

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// The built program as a process: what a person runs is what is tested.
+/// The built program as a process, so tests run the same program as a user.
 final class SpoolProcess {
     private let process = Process()
     private let output = Pipe()
     private let errors: URL
 
-    /// What a run left behind.
+    /// The result of a run.
     struct Outcome {
         var code: Int32
         var output: Data
@@ -17,10 +17,10 @@ final class SpoolProcess {
         var json: Any? { try? JSONSerialization.jsonObject(with: output) }
     }
 
-    /// The program beside the test bundle.
+    /// The program, which lies beside the test bundle.
     static let executable: URL? = {
         var directory = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        // On Apple's systems the bundle's executable lies three directories deeper.
+        // On Apple systems the bundle's executable lies three directories deeper.
         for _ in 0..<5 {
             let candidate = directory.appendingPathComponent("spool")
             var isDirectory: ObjCBool = false
@@ -35,7 +35,8 @@ final class SpoolProcess {
 
     /// Starts the program.
     ///
-    /// - Parameter environment: added to a bare one, so that what the tester has set does not matter.
+    /// - Parameter environment: Variables added to a bare environment, so that the tester's own
+    ///   settings have no effect.
     init(_ arguments: [String], environment: [String: String] = [:], in directory: ScratchDirectory) throws {
         errors = directory.url.appendingPathComponent("stderr-" + UUID().uuidString)
         try Data().write(to: errors)
@@ -49,12 +50,12 @@ final class SpoolProcess {
         try process.run()
     }
 
-    /// Runs the program to its end.
+    /// Runs the program to its end and returns the outcome.
     static func run(_ arguments: [String], environment: [String: String] = [:], in directory: ScratchDirectory) throws -> Outcome {
         try SpoolProcess(arguments, environment: environment, in: directory).end()
     }
 
-    /// The next line of its standard output; nil when that ends before.
+    /// Returns the next line of standard output, or nil at its end.
     func readLine() -> String? {
         var bytes = Data()
         while let byte = try? output.fileHandleForReading.read(upToCount: 1), let byte = byte.first {
@@ -64,7 +65,7 @@ final class SpoolProcess {
         return nil
     }
 
-    /// Stops reading its standard output.
+    /// Stops reading standard output.
     func closeOutput() throws {
         try output.fileHandleForReading.close()
     }
@@ -75,7 +76,7 @@ final class SpoolProcess {
         kill(identifier, signal)
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the process and returns the outcome.
     func end() throws -> Outcome {
         let data = (try? output.fileHandleForReading.readToEnd()) ?? Data()
         process.waitUntilExit()
@@ -83,7 +84,7 @@ final class SpoolProcess {
     }
 }
 
-/// A directory for one test, which goes with it.
+/// A directory for one test, removed when the test releases it.
 final class ScratchDirectory {
     let url: URL
 
@@ -96,10 +97,10 @@ final class ScratchDirectory {
         do { try FileManager.default.removeItem(at: url) } catch { Issue.record(error) }
     }
 
-    /// The path of something in it.
+    /// The path of a name in this directory.
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 
-    /// Changes one byte of the only data file of the store in it, as a failing disk does.
+    /// Inverts one byte of the store's only data file, as a failing disk does.
     func changeStoredByte(at offset: UInt64) throws {
         let root = URL(fileURLWithPath: path("store/data"))
         let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []

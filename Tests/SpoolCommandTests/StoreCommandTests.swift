@@ -3,10 +3,10 @@ import SpoolCore
 import SpoolTesting
 import Testing
 
-/// `get`, `ls`, `stat` and `rm` on a store of their own, against an origin on a socket.
+/// `get`, `ls`, `stat` and `rm` on a store without a server, against an origin on a socket.
 @Suite(.timeLimit(.minutes(20)))
 struct StoreCommandTests {
-    /// More than one commit, and an end inside a block.
+    /// More than one commit, with an end inside a block.
     private static let length: Int64 = 5_000_001
 
     /// One origin, one file, one store.
@@ -35,7 +35,7 @@ struct StoreCommandTests {
             Data(content.bytes(at: range.lowerBound, count: range.count))
         }
 
-        /// What the origin was asked, without those for other files.
+        /// The number of the origin's requests.
         var requestCount: Int { origin.log.entries.count }
     }
 
@@ -53,7 +53,7 @@ struct StoreCommandTests {
         #expect(second.output == scene.bytes(0..<Self.length))
     }
 
-    @Test func `get takes two signed URLs of one resource for one, and stat finds it by either`() throws {
+    @Test func `get treats two signed URLs of one resource as one, and stat finds it by either`() throws {
         let scene = try Scene()
         for signature in ["?sig=1", "?sig=2"] {
             scene.origin.serve(VirtualResource(url: scene.url + signature, seed: 7, length: Self.length, contentType: "audio/mpeg"))
@@ -69,7 +69,7 @@ struct StoreCommandTests {
         #expect(try run(["rm", scene.url + "?sig=4"]).code == 0)
     }
 
-    @Test func `get writes a file that appears when it is complete`() throws {
+    @Test func `the output file of get appears when it is complete`() throws {
         let scene = try Scene()
         let outcome = try scene.run("get", scene.url, "--output", scene.directory.path("song.mp3"))
         #expect(outcome.code == 0)
@@ -78,7 +78,7 @@ struct StoreCommandTests {
         #expect(try scene.directory.names == ["song.mp3", "store"])
     }
 
-    @Test func `get into a directory names the file by the URL`() throws {
+    @Test func `get into a directory takes the file's name from the URL`() throws {
         let scene = try Scene(length: 1000)
         #expect(try scene.run("get", scene.url, "-o", scene.directory.url.path).code == 0)
         #expect(try Data(contentsOf: scene.directory.url.appendingPathComponent("song.mp3")) == scene.bytes(0..<1000))
@@ -87,14 +87,14 @@ struct StoreCommandTests {
     }
 
     @Test(arguments: [("0-0", 0, 1), ("100-199", 100, 200), ("4999990-", 4_999_990, 5_000_001), ("-5", 4_999_996, 5_000_001)])
-    func `get takes a range`(range: String, lower: Int64, upper: Int64) throws {
+    func `get returns the given range`(range: String, lower: Int64, upper: Int64) throws {
         let scene = try Scene()
         let outcome = try scene.run("get", scene.url, "--range", range)
         #expect(outcome.code == 0)
         #expect(outcome.output == scene.bytes(lower..<upper))
     }
 
-    @Test func `a range behind the end is told`() throws {
+    @Test func `get reports a range beyond the end`() throws {
         let scene = try Scene()
         let outcome = try scene.run("get", scene.url, "--range", "5000001-")
         #expect(outcome.code == 1)
@@ -102,14 +102,14 @@ struct StoreCommandTests {
         #expect(outcome.errors.contains("5000001"))
     }
 
-    @Test func `an empty resource is an empty file`() throws {
+    @Test func `get writes an empty file for an empty resource`() throws {
         let scene = try Scene(length: 0)
         let outcome = try scene.run("get", scene.url, "-o", scene.directory.path("empty"))
         #expect(outcome.code == 0)
         #expect(try Data(contentsOf: scene.directory.url.appendingPathComponent("empty")).isEmpty)
     }
 
-    @Test func `an origin that can't be reached has an exit code of its own, and leaves no file`() throws {
+    @Test func `get exits with 69 when the origin cannot be reached, and leaves no file`() throws {
         let scene = try Scene()
         let url = "http://127.0.0.1:\(try RawOrigin.unusedPort())/a"
         let outcome = try scene.run("get", url, "-o", scene.directory.path("a"))
@@ -119,25 +119,25 @@ struct StoreCommandTests {
         #expect(try scene.directory.names == ["store"])
     }
 
-    @Test func `an origin that refuses is a failure that names the status`() throws {
+    @Test func `get reports the status of an origin's refusal`() throws {
         let scene = try Scene()
         let outcome = try scene.run("get", scene.origin.url("/missing"), "-o", "-")
         #expect(outcome.code == 1)
         #expect(outcome.errors == "spool: \(scene.origin.url("/missing")): the origin answered 404\n")
     }
 
-    @Test func `a directory that can't be written to is an input or output error`() throws {
+    @Test func `get exits with 74 when it cannot write to the output's directory`() throws {
         let scene = try Scene()
         let outcome = try scene.run("get", scene.url, "-o", scene.directory.path("missing/song.mp3"))
         #expect(outcome.code == 74)
         #expect(outcome.errors.contains("missing/song.mp3.part"))
     }
 
-    @Test func `a reader that leaves early ends get quietly`() throws {
+    @Test func `get ends quietly when the reader of its output leaves`() throws {
         let scene = try Scene(length: 64 << 20)
         let process = try SpoolProcess(
             ["get", scene.url, "-o", "-"], environment: ["SPOOL_CACHE": scene.directory.path("store")], in: scene.directory)
-        // The origin's bytes may hold a line's end anywhere; one is enough to know that they come.
+        // The bytes may contain a line end anywhere. One line is enough to show that they arrive.
         #expect(process.readLine() != nil)
         try process.closeOutput()
         let outcome = try process.end()
@@ -145,7 +145,7 @@ struct StoreCommandTests {
         #expect(outcome.errors.isEmpty)
     }
 
-    @Test func `ls, stat and rm tell what is stored`() throws {
+    @Test func `ls, stat and rm report the stored resources`() throws {
         let scene = try Scene()
         _ = try scene.run("get", scene.url, "--range", "0-99")
         _ = try scene.run("get", scene.url, "-o", scene.directory.path("song.mp3"))
@@ -176,7 +176,7 @@ struct StoreCommandTests {
         #expect(again.errors.contains(scene.url))
     }
 
-    @Test func `pin and unpin are told by ls and stat, and by what they change`() throws {
+    @Test func `ls and stat show pins, and pin and unpin report their changes`() throws {
         let scene = try Scene()
         #expect(try scene.run("pin", scene.url).text == "pinned \(scene.url)\n")
         _ = try scene.run("get", scene.url, "--range", "0-99")
@@ -191,7 +191,7 @@ struct StoreCommandTests {
         #expect(again.code == 1 && again.errors.contains("was not pinned"))
     }
 
-    @Test func `a pin of what is not stored is listed, and can be taken back`() throws {
+    @Test func `a pin of a resource without stored bytes is listed and can be removed`() throws {
         let scene = try Scene()
         let typo = scene.origin.url("/music/sogn.mp3")
         let pinned = try scene.run("pin", typo)
@@ -208,7 +208,7 @@ struct StoreCommandTests {
         #expect(try scene.run("ls", "--json").text == "[]\n")
     }
 
-    @Test func `what origins and people write drives no terminal`() throws {
+    @Test func `text from origins and arguments reaches the terminal without control characters`() throws {
         let scene = try Scene(length: 1000)
         let url = scene.origin.url("/evil.mp3")
         scene.origin.serve(VirtualResource(url: url, seed: 7, length: 1000, contentType: "audio/mpeg\u{1B}]0;owned\u{7}"))
@@ -221,7 +221,7 @@ struct StoreCommandTests {
         }
     }
 
-    @Test func `rm --all empties the store and counts`() throws {
+    @Test func `rm --all empties the store and counts the resources`() throws {
         let scene = try Scene()
         _ = try scene.run("get", scene.url, "--range", "0-99")
         let removal = try scene.run("rm", "--all")
@@ -231,12 +231,12 @@ struct StoreCommandTests {
         #expect(try scene.run("ls").text.isEmpty)
     }
 
-    @Test func `looking at a store that is not there makes none`() throws {
+    @Test func `reading a missing store does not create it`() throws {
         let scene = try Scene()
         #expect(try scene.run("ls").code == 0)
         #expect(try scene.run("stat", scene.url).code == 1)
         #expect(try scene.run("rm", "--all").code == 0)
-        // The directory may be mistyped.
+        // The message names the directory, which may be mistyped.
         for command in [["ls"], ["ls", "--json"], ["verify"], ["rm", "--all"]] {
             let outcome = try SpoolProcess.run(
                 command, environment: ["SPOOL_CACHE": scene.directory.path("store")], in: scene.directory)
@@ -245,7 +245,7 @@ struct StoreCommandTests {
         #expect(try scene.directory.names.isEmpty)
     }
 
-    @Test func `verify finds a byte that the disk changed, and takes it out with --repair`() throws {
+    @Test func `verify finds a byte that the disk changed, and discards it with --repair`() throws {
         let scene = try Scene()
         #expect(try scene.run("get", scene.url, "-o", "-").code == 0)
         let sound = try scene.run("verify")
@@ -269,7 +269,7 @@ struct StoreCommandTests {
         #expect(try scene.run("verify").text == "1 resource, 4.8 MiB sound, no damage\n")
     }
 
-    @Test func `verify says what is not there`() throws {
+    @Test func `verify reports a resource that is not stored`() throws {
         let scene = try Scene()
         let none = try scene.run("verify", scene.url)
         #expect(none.code == 1)

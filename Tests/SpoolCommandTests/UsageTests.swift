@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the command line says of itself, and how it answers one that makes no sense.
+/// The help of the command line, and its answers to invalid arguments.
 @Suite(.timeLimit(.minutes(20)))
 struct UsageTests {
     private let directory = Result { try ScratchDirectory() }
@@ -9,7 +9,7 @@ struct UsageTests {
     @Test(arguments: [
         "serve", "get", "ls", "stat", "pin", "unpin", "rm", "verify", "rekey", "export", "import", "play", "demo", "version", "help",
     ])
-    func `every command explains itself`(command: String) throws {
+    func `every command has a help text`(command: String) throws {
         let directory = try directory.get()
         let outcome = try SpoolProcess.run([command, "--help"], in: directory)
         #expect(outcome.code == 0)
@@ -32,7 +32,7 @@ struct UsageTests {
         #expect(outcome.errors.contains("Commands:"))
     }
 
-    @Test func `the version is one line`() throws {
+    @Test func `the version command prints one line`() throws {
         let outcome = try SpoolProcess.run(["version"], in: directory.get())
         #expect(outcome.code == 0)
         #expect(outcome.text.hasPrefix("spool "))
@@ -41,12 +41,12 @@ struct UsageTests {
 
     struct Mistake: CustomStringConvertible, Sendable {
         var words: [String]
-        /// What the message must name.
+        /// The text that the message must contain.
         var names: String
         var variables: [String: String] = [:]
 
         var description: String { words.joined(separator: " ") }
-        /// The command whose help is pointed to.
+        /// The command of the help that the message refers to.
         var command: String { words.first.map { "spool \($0)" } ?? "spool" }
     }
 
@@ -113,7 +113,7 @@ struct UsageTests {
     ]
 
     @Test(arguments: mistakes)
-    func `a mistake is one line that names it and points to the help`(mistake: Mistake) throws {
+    func `an invalid argument is reported in one line that points to the help`(mistake: Mistake) throws {
         let outcome = try SpoolProcess.run(mistake.words, environment: mistake.variables, in: directory.get())
         #expect(outcome.code == 64)
         #expect(outcome.output.isEmpty)
@@ -123,13 +123,13 @@ struct UsageTests {
         #expect(outcome.errors.contains("'\(mistake.command) --help'"))
     }
 
-    @Test func `an unknown command is told`() throws {
+    @Test func `an unknown command is reported`() throws {
         let outcome = try SpoolProcess.run(["nonsense"], in: directory.get())
         #expect(outcome.code == 64)
         #expect(outcome.errors.contains("'nonsense'") && outcome.errors.contains("'spool --help'"))
     }
 
-    @Test func `what can't be a URL is wrong usage`() throws {
+    @Test func `an unsupported URL is reported as wrong usage`() throws {
         let outcome = try SpoolProcess.run(["get", "ftp://127.0.0.1/a", "-o", "-"], in: directory.get())
         #expect(outcome.code == 64)
         #expect(outcome.errors.contains("ftp://127.0.0.1/a"))

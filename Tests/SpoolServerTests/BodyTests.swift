@@ -13,9 +13,10 @@ struct BodyTests {
 
     // MARK: Files
 
-    /// The sizes lie around the largest segment of a loopback connection, where holding back the last part of an answer shows.
+    /// The sizes lie around the largest segment of a loopback connection, where a held-back end of
+    /// an answer shows.
     @Test(arguments: [20 << 10, 60 << 10, 64 << 10, 65_483, 65_484, 70 << 10, 200 << 10])
-    func `an answer leaves in as few calls as there are, of which only a head before a short body holds bytes back`(size: Int) throws {
+    func `an answer takes the fewest calls, and only a head before a short body is held back`(size: Int) throws {
         let file = try TestFile(count: size)
         let calls = Locked<[TransferCall]>([])
         let server = try serve({ $0.onTransfer = { call in calls.withLock { $0.append(call) } } }) { _ in
@@ -24,8 +25,10 @@ struct BodyTests {
         let client = try server.connect()
         for _ in 0..<3 { #expect(try client.get("/").body == file.bytes) }
         _ = server.counters
-        // Each request: the head is received, a head is sent by a call of its own, and the file follows; what a full socket does not take
-        // goes on with exactly the rest. The head waits for the file where both make one segment but for its end; nothing waits after that.
+        // Each request makes these calls: the head is received, one call sends the answer's head,
+        // and the file follows. A call on a full socket is continued with exactly the rest. The
+        // head is held back where head and body fit into one segment but for its end. Nothing after
+        // it is held back.
         var rest = calls.withLock { $0 }[...]
         for _ in 0..<3 {
             rest = rest.drop { $0 == .receive(.wouldBlock) }
@@ -42,7 +45,7 @@ struct BodyTests {
         server.stop()
     }
 
-    @Test func `a small file leaves with its head in one call, where it is in memory`() throws {
+    @Test func `a small file in memory leaves with its head in one call`() throws {
         let file = try TestFile(count: 16 << 10)
         let calls = Locked<[TransferCall]>([])
         for readsSmallFiles in [true, false] {
@@ -63,14 +66,14 @@ struct BodyTests {
                     }
                 }
             }
-            // A file that was written a moment ago is in memory, unless the system had to make room.
+            // A file that was just written is in memory, unless the system had to make room.
             #expect(sends.count == (readsSmallFiles ? 1 : 2), "\(sends)")
             server.stop()
         }
     }
 
     @Test(arguments: [1, 4095, 4096])
-    func `a head waits for a body of no more than 16 pages`(offset: Int) throws {
+    func `a head is held back only before a body of at most 16 pages`(offset: Int) throws {
         let file = try TestFile(count: 80 << 10)
         let calls = Locked<[TransferCall]>([])
         let server = try serve({ $0.onTransfer = { call in calls.withLock { $0.append(call) } } }) { _ in
@@ -84,7 +87,7 @@ struct BodyTests {
         server.stop()
     }
 
-    @Test func `a head does not wait for a body that is not in memory`() throws {
+    @Test func `a head is not held back before a body that is not in memory`() throws {
         let file = try TestFile(count: 60 << 10)
         let lane = HeldMailbox()
         let calls = Locked<[TransferCall]>([])
@@ -103,7 +106,7 @@ struct BodyTests {
     }
 
     @Test(arguments: [true, false])
-    func `a turn of the loop sends 2 MiB of a file to a client, of memory half as much`(isFile: Bool) throws {
+    func `a turn of the loop sends 2 MiB of a file to a client, or 1 MiB of memory`(isFile: Bool) throws {
         let file = try TestFile(count: 16 << 20)
         let bytes = file.bytes
         let loop = Locked<EventLoop?>(nil), sent = Locked<[UInt64: Int]>([:])
@@ -131,8 +134,9 @@ struct BodyTests {
         Issue.record("unexpected calls: \(calls.withLock { $0 })")
     }
 
-    @Test func `small writes are not held back by the kernel`() throws {
-        // Answers in two segments each, the client acknowledging late, would take 40 ms each with Nagle's rule.
+    @Test func `the kernel does not hold back small writes`() throws {
+        // With Nagle's rule, an answer of two segments would take 40 ms when the client
+        // acknowledges late.
         let noDelay = Locked<[Bool]>([])
         let server = try TestServer { _, exchange in
             noDelay.withLock { $0.append(exchange.isNoDelay) }
@@ -144,7 +148,7 @@ struct BodyTests {
         server.stop()
     }
 
-    @Test func `a slow client gets a long file whole, and takes nothing from the others`() throws {
+    @Test func `a slow client gets a long file whole, and does not delay other clients`() throws {
         let file = try TestFile(count: 16 << 20)
         let server = try serve { request in
             request.target == "/big"
@@ -164,7 +168,7 @@ struct BodyTests {
         let client = try server.connect()
         #expect(throws: Client.Failure.self) { try client.get("/") }
         guard case .aborted = server.log.first?.end else {
-            Issue.record("the log does not tell it: \(server.log)")
+            Issue.record("the log has no abort: \(server.log)")
             return
         }
         server.stop()
@@ -183,7 +187,7 @@ struct BodyTests {
         server.stop()
     }
 
-    @Test func `a body of unknown length is chunked, and for HTTP 1_0 ends with the connection`() throws {
+    @Test func `a body of unknown length is chunked, and with HTTP 1_0 ends with the connection`() throws {
         let pieces = [Array("hello".utf8), [UInt8](repeating: 1, count: 300_000), Array("end".utf8)]
         let server = try serve { _ in Response(200, body: .source(MemorySource(pieces), length: nil)) }
         let client = try server.connect(receiveBuffer: 65536)
@@ -215,7 +219,7 @@ struct BodyTests {
         server.stop()
     }
 
-    @Test func `a source that gives more than was promised does not break the framing`() throws {
+    @Test func `a source with more bytes than its length does not break the framing`() throws {
         let server = try serve { _ in Response(200, body: .source(MemorySource([[1, 2, 3], [4, 5, 6]]), length: 4)) }
         let client = try server.connect()
         for _ in 0..<2 { #expect(try client.get("/").body == [1, 2, 3, 4]) }
@@ -225,25 +229,26 @@ struct BodyTests {
     // MARK: Aborts
 
     @Test(arguments: [(length: Int64(10) as Int64?, ending: "end"), (10, "abort"), (nil, "abort")])
-    func `a body that can't be completed is seen to be short`(length: Int64?, ending: String) throws {
+    func `an answer that cannot be completed ends short`(length: Int64?, ending: String) throws {
         let server = try serve { _ in
             let source = MemorySource([[1, 2, 3]], ending: ending == "end" ? .end : .abort("the origin left"))
             return Response(200, body: .source(source, length: length))
         }
         let client = try server.connect()
         client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        // What was sent arrives, then the connection ends in the normal way; no reset that would take bytes with it.
+        // The sent bytes arrive, then the connection ends in order. A reset could take bytes with
+        // it.
         let bytes = try client.rest()
         #expect(bytes.suffix(length == nil ? 0 : 3) == (length == nil ? [] : [1, 2, 3]))
         if length == nil { #expect(!bytes.suffix(5).elementsEqual(Array("0\r\n\r\n".utf8))) }
         guard case .aborted = server.log.first?.end else {
-            Issue.record("the log does not tell it: \(server.log)")
+            Issue.record("the log has no abort: \(server.log)")
             return
         }
         server.stop()
     }
 
-    @Test func `a body that only the end of the connection ends is cut by a reset`() throws {
+    @Test func `an aborted body without length or chunks ends with a reset`() throws {
         let server = try serve { _ in Response(200, body: .source(MemorySource([[1, 2, 3]], ending: .abort("no")), length: nil)) }
         let client = try server.connect()
         client.send("GET / HTTP/1.0\r\n\r\n")
@@ -253,7 +258,7 @@ struct BodyTests {
 
     // MARK: Waiting
 
-    @Test func `a source that waits is woken from other threads, once or more often`() throws {
+    @Test func `a waiting source is woken from other threads, once or more often`() throws {
         let source = PushSource()
         let server = try serve { _ in Response(200, body: .source(source, length: 6)) }
         let client = try server.connect()
@@ -271,7 +276,7 @@ struct BodyTests {
         source.nudge()
     }
 
-    @Test func `requests that come while a source waits stay in order`() throws {
+    @Test func `requests that arrive while a source waits stay in order`() throws {
         let source = PushSource()
         let server = try serve { request in
             request.target == "/1" ? Response(200, body: .source(source, length: nil)) : Response(200, body: .bytes([2]))
@@ -286,7 +291,7 @@ struct BodyTests {
         server.stop()
     }
 
-    @Test func `a client that leaves while the source waits is noticed`() throws {
+    @Test func `the server notices a client that leaves while the source waits`() throws {
         let closed = Gate()
         let source = PushSource(onClose: { closed.open() })
         let server = try serve { _ in Response(200, body: .source(source, length: nil)) }
@@ -302,7 +307,7 @@ struct BodyTests {
 
     // MARK: Cold files
 
-    @Test func `a file that is not in memory is read on a lane, and holds nobody up`() throws {
+    @Test func `a file that is not in memory is read on a lane, and delays no other client`() throws {
         let file = try TestFile(count: 3 << 20)
         let lane = HeldMailbox()
         let asked = Locked<[Range<Int64>]>([])
@@ -322,13 +327,13 @@ struct BodyTests {
         server.wait { server.server.counters.openConnections == 2 }
         lane.run()
         #expect(try cold.answer().body == file.bytes)
-        #expect(asked.withLock { $0 } == [0..<1 << 20, 0..<1 << 20], "no more than a MiB is waited for")
+        #expect(asked.withLock { $0 } == [0..<1 << 20, 0..<1 << 20], "each read ahead is at most 1 MiB")
         server.stop()
     }
 
     // MARK: Several ranges
 
-    @Test func `several ranges come as one body of known length`() throws {
+    @Test func `several ranges are sent as one body of known length`() throws {
         let file = try TestFile(count: 100_000)
         let ranges = [0..<10, 500..<70_000, 99_999..<100_000] as [Range<Int64>]
         let closes = Locked(0)
@@ -359,7 +364,7 @@ struct BodyTests {
         server.stop()
     }
 
-    @Test func `a part that waits or ends early does as it would alone`() throws {
+    @Test func `a part that waits or ends early behaves as on its own`() throws {
         let source = PushSource()
         let server = try serve { _ in
             let part = MultipartByteRanges.Part(ByteRange(lower: 0, upper: 4)) { source }
@@ -377,7 +382,7 @@ struct BodyTests {
     }
 }
 
-/// A mailbox whose jobs run when the test says so, on its thread.
+/// A mailbox whose jobs run when the test runs them, on its thread.
 final class HeldMailbox: Mailbox {
     private let jobs = Locked<[@Sendable () -> Void]>([])
 

@@ -9,12 +9,12 @@ import Glibc
 private let streamType = Int32(SOCK_STREAM.rawValue)
 #endif
 
-/// A plain client that blocks, and sends and reads exactly what it is told.
+/// A plain blocking client. It sends and reads exactly as a test asks.
 final class Client {
     private var descriptor: Int32
     private var buffer: [UInt8] = []
 
-    /// An answer as it came.
+    /// An answer as received.
     struct Answer: Equatable {
         var status: Int
         var fields: [String: String]
@@ -65,7 +65,7 @@ final class Client {
         send(Array(text.utf8))
     }
 
-    /// Sends all of it, or as much as the server takes before it closes.
+    /// Sends all bytes, or as many as the server takes before it closes.
     func send(_ bytes: [UInt8]) {
         var sent = 0
         while sent < bytes.count {
@@ -105,7 +105,7 @@ final class Client {
         return answer
     }
 
-    /// Everything until the server closes.
+    /// Reads everything until the server closes.
     func rest() throws -> [UInt8] {
         var bytes: [UInt8] = []
         while true {
@@ -117,12 +117,12 @@ final class Client {
         }
     }
 
-    /// Whether the server has closed in the normal way, after `buffer` was read.
+    /// Whether the server has closed in order, after `buffer` was read.
     func isAtEnd() throws -> Bool {
         try buffer.isEmpty && rest().isEmpty
     }
 
-    /// Reads at least `count` bytes into the buffer and throws them away.
+    /// Reads `count` bytes and drops them.
     func discard(_ count: Int) throws {
         _ = try take(count)
     }

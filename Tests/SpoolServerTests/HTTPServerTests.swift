@@ -3,7 +3,7 @@ import SpoolServer
 import SpoolSystem
 import Testing
 
-/// Answers with the target as body, or with the body's length in its name: `/bytes/1000`.
+/// Answers with the method and target as body.
 private let echo: @Sendable (RequestHead, Exchange) -> Void = { request, exchange in
     exchange.respond(Response(200, body: .bytes(Array("\(request.method) \(request.target)".utf8))))
 }
@@ -12,7 +12,7 @@ private let echo: @Sendable (RequestHead, Exchange) -> Void = { request, exchang
 struct HTTPServerTests {
     // MARK: Connections
 
-    @Test func `a connection is kept for further requests`() throws {
+    @Test func `a connection is kept open for further requests`() throws {
         let server = try TestServer(answer: echo)
         let client = try server.connect()
         for number in 0..<50 { #expect(try client.get("/\(number)").text == "GET /\(number)") }
@@ -23,7 +23,7 @@ struct HTTPServerTests {
         #expect(try client.isAtEnd())
     }
 
-    @Test func `the server closes when it was asked to, or when HTTP 1_0 does not ask to stay`() throws {
+    @Test func `the server closes on request, and for HTTP 1_0 without keep-alive`() throws {
         let server = try TestServer(answer: echo)
         let polite = try server.connect()
         let answer = try polite.get("/", "Connection: close\r\n")
@@ -43,7 +43,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `unfinished requests of all connections together have a bound`() throws {
+    @Test func `the unfinished requests of all connections together have a bound`() throws {
         let server = try TestServer({ $0.maximumHeldInputBytes = 1000 }, answer: echo)
         let slow = try server.connect(), late = try server.connect()
         slow.send("GET /slow HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 700))
@@ -51,7 +51,7 @@ struct HTTPServerTests {
         late.send("GET /late HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 700))
         #expect(try late.answer().status == 503)
         #expect(try late.isAtEnd())
-        // One that comes whole is not held, and one that ends makes room.
+        // A request that arrives whole is not held, and one that ends makes room.
         #expect(try server.connect().get("/whole").text == "GET /whole")
         slow.send("\r\n\r\n")
         #expect(try slow.answer().text == "GET /slow")
@@ -68,7 +68,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `pipelined requests are answered in order when answers come late`() throws {
+    @Test func `pipelined requests are answered in order when the handler answers late`() throws {
         let server = try TestServer { request, exchange in
             exchange.loop.post { exchange.loop.post { echo(request, exchange) } }
         }
@@ -78,7 +78,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `a body that nobody wants is skipped`() throws {
+    @Test func `a request body without a sink is skipped`() throws {
         let server = try TestServer(answer: echo)
         let client = try server.connect()
         client.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n")
@@ -89,7 +89,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `HEAD has the fields of GET and no body`() throws {
+    @Test func `HEAD returns the fields of GET without a body`() throws {
         let server = try TestServer(answer: echo)
         let client = try server.connect()
         client.send("HEAD /abc HTTP/1.1\r\nHost: a\r\n\r\nGET /d HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -98,7 +98,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `a client that has finished speaking is answered`() throws {
+    @Test func `a client that has closed its sending side gets its answers`() throws {
         let server = try TestServer(answer: echo)
         let client = try server.connect()
         client.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -109,7 +109,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `a client that has finished speaking gets a long answer to its end`() throws {
+    @Test func `a client that has closed its sending side gets a long answer to its end`() throws {
         let file = try TestFile(count: 12 << 20)
         let server = try TestServer { _, exchange in
             exchange.respond(Response(200, body: .source(FileSource(file, 0..<12 << 20), length: 12 << 20)))
@@ -135,7 +135,7 @@ struct HTTPServerTests {
 
     // MARK: Refusals
 
-    /// Each with that many letters in the place of `~`.
+    /// Each template, with `count` letters in the place of `~`.
     @Test(arguments: [
         (431, "GET / HTTP/1.1\r\nHost: a\r\nX: ~\r\n\r\n", 65536),
         (414, "GET /~ HTTP/1.1\r\nHost: a\r\n\r\n", 65536),
@@ -143,9 +143,9 @@ struct HTTPServerTests {
         (400, "GET / HTTP/1.1\r\n\r\n", 0),
         (505, "GET / HTTP/3.0\r\n\r\n", 0),
     ])
-    func `a refused request gets its answer, however much was sent behind it`(status: Int, template: String, count: Int) throws {
+    func `a refused request gets its answer, however many bytes follow it`(status: Int, template: String, count: Int) throws {
         let text = template.replacing("~", with: String(repeating: "a", count: count))
-        let server = try TestServer { _, _ in Issue.record("the handler must not see it") }
+        let server = try TestServer { _, _ in Issue.record("the request reached the handler") }
         let client = try server.connect()
         client.send(text)
         client.finishSending()
@@ -154,13 +154,13 @@ struct HTTPServerTests {
         #expect(answer.fields["connection"] == "close")
         #expect(try client.isAtEnd())
         guard case .refused = server.log.first?.end else {
-            Issue.record("the log does not tell the refusal: \(server.log)")
+            Issue.record("the log has no refusal: \(server.log)")
             return
         }
         server.stop()
     }
 
-    @Test func `a field that would split the answer makes it an error`() throws {
+    @Test func `a field that would split the answer turns it into a 500`() throws {
         let server = try TestServer { _, exchange in
             exchange.respond(Response(200, fields: ["X": "a\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK"], body: .bytes([1])))
         }
@@ -170,7 +170,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `beyond the limit the connection that is idle for longest makes room`() throws {
+    @Test func `beyond the limit, the connection that was idle longest is closed`() throws {
         let server = try TestServer({ $0.maximumConnections = 2 }, answer: echo)
         let first = try server.connect(), second = try server.connect()
         _ = try first.get("/")
@@ -183,7 +183,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `when no connection is idle a newcomer is told so`() throws {
+    @Test func `a new connection gets a 503 when no connection is idle`() throws {
         let server = try TestServer({
             $0.maximumConnections = 1
             $0.maximumRefusals = 1
@@ -199,12 +199,12 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `one client gets so many connections and no more, others get theirs`() throws {
+    @Test func `one client gets a bounded number of connections, and other clients get theirs`() throws {
         let names = Locked(0)
         let server = try TestServer(
             { options in
                 options.connectionsPerClient = 2
-                // The first three are one client's.
+                // The first three connections belong to one client.
                 options.clientName = { _ in
                     names.withLock {
                         $0 += 1; return [$0 <= 3 || $0 == 5 ? 1 : 2]
@@ -219,7 +219,7 @@ struct HTTPServerTests {
         #expect(try third.isAtEnd())
         let other = try server.connect()
         #expect(try other.get("/4").status == 200)
-        // Who leaves makes room for another of his own.
+        // A client that closes a connection makes room for another of its own.
         first.close()
         third.close()
         server.wait { server.server.counters.openConnections == 2 }
@@ -228,7 +228,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `of clients that take nothing one makes room, but none that takes something`() throws {
+    @Test func `a stalled client is closed for a new one, and a client that reads is not`() throws {
         let file = try TestFile(count: 32 << 20)
         let server = try TestServer({ $0.maximumConnections = 2 }) { request, exchange in
             guard request.target == "/long" else { return echo(request, exchange) }
@@ -243,7 +243,7 @@ struct HTTPServerTests {
         let refused = try server.connect()
         refused.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(try refused.answer().status == 503)
-        // Takes so much that the server sends again.
+        // Reads so much that the server sends again.
         try busy.discard(8 << 20)
         server.advance(seconds: 30)
         #expect(try server.connect().get("/").text == "GET /")
@@ -254,14 +254,14 @@ struct HTTPServerTests {
 
     // MARK: Time
 
-    @Test func `a head that does not come to an end is answered by 408`() throws {
+    @Test func `an unfinished head is answered with 408 after its time`() throws {
         let server = try TestServer(answer: echo)
         let client = try server.connect()
         _ = try client.get("/")
         client.send("GET / HTTP/1.1\r\n")
         server.wait { server.server.counters.idleConnections == 0 }
         server.advance(seconds: 6)
-        // A byte now and then does not help.
+        // A single byte in between does not extend the time.
         client.send("X")
         server.advance(seconds: 6)
         #expect(try client.answer().status == 408)
@@ -281,7 +281,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `a client that takes nothing for minutes is kept, for a quarter of an hour it is not`() throws {
+    @Test func `a client that reads nothing is kept for minutes, and closed after 15`() throws {
         let file = try TestFile(count: 32 << 20)
         let closes = Locked(0)
         let server = try TestServer({ $0.sweepInterval = .seconds(30) }) { _, exchange in
@@ -301,7 +301,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `an answer that is not there yet has all the time it needs`() throws {
+    @Test func `an answer that the handler has not begun has no time limit`() throws {
         let waiting = Locked<[Exchange]>([])
         let server = try TestServer({ $0.sweepInterval = .seconds(600) }) { _, exchange in waiting.withLock { $0.append(exchange) } }
         let client = try server.connect()
@@ -313,7 +313,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `stopping lets an answer under way finish, within the grace`() throws {
+    @Test func `stopping lets an answer under way finish within the grace time`() throws {
         let waiting = Locked<[Exchange]>([])
         let server = try TestServer { _, exchange in waiting.withLock { $0.append(exchange) } }
         let client = try server.connect(), idle = try server.connect()
@@ -332,7 +332,7 @@ struct HTTPServerTests {
 
     // MARK: Clients that leave
 
-    @Test func `a handler is told when the client leaves before the answer, and may answer all the same`() throws {
+    @Test func `a handler learns that its client left, and may still answer`() throws {
         let told = Gate(), closed = Gate()
         let server = try TestServer { _, exchange in
             exchange.onClose {
@@ -352,7 +352,7 @@ struct HTTPServerTests {
     }
 
     @Test(arguments: [true, false])
-    func `a client that drops in the middle closes the source once`(byReset: Bool) throws {
+    func `a client that leaves in the middle closes the source once`(byReset: Bool) throws {
         let file = try TestFile(count: 32 << 20)
         let closed = Gate()
         let server = try TestServer { _, exchange in
@@ -369,7 +369,7 @@ struct HTTPServerTests {
         server.stop()
     }
 
-    @Test func `the log tells method, target, status, bytes and end`() throws {
+    @Test func `the log has the method, target, status, bytes and end of each answer`() throws {
         let server = try TestServer(answer: echo)
         let client = try server.connect()
         _ = try client.get("/abc")

@@ -2,11 +2,11 @@ import SpoolCore
 import SpoolServer
 import Testing
 
-/// What a stream of bytes came to: requests in order, then perhaps a refusal.
+/// The result of parsing a stream of bytes: requests in order, then perhaps a refusal.
 struct Parsed: Equatable, CustomStringConvertible {
     var requests: [String] = []
     var refusal: RequestRefusal?
-    /// Whether bytes were left that make no whole request.
+    /// Whether bytes are left that form no whole request.
     var isIncomplete = false
 
     var description: String { "\(requests) \(refusal.map { "\($0.status) \($0.explanation)" } ?? "") \(isIncomplete ? "…" : "")" }
@@ -56,7 +56,8 @@ func summary(_ head: RequestHead) -> String {
     return "\(head.method) \(head.target) \(head.version) \(head.keepAlive ? "keep" : "close") \(fields)"
 }
 
-/// Checks that cuts do not matter: whole, byte by byte, in odd steps, and glued with the next request.
+/// Checks that cuts do not change the result: whole, byte by byte, in odd steps, and together with
+/// the next request.
 func verify(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) -> Parsed {
     let bytes = Array(text.utf8)
     let whole = parse(bytes, step: max(1, bytes.count))

@@ -3,9 +3,10 @@ import SpoolServer
 import SpoolSystem
 import Testing
 
-/// Requests that are like the one before but for their range are answered without being read again, which nobody must notice.
+/// A request that differs from the one before in its range only is answered without being parsed
+/// again, with the same answer.
 @Suite struct RepeatedRequestTests {
-    /// Says which range it was asked for, until it is told to leave that to the handler.
+    /// Answers with the requested range, or leaves the request to the handler.
     private final class Responder: RangeResponder, @unchecked Sendable {
         // Used on the loop only.
         private let isWilling: @Sendable () -> Bool
@@ -27,7 +28,8 @@ import Testing
         }
     }
 
-    /// A server whose handler says what it made of a request's range, and names the responder for the next.
+    /// A server whose handler answers with the parsed range, and sets the responder for the next
+    /// request.
     private func server(_ responder: Responder = Responder()) throws -> TestServer {
         try TestServer { request, exchange in
             let specs = request["Range"].flatMap { RangeHeader($0)?.specs } ?? []
@@ -46,7 +48,7 @@ import Testing
         (head("bytes=0-0"), "responder 0-0"),
         (head("bytes=1234567-"), "responder 1234567-"),
         (head("bytes=100000000000000000-999999999999999999"), "responder 100000000000000000-999999999999999999"),
-        // Not of the form, not the same, or not to be understood: the handler's.
+        // Another form, another request, or a range without meaning: the handler answers.
         (head("bytes=1000000000000000000-"), "handler 1000000000000000000-"),
         (head("bytes=-5"), "handler -5"),
         (head("bytes=0-1,5-6"), "handler 0-1+5-6"),
@@ -64,7 +66,7 @@ import Testing
         (head("bytes=5-7").replacing("Host: test", with: "Host: tesT"), "handler 5-7"),
         (head("bytes=5-7").replacing("HTTP/1.1", with: "HTTP/1.0"), "handler 5-7"),
     ])
-    func `only a request that is the same but for its range goes to the responder`(request: String, answer: String) throws {
+    func `only a request that differs in nothing but its range goes to the responder`(request: String, answer: String) throws {
         let server = try server()
         defer { server.stop() }
         let client = try server.connect()
@@ -74,7 +76,7 @@ import Testing
         #expect(try client.answer().text == answer)
     }
 
-    @Test func `a request without a range is repeated as it is`() throws {
+    @Test func `a request without a range goes to the responder when repeated`() throws {
         let server = try server()
         defer { server.stop() }
         let client = try server.connect()
@@ -88,7 +90,7 @@ import Testing
         #expect(try client.answer().text == "responder 1-2")
     }
 
-    @Test func `two Range fields are never taken for one`() throws {
+    @Test func `a request with two Range fields goes to the handler`() throws {
         let server = try server()
         defer { server.stop() }
         let client = try server.connect()
@@ -98,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a responder that is not willing leaves the request to the handler, and nothing is lost`() throws {
+    @Test func `a responder that declines leaves the request to the handler, which loses no byte`() throws {
         let isWilling = Locked(false)
         let server = try server(Responder { isWilling.withLock { $0 } })
         defer { server.stop() }
@@ -111,7 +113,7 @@ import Testing
         #expect(try client.answer().text == "responder 4-5")
     }
 
-    @Test func `however the bytes are cut, each request gets its answer`() throws {
+    @Test func `each request gets its answer, however the bytes are cut`() throws {
         let server = try server()
         defer { server.stop() }
         let seed = testSeed()
@@ -139,7 +141,7 @@ import Testing
         #expect(server.counters.requests == 300)
     }
 
-    @Test func `the log and the counters know repeated requests like others`() throws {
+    @Test func `the log and the counters include repeated requests`() throws {
         let server = try server()
         defer { server.stop() }
         let client = try server.connect()

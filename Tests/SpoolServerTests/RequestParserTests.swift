@@ -34,11 +34,11 @@ struct RequestParserTests {
             "POST /a http11 close Host=a|Expect=100-continue|Content-Length=5"
         ),
     ])
-    func `a good request is read, however it is cut`(text: String, expected: String) {
+    func `a good request is parsed, however it is cut`(text: String, expected: String) {
         #expect(verify(text) == Parsed(requests: [expected]))
     }
 
-    @Test func `what players send is read`() {
+    @Test func `a typical player's request is parsed`() {
         let request = """
             GET /movie.mp4 HTTP/1.1\r\nUser-Agent: Lavf/59.27.100\r\nAccept: */*\r\nRange: bytes=0-\r\nConnection: close\r
             Host: 127.0.0.1:8080\r\nIcy-MetaData: 1\r\n\r\n
@@ -97,7 +97,8 @@ struct RequestParserTests {
         #expect(parsed.requests == [], "\(what)")
     }
 
-    /// Requests whose end two readers could see in two places: one that reads them the other way takes the rest for a request of its own.
+    /// Requests whose end two parsers could find in different places. A parser that finds another
+    /// end takes the rest for a second request.
     @Test(arguments: [
         (400, "Content-Length: 5\r\nTransfer-Encoding: chunked", "length and coding"),
         (400, "Transfer-Encoding: chunked\r\nContent-Length: 5", "coding and length"),
@@ -151,11 +152,11 @@ struct RequestParserTests {
         #expect(parsed.requests == [], "\(what)")
     }
 
-    @Test func `a coding in HTTP 1_0 is refused`() {
+    @Test func `a Transfer-Encoding in HTTP 1_0 is refused`() {
         #expect(verify("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n").refusal?.status == 400)
     }
 
-    @Test func `an end of line without carriage return ends nothing`() {
+    @Test func `a line feed without carriage return ends no line`() {
         #expect(verify("GET / HTTP/1.1\nHost: a\n\n").refusal?.status == 400)
         #expect(verify("GET / HTTP/1.1\r\nHost: a\r\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\n").refusal?.status == 400)
     }
@@ -172,7 +173,7 @@ struct RequestParserTests {
         #expect(verify(fields(100)).requests.count == 1)
         #expect(verify(fields(101)).refusal?.status == 431)
 
-        // The block is counted up to the line feed of the empty line.
+        // The block's size includes the line feed of the empty line.
         func block(_ count: Int) -> String {
             "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "a", count: count - 9 - 3 - 2 - 1) + "\r\n\r\n"
         }
@@ -183,7 +184,7 @@ struct RequestParserTests {
         #expect(verify("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\n").isIncomplete)
     }
 
-    @Test func `an incomplete head waits`() {
+    @Test func `an incomplete head waits for more bytes`() {
         #expect(verify("GET / HTTP/1.1\r\nHost: a\r\n") == Parsed(isIncomplete: true))
         #expect(verify("\r") == Parsed(isIncomplete: true))
     }
@@ -258,7 +259,7 @@ func testSeed() -> UInt64 {
     return UInt64.random(in: 0...999_999)
 }
 
-/// A small generator (xorshift) that a seed reproduces.
+/// A small generator (xorshift) with reproducible numbers from a seed.
 struct TestRandom {
     private var state: UInt64
 

@@ -15,7 +15,7 @@ struct ResponseWriterTests {
         return String(decoding: out.bytes, as: UTF8.self)
     }
 
-    @Test func `a head has status line, fields, date and length`() throws {
+    @Test func `a response head has a status line, fields, date and length`() throws {
         let response = Response(206, fields: ["Content-Range": "bytes 0-4/9"], body: .bytes(Array("hello".utf8)))
         #expect(
             try head(response)
@@ -23,12 +23,12 @@ struct ResponseWriterTests {
         )
     }
 
-    @Test func `a date of the origin's is kept`() throws {
+    @Test func `a Date field of the response is kept`() throws {
         let text = try head(Response(200, fields: ["date": "Mon, 07 Nov 1994 08:49:37 GMT"]))
         #expect(text.contains("date: Mon, 07") && !text.contains("Date: Sun"))
     }
 
-    @Test func `the date follows the clock`() throws {
+    @Test func `the date of a response head follows the clock`() throws {
         var writer = ResponseWriter()
         let framing = ResponseFraming(of: Response(200), method: "GET", version: .http11, keepAlive: true)
         var out = HeadBuffer()
@@ -51,7 +51,7 @@ struct ResponseWriterTests {
         }
     }
 
-    @Test func `the largest numbers are written whole, and a head as long as its fields are`() throws {
+    @Test func `the largest numbers and the longest fields are written whole`() throws {
         var out = HeadBuffer()
         var writer = ResponseWriter()
         let part = PreparedFields.Part(ByteRange(lower: .max - 1, upper: .max), of: .max)
@@ -65,7 +65,7 @@ struct ResponseWriterTests {
         #expect(lines[3] == "Content-Range: bytes 9223372036854775806-9223372036854775806/9223372036854775807")
     }
 
-    @Test func `framing and connection fields of a handler's are left out`() throws {
+    @Test func `framing and connection fields from a handler are left out`() throws {
         let fields: HTTPFields = [
             "Connection": "upgrade", "Transfer-Encoding": "gzip", "content-length": "99", "Keep-Alive": "x", "Upgrade": "h2c",
         ]
@@ -74,13 +74,13 @@ struct ResponseWriterTests {
             text == "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 1\r\n\r\n")
     }
 
-    @Test func `the connection is told where the version does not say it`() throws {
+    @Test func `a Connection field is written only where the version's default differs`() throws {
         #expect(try head(Response(200), keepAlive: false).contains("Connection: close\r\n"))
         #expect(try head(Response(200), version: .http10).contains("Connection: keep-alive\r\n"))
         #expect(try !head(Response(200)).contains("Connection"))
     }
 
-    @Test func `each pair of answer and request has its framing`() {
+    @Test func `each pair of response and request has its framing`() {
         typealias Length = ResponseFraming.Length
         let source = MemorySource([])
         let bytes = Response.Body.bytes([1, 2])
@@ -106,13 +106,13 @@ struct ResponseWriterTests {
         }
     }
 
-    @Test func `a HEAD answer without body may tell a length`() {
+    @Test func `a HEAD response without a body may state a length`() {
         let response = Response(200, fields: ["Content-Length": "12"])
         #expect(ResponseFraming(of: response, method: "HEAD", version: .http11, keepAlive: true).length == .known(12))
         #expect(ResponseFraming(of: response, method: "GET", version: .http11, keepAlive: true).length == .known(0))
     }
 
-    @Test func `an error says what happened in plain text`() {
+    @Test func `an error response explains itself in plain text`() {
         let response = Response.error(502, "the origin does not answer; try again later")
         #expect(response.fields["content-type"] == "text/plain; charset=utf-8")
         guard case .bytes(let bytes) = response.body else {

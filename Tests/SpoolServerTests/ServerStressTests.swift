@@ -3,10 +3,11 @@ import SpoolServer
 import SpoolSystem
 import Testing
 
-/// Many threads at once, for the thread sanitizer: what a simulation can't show.
+/// Many threads at once, for the thread sanitizer. A simulation cannot show data races.
 @Suite(.timeLimit(.minutes(20)))
 struct ServerStressTests {
-    /// Clients come, read some and leave in three ways, while other threads feed the sources, nudge them, and answer late.
+    /// Clients connect, read some and leave in three ways, while other threads push bytes, wake
+    /// sources and answer late.
     @Test func `wake-ups from other threads meet clients that come and go`() throws {
         let seed = testSeed()
         let feeder = Feeder(threads: 2)
@@ -60,7 +61,7 @@ struct ServerStressTests {
                     client.send("GET /\(random.below(3)) HTTP/1.1\r\nHost: a\r\n\r\n")
                     switch random.below(4) {
                     case 0:
-                        // Leaves in the middle of an answer, the shortest of which has 79 bytes.
+                        // Leaves in the middle of an answer. The shortest answer has 79 bytes.
                         try client.discard(random.below(60))
                         break requests
                     case 1: break
@@ -69,12 +70,12 @@ struct ServerStressTests {
                 }
                 if random.below(3) == 0 { client.reset() }
             } catch {
-                Issue.record("a client that follows the rules failed: \(error)")
+                Issue.record("a correct client failed: \(error)")
             }
         }
     }
 
-    @Test func `a server that stops in the middle of it all closes every source`() throws {
+    @Test func `a server that stops while sources are pushed closes every source`() throws {
         let feeder = Feeder(threads: 1)
         let opened = Locked(0), closed = Locked(0)
         for _ in 0..<10 {
@@ -95,7 +96,7 @@ struct ServerStressTests {
     }
 }
 
-/// Threads that run jobs as fast as they come.
+/// Threads that run jobs as fast as they are posted.
 private final class Feeder: Sendable {
     private let loops: [EventLoop]
     private let threads: [SystemThread]

@@ -9,7 +9,7 @@ import Darwin
 import Glibc
 #endif
 
-/// A handler made of a closure.
+/// A handler made from a closure.
 final class ClosureHandler: Handler {
     private let answer: @Sendable (RequestHead, Exchange) -> Void
 
@@ -22,9 +22,9 @@ final class ClosureHandler: Handler {
     }
 }
 
-/// A server on a loop of its own, with a clock that the test moves.
+/// A server on its own loop, with a clock that the test moves.
 final class TestServer: @unchecked Sendable {
-    // Constants after init, but for what is behind locks.
+    // Safe to share: constants after init, or state behind locks.
     let loop: EventLoop
     let server: HTTPServer
     let address: SocketAddress
@@ -64,22 +64,23 @@ final class TestServer: @unchecked Sendable {
         return result.withLock { $0! }
     }
 
-    /// Moves the clock and lets every timer that is due by then run.
+    /// Moves the clock and lets every timer that is due run.
     func advance(seconds: Int64) {
         for _ in 0..<seconds {
             clock.withLock { $0 += 1_000_000_000 }
-            // Two turns: one in which the timer fires, one after it.
+            // Two turns: the timer fires in the first, its jobs run in the second.
             onLoop {}
             onLoop {}
         }
     }
 
-    /// What the access hook saw.
+    /// The records of the access hook.
     var log: [AccessRecord] { onLoop { self.records.withLock { $0 } } }
 
     var counters: ServerCounters { onLoop { self.server.counters } }
 
-    /// Spins the loop until `condition`, which other threads or the kernel bring about, holds there.
+    /// Posts to the loop until `condition` is true there. Other threads or the kernel bring it
+    /// about.
     func wait(until condition: @escaping @Sendable () -> Bool) {
         while !onLoop(condition) { sched_yield() }
     }
@@ -97,9 +98,9 @@ final class TestServer: @unchecked Sendable {
     }
 }
 
-/// Opens after a call; waiting is a blocking wait, not a poll.
+/// A gate that opens once. `wait()` blocks until then, without polling.
 final class Gate: @unchecked Sendable {
-    // The mutex guards `isOpen`.
+    // Safe to share: the mutex guards `isOpen`.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var isOpen = false
@@ -132,7 +133,7 @@ final class Gate: @unchecked Sendable {
 
 /// A file with known bytes, unlinked at once.
 final class TestFile: @unchecked Sendable {
-    // Constants after init.
+    // Safe to share: constants after init.
     let descriptor: Int32
     let bytes: [UInt8]
 
@@ -141,7 +142,8 @@ final class TestFile: @unchecked Sendable {
         descriptor = mkstemp(&path)
         guard descriptor >= 0 else { throw SystemError(code: errno, operation: "mkstemp") }
         unlink(path)
-        // The block's length is prime, so that no two places at a power of two apart look alike.
+        // The block's length is prime, so that the bytes at two offsets a power of two apart
+        // differ.
         let block = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)

@@ -2,7 +2,7 @@ import SpoolServer
 import SpoolSystem
 import Testing
 
-/// Bytes in memory, handed out in the pieces given.
+/// Bytes in memory, returned in the given pieces.
 final class MemorySource: BodySource {
     private var pieces: [[UInt8]]
     private let ending: BodyChunk
@@ -42,7 +42,7 @@ final class MemorySource: BodySource {
     }
 }
 
-/// A range of a file; `holeAt` makes it wait there until `open()`.
+/// A range of a file.
 final class FileSource: BodySource {
     private let file: TestFile
     private var offset: Int64
@@ -73,9 +73,10 @@ final class FileSource: BodySource {
     }
 }
 
-/// Bytes that other threads push, with their wake-ups.
+/// Bytes that other threads push, each push with a wake-up.
 final class PushSource: BodySource, @unchecked Sendable {
-    // `state` is behind its lock; the rest is set up before the source is shared, or used on the loop.
+    // Safe to share: `state` is behind its lock. The rest is set up before the source is shared, or
+    // used on the loop.
     private struct State {
         var bytes: [UInt8] = []
         var ending: Ending?
@@ -110,7 +111,7 @@ final class PushSource: BodySource, @unchecked Sendable {
         wake?()
     }
 
-    /// A wake-up without news.
+    /// Wakes the loop without new bytes.
     func nudge() {
         state.withLock { $0.wake }?()
     }

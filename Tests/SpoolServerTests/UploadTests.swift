@@ -3,9 +3,9 @@ import SpoolServer
 import SpoolSystem
 import Testing
 
-/// Bodies that a handler wants.
+/// Request bodies that a handler takes.
 @Suite(.timeLimit(.minutes(20))) struct UploadTests {
-    /// Takes what a test allows, and remembers it.
+    /// Takes as many bytes as a test allows, and keeps them.
     private final class Sink: BodySink, @unchecked Sendable {
         // Safe to share: everything is behind the lock.
         struct State {
@@ -39,7 +39,7 @@ import Testing
     }
 
     private final class UploadHandler: Handler, @unchecked Sendable {
-        // Constants, and a lock.
+        // Safe to share: constants, and a lock.
         let sink = Sink()
         let waiting = Locked<[Exchange]>([])
         let answersAtOnce: Bool
@@ -59,9 +59,9 @@ import Testing
         }
     }
 
-    /// A server with a handler of its own.
+    /// A server with a handler that takes uploads.
     private final class World: @unchecked Sendable {
-        // Constants.
+        // Safe to share: constants.
         let handler: UploadHandler
         let server: TestServer
 
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a body reaches the handler as it comes, and the connection is kept`() throws {
+    @Test func `a request body reaches the handler as it arrives, and the connection is kept`() throws {
         let world = try World()
         let client = try world.server.connect()
         let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
@@ -98,7 +98,7 @@ import Testing
         world.server.stop()
     }
 
-    @Test func `a sink without room stops the client, and nothing is lost`() throws {
+    @Test func `a sink without room stops the client, and no byte is lost`() throws {
         let world = try World()
         world.handler.sink.allow(100_000)
         let client = try world.server.connect()
@@ -122,11 +122,11 @@ import Testing
         world.server.stop()
     }
 
-    @Test func `a client that waits to be told is told`() throws {
+    @Test func `a client that expects 100 Continue gets it`() throws {
         let world = try World()
         let client = try world.server.connect()
         client.send("POST /taken HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
-        // The whole of it; another length would break the answer that follows.
+        // The whole response. Another length would break the answer that follows.
         try client.discard("HTTP/1.1 100 Continue\r\n\r\n".utf8.count)
         client.send("abc")
         world.wait { $0.ends == [true] }
@@ -135,7 +135,7 @@ import Testing
         world.server.stop()
     }
 
-    @Test func `an answer before the end of the body closes the connection after it`() throws {
+    @Test func `an answer before the end of the request body closes the connection`() throws {
         let world = try World(answersAtOnce: true)
         let client = try world.server.connect()
         client.send("POST /taken HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc")
@@ -147,7 +147,7 @@ import Testing
         world.server.stop()
     }
 
-    @Test func `a client that leaves in the middle is told to the sink, and one that stops is given up`() throws {
+    @Test func `a sink ends when its client leaves or stops sending`() throws {
         let world = try World()
         let leaving = try world.server.connect()
         leaving.send("POST /taken HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc")
@@ -168,7 +168,7 @@ import Testing
         world.server.stop()
     }
 
-    @Test func `a long body that nobody takes is refused, a short one skipped`() throws {
+    @Test func `a long request body without a sink is refused, and a short one is skipped`() throws {
         let world = try World()
         let client = try world.server.connect()
         client.send("POST /other HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
