@@ -4,7 +4,7 @@ import Testing
 @Suite struct CipherTests {
     // MARK: Published vectors
 
-    @Test func `a passphrase by its bytes is the one by its text, and only text is one`() throws {
+    @Test func `a passphrase gives one key as text or as UTF-8 bytes`() throws {
         let parameters = KeyParameters(salt: [1, 2, 3], iterations: 2)
         let text = PassphraseKeyProvider("schlüssel").masterKey(parameters)
         let bytes = try #require(PassphraseKeyProvider(utf8: Array("schlüssel".utf8))).masterKey(parameters)
@@ -13,7 +13,7 @@ import Testing
         #expect(PassphraseKeyProvider(utf8: [0x61, 0xFF]) == nil)
     }
 
-    @Test func `ChaCha20-Poly1305 gives what RFC 8439 section 2.8.2 says`() throws {
+    @Test func `ChaCha20-Poly1305 matches RFC 8439 section 2.8.2`() throws {
         let text = "Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, sunscreen would be it."
         let sealed = try seal(
             .chaCha20Poly1305, Array(text.utf8), key: Array(0x80...0x9F), nonce: [7, 0, 0, 0] + Array(0x40...0x47),
@@ -29,7 +29,7 @@ import Testing
         #expect(sealed.tag == bytes("1ae10b594f09e26a7e902ecbd0600691"))
     }
 
-    @Test func `AES-256-GCM gives what test case 16 of its authors says`() throws {
+    @Test func `AES-256-GCM matches test case 16 of its authors`() throws {
         let sealed = try seal(
             .aes256GCM,
             bytes(
@@ -49,14 +49,14 @@ import Testing
         #expect(sealed.tag == bytes("76fc6ece0f4e1768cddf8853bb2d551b"))
     }
 
-    @Test func `HMAC-SHA-256 gives what RFC 4231 test case 1 says`() throws {
-        // A key shorter than a block is filled up with zeros by the function itself.
+    @Test func `HMAC-SHA-256 matches test case 1 of RFC 4231`() throws {
+        // `hmac` itself pads a key shorter than a block with zeros.
         let key = try #require(EncryptionKey(bytes: [UInt8](repeating: 0x0B, count: 20) + [UInt8](repeating: 0, count: 12)))
         let code = KeyDerivation.hmac("Hi There".utf8, key: key)
         #expect(code == bytes("b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"))
     }
 
-    @Test func `HKDF is extract and expand of RFC 5869, spelled with HMAC`() throws {
+    @Test func `HKDF equals extract and expand of RFC 5869 written with HMAC`() throws {
         let master = try #require(EncryptionKey(bytes: Array(0..<32)))
         let salt = [UInt8](32..<48)
         let saltKey = try #require(EncryptionKey(bytes: salt + [UInt8](repeating: 0, count: 16)))
@@ -69,17 +69,17 @@ import Testing
         ("passwd", "salt", 1, "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc"),
         ("Password", "NaCl", 80_000, "4ddcd8f60b98be21830cee5ef22701f9641a4418d04c0414aeff08876b34ab56"),
     ])
-    func `PBKDF2 gives what RFC 7914 section 11 says`(passphrase: String, salt: String, iterations: Int, expected: String) {
+    func `PBKDF2 matches RFC 7914 section 11`(passphrase: String, salt: String, iterations: Int, expected: String) {
         let key = Array(passphrase.utf8).withUnsafeBytes {
             KeyDerivation.derive(fromPassphrase: $0, salt: Array(salt.utf8), iterations: iterations)
         }
         #expect(contents(key) == bytes(expected))
     }
 
-    // MARK: What it is relied on for
+    // MARK: Required properties
 
     @Test(arguments: CipherAlgorithm.allCases)
-    func `what was sealed opens, in the same memory too`(algorithm: CipherAlgorithm) throws {
+    func `sealed bytes open again, also in the same memory`(algorithm: CipherAlgorithm) throws {
         let cipher = Cipher(algorithm, key: try key())
         for count in [0, 1, 15, 16, 17, 4095, 65_536] {
             let plaintext = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) }
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: CipherAlgorithm.allCases)
-    func `a changed bit anywhere is refused`(algorithm: CipherAlgorithm) throws {
+    func `a changed bit is rejected, wherever it is`(algorithm: CipherAlgorithm) throws {
         let cipher = Cipher(algorithm, key: try key())
         let plaintext = [UInt8](repeating: 42, count: 40)
         let sealed = seal(cipher, plaintext, nonce: Self.nonce, associated: [1, 2, 3])
@@ -107,7 +107,7 @@ import Testing
         #expect(open(cipher, sealed.bytes, nonce: Self.nonce, associated: [], tag: sealed.tag) == nil)
         let other = Cipher(algorithm, key: try #require(EncryptionKey(bytes: Array(1...32))))
         #expect(open(other, sealed.bytes, nonce: Self.nonce, associated: [1, 2, 3], tag: sealed.tag) == nil)
-        // A refusal leaves nothing behind in the context.
+        // A rejection leaves no state behind in the context.
         #expect(open(cipher, sealed.bytes, nonce: Self.nonce, associated: [1, 2, 3], tag: sealed.tag) == plaintext)
     }
 
@@ -119,7 +119,7 @@ import Testing
         #expect(EncryptionKey(bytes: [UInt8](repeating: 1, count: 32)) != nil)
     }
 
-    @Test func `nothing that prints a key shows its bytes`() throws {
+    @Test func `printing a key never shows its bytes`() throws {
         let key = try #require(EncryptionKey(bytes: [UInt8](repeating: 0xAB, count: 32)))
         var dumped = ""
         dump(key, to: &dumped)

@@ -3,7 +3,7 @@ import SpoolStore
 import SpoolSystem
 import SpoolTesting
 
-/// What a store reported to its owner, in order.
+/// The notes that a store reported to its owner, in order.
 final class RecoveryLog: Sendable {
     private let entries = Locked<[RecoveryNote]>([])
 

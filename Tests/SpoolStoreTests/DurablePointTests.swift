@@ -10,7 +10,7 @@ import Darwin
 import Glibc
 #endif
 
-/// Durable points whose data is synced beside other calls.
+/// Tests durable points that sync data while other calls run.
 @Suite struct DurablePointTests {
     private let film = StoreSample("film"), song = StoreSample("song")
 
@@ -18,13 +18,13 @@ import Glibc
         try store.readableSpans(of: store.lookup(sample.key))
     }
 
-    @Test func `what is committed while a durable point is under way is not covered by it`() throws {
+    @Test func `a durable point does not cover commits made while it runs`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let (generation, other) = (store.makeGeneration(), store.makeGeneration())
         let file = try film.store([0..<1000], of: generation, in: store)
         let point = try #require(try store.beginDurablePoint())
-        // Bytes beside, and so that the rows would merge, in the same block.
+        // These bytes are adjacent and in the same block, so that the rows would merge.
         try film.store([1000..<2000, 70_000..<70_010], of: generation, in: store)
         let second = try song.store([0..<10], of: other, in: store)
         point.synchronize()
@@ -43,7 +43,7 @@ import Glibc
         withExtendedLifetime((file, second)) {}
     }
 
-    @Test func `a durable point that is given up is covered by the next one`() throws {
+    @Test func `the next durable point covers an abandoned one`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let generation = store.makeGeneration()
@@ -51,7 +51,7 @@ import Glibc
         let first = try #require(try store.beginDurablePoint())
         try film.store([1000..<2000], of: generation, in: store)
         try store.makeDurable()
-        // It comes late and changes nothing.
+        // The abandoned point finishes late and changes nothing.
         first.synchronize()
         #expect(store.finish(first).failure == nil)
         let later = try SQLiteStore.simulated(on: disk.powerLoss(random: SeededRandom(seed: 3)), bootID: "second boot")
@@ -59,7 +59,7 @@ import Glibc
         withExtendedLifetime(file) {}
     }
 
-    @Test func `a process that is killed in a durable point loses nothing, and its heir syncs what it left`() throws {
+    @Test func `a kill during a durable point loses nothing, and the next process syncs it`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let generation = store.makeGeneration()
@@ -76,15 +76,15 @@ import Glibc
         withExtendedLifetime((file, point, again)) {}
     }
 
-    @Test func `more files than handles are kept of become durable all the same`() throws {
+    @Test func `more files than the store keeps handles for become durable`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let before = disk.openHandleCount
         let samples = (0..<OpenFileLimits().unsyncedHandles + 20).map { StoreSample("file \($0)") }
-        // Nobody holds them any longer when they are to be synced.
+        // No test holds the files any longer when they are to be synced.
         for sample in samples { _ = try sample.store([0..<10], of: store.makeGeneration(), in: store) }
         #expect(disk.openHandleCount - before == OpenFileLimits().unsyncedHandles)
-        // What a point that is given up had to open is opened by the next one.
+        // The next point opens the files that the abandoned point had to open.
         _ = try store.beginDurablePoint()
         try store.makeDurable()
         #expect(disk.openHandleCount == before)
@@ -92,12 +92,13 @@ import Glibc
         for sample in samples.prefix(20) + samples.suffix(20) { #expect(try spans(later, sample) == .of(0..<10)) }
     }
 
-    /// Changes, kills and power cuts at every place of a life in which commits fall into durable points.
+    /// Tests changes, kills and power cuts at each point of a life in which commits fall into
+    /// durable points.
     @Test(arguments: Seeds.list(count: 4))
-    func `nothing durable is lost and no wrong byte is claimed wherever the power goes`(seed: UInt64) throws {
+    func `a power loss never takes durable bytes or claims wrong ones`(seed: UInt64) throws {
         let disk = MemoryDisk(isRecording: true)
         var store = try SQLiteStore.simulated(on: disk)
-        // What was durable, and behind which change.
+        // The spans that were durable, and after which change.
         var durable: [(operations: Int, spans: ByteRangeSet)] = [(0, ByteRangeSet())]
         var written = ByteRangeSet()
         let random = SeededRandom(seed: seed)
@@ -144,7 +145,7 @@ import Glibc
         FaultPlan(faults: [.init(.synchronize, .call(1), code: code, pathSuffix: suffix)])
     }
 
-    @Test func `bytes that could not be synced are reported, and the open file takes no more`() throws {
+    @Test func `bytes whose sync failed are reported, and the open file is read-only`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let (generation, other) = (store.makeGeneration(), store.makeGeneration())
@@ -153,7 +154,8 @@ import Glibc
         try film.store([10..<20], of: generation, in: store)
         let second = try song.store([0..<10], of: other, in: store)
         let point = try #require(try store.beginDurablePoint())
-        // The write is before the sync that fails, its commit is after it: the next sync would claim it.
+        // The write precedes the failing sync and the commit follows it, so the next sync would
+        // claim the bytes.
         try film.store([20..<30], of: generation, in: store)
         try file?.write(film.pattern(generation.rawValue, at: 30, count: 10), at: 30)
         disk.setFaults(failingSync())
@@ -167,7 +169,7 @@ import Glibc
         #expect(try spans(later, film) == .of(0..<10))
         #expect(try spans(later, song) == .of(0..<10))
 
-        // Who opens it anew writes pages that the system does write.
+        // A handle that is opened anew writes pages that the system really writes.
         file = nil
         let again = try film.store([10..<20], of: generation, in: store)
         try store.makeDurable()
@@ -177,7 +179,7 @@ import Glibc
     }
 
     @Test(arguments: [".sqlite-wal", ""])
-    func `a durable point that the index can't take is tried again as a whole`(suffix: String) throws {
+    func `a durable point that the index rejects is retried as a whole`(suffix: String) throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let generation = store.makeGeneration()
@@ -195,8 +197,9 @@ import Glibc
         withExtendedLifetime(file) {}
     }
 
-    /// The sync fails, and then the index fails as well: its rows are still there, and no later point may cover them.
-    @Test func `bytes that could not be synced stay out of every later durable point`() throws {
+    /// The sync fails, and then the index fails as well. Its rows are still there, and no later
+    /// point may cover them.
+    @Test func `bytes whose sync failed stay out of every later durable point`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let generation = store.makeGeneration()

@@ -11,7 +11,7 @@ import Testing
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test func `an encrypted file can't be sent as it lies on the disk`() throws {
+    @Test func `an encrypted file offers no descriptor for sendfile`() throws {
         let store = try open()
         #expect(try sample.store([0..<10], of: store.makeGeneration(), in: store).descriptor == nil)
         let plain = try open("plain", encryption: nil)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: CipherAlgorithm.allCases)
-    func `random ranges equal the source, before and after the store is opened again`(algorithm: CipherAlgorithm) throws {
+    func `random ranges equal the source, before and after reopening`(algorithm: CipherAlgorithm) throws {
         let seed = Seeds.list(count: 1)[0]
         let random = SeededRandom(seed: seed)
         let length = 20 * block + 12_345
@@ -29,7 +29,7 @@ import Testing
         var pieces: [Piece] = []
         var lower: Int64 = 0
         while lower < length {
-            // Also larger than the memory that is sealed into at once.
+            // Some ranges are larger than the buffer that a block is sealed into.
             let count = min(length - lower, 1 + Int64(random.next(below: random.chance(1, in: 8) ? 1_500_000 : 100_000)))
             pieces += try write(lower..<lower + count, of: generation, to: file)
             lower += count
@@ -51,19 +51,21 @@ import Testing
             let lower = Int64(random.next(below: UInt64(length)))
             let count = Int(min(length - lower, 1 + Int64(random.next(below: 300_000))))
             let found = try file.bytes(at: lower, count: count)
-            // Not the arrays: their difference takes minutes to print.
+            // The expectation compares a Boolean value, because printing the difference of long
+            // arrays takes minutes.
             let isEqual = found == sample.pattern(generation.rawValue, at: lower, count: count)
             #expect(isEqual, "seed \(seed): \(lower)..<\(lower + Int64(count))")
             let resident = file.residentBytes(at: lower, count: count)
             let isSame = found.starts(with: resident)
             #expect(isSame, "seed \(seed): \(lower)..<\(lower + Int64(count)), without waiting")
-            // Just written, so the page cache has them, where it can be asked.
+            // The bytes were just written, so the page cache has them where the system can report
+            // that.
             if isPageCacheKnown { #expect(resident.count == count, "seed \(seed): \(lower)..<\(lower + Int64(count))") }
         }
     }
 
     @Test(arguments: [100, 70_000])
-    func `a seal that was copied to another row opens nothing, also while its own block is in memory`(length: Int64) throws {
+    func `a seal copied to another row opens nothing, even with its block cached`(length: Int64) throws {
         let other = StoreSample("other")
         var store = try open()
         let generations = [store.makeGeneration(), store.makeGeneration()]
@@ -74,7 +76,7 @@ import Testing
         let file = try store.dataFile(of: generations[0], key: sample.key, fileExtension: sample.fileExtension)
         try store.admitAll(of: generations[0], into: file)
         #expect(try file.bytes(at: 10, count: 5) == sample.pattern(generations[0].rawValue, at: 10, count: 5))
-        // Whoever can write the index gives the other row this seal.
+        // An attacker who can write the index copies this seal to the other row.
         let seal = try #require(try store.pieces(of: generations[0], in: ByteRange(lower: 0, upper: 1)).first?.checks)
         let forged = Piece(range: ByteRange(lower: 0, upper: block), checks: PieceChecks(.sealed, Array(seal[0])))
         let victim = try store.dataFile(of: generations[1], key: other.key, fileExtension: other.fileExtension)
@@ -84,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: CipherAlgorithm.allCases)
-    func `no 16 bytes of the media lie on the disk`(algorithm: CipherAlgorithm) throws {
+    func `no 16 bytes of the media are on the disk`(algorithm: CipherAlgorithm) throws {
         let source = SeededRandom(seed: 5).bytes(200_000)
         let store = try open(encryption: .testing(algorithm: algorithm))
         let generation = store.makeGeneration()
@@ -95,14 +97,14 @@ import Testing
         for path in try allFiles(below: directory.path) {
             #expect(windows(of: [source], in: try fileBytes(path)) == [], "\(path)")
         }
-        // The search finds what it looks for.
+        // The search finds the media in a store without encryption.
         let plain = try open("plain", encryption: nil)
         let plainFile = try plain.dataFile(of: generation, key: sample.key, fileExtension: "mp4")
         _ = try plainFile.write(source, at: 70)
         #expect(try allFiles(below: directory.path + "/plain").contains { windows(of: [source], in: try fileBytes($0)) != [] })
     }
 
-    @Test func `two stores with one key, and two writings of one block, have nothing in common`() throws {
+    @Test func `two stores with one key, and two versions of a block, share no bytes`() throws {
         var ciphertexts: Set<[UInt8]> = []
         for name in ["a", "b"] {
             let store = try open(name)
@@ -119,14 +121,14 @@ import Testing
 
     // MARK: Forgeries
 
-    @Test func `blocks that changed places are refused, and only they`() throws {
+    @Test func `swapped blocks are rejected, and no others`() throws {
         try expectRefusal(of: [0, 2]) { bytes in
             let first = bytes[..<65_536], third = bytes[131_072..<196_608]
             return Array(third + bytes[65_536..<131_072] + first + bytes[196_608...])
         }
     }
 
-    @Test func `a block in the place of another file's is refused`() throws {
+    @Test func `a block of another file is rejected`() throws {
         let other = StoreSample("https://media.example/other.mp4")
         let store = try open("other")
         try other.store([0..<block], of: store.makeGeneration(), in: store)
@@ -134,11 +136,11 @@ import Testing
         try expectRefusal(of: [1]) { Array($0[..<65_536] + foreign + $0[131_072...]) }
     }
 
-    @Test func `a file that was cut short is refused where it ends`() throws {
+    @Test func `a truncated file is rejected where it ends`() throws {
         try expectRefusal(of: [2, 3], afterReopening: false) { Array($0[..<150_000]) }
     }
 
-    @Test func `an earlier writing of a block is refused`() throws {
+    @Test func `an earlier version of a block is rejected`() throws {
         let store = try open()
         let generation = store.makeGeneration()
         let file = try sample.store([0..<block], of: generation, in: store)
@@ -149,7 +151,7 @@ import Testing
         #expect(throws: StoreError.corrupt(sample.key, ByteRange(lower: 0, upper: block))) { try file.bytes(at: 0, count: 10) }
     }
 
-    @Test func `a changed bit anywhere in a block is refused`() throws {
+    @Test func `a changed bit anywhere in a block is rejected`() throws {
         for bit in [0, 7, 8 * 30_000 + 3, 8 * 65_535 + 7] {
             try expectRefusal(of: [0], name: "bit-\(bit)") { bytes in
                 var bytes = bytes
@@ -159,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `bytes that are claimed without a seal are refused`() throws {
+    @Test func `bytes claimed without a seal are rejected`() throws {
         let store = try open()
         let generation = store.makeGeneration()
         try sample.store([0..<100], of: generation, in: store)
@@ -171,7 +173,7 @@ import Testing
         #expect(throws: StoreError.self) { try file.bytes(at: 0, count: 100) }
     }
 
-    @Test func `many small reads of a block give its bytes`() throws {
+    @Test func `many small reads of a block return its bytes`() throws {
         let store = try open()
         let generation = store.makeGeneration()
         let file = try sample.store([0..<3 * block], of: generation, in: store)
@@ -180,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is read without waiting from a suspended store, from behind the stored bytes, and from plain files`() throws {
+    @Test func `suspended stores, missing bytes and plain files give no resident bytes`() throws {
         let store = try open()
         let generation = store.makeGeneration()
         let file = try sample.store([0..<block], of: generation, in: store)
@@ -194,7 +196,7 @@ import Testing
 
     // MARK: Support
 
-    /// Whether the file system of the tests says what is in the page cache.
+    /// Whether the file system of the tests can report the content of the page cache.
     private var isPageCacheKnown: Bool {
         let path = directory.path + "/page-cache"
         do {
@@ -206,7 +208,8 @@ import Testing
         } catch { return false }
     }
 
-    /// Stores four blocks, changes their file behind the store's back, and expects just those of these numbers to be refused.
+    /// Stores four blocks, changes their file outside the store, and expects that exactly the
+    /// blocks with these numbers are rejected.
     private func expectRefusal(
         of refused: [Int64], afterReopening: Bool = true, name: String = "cache", change: ([UInt8]) -> [UInt8]
     ) throws {
@@ -267,7 +270,7 @@ import Testing
 }
 
 extension StoredBytes {
-    /// What of `count` bytes from `offset` can be read without waiting.
+    /// Returns those of `count` bytes from `offset` that can be read without waiting.
     fileprivate func residentBytes(at offset: Int64, count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             filled = readResident(into: UnsafeMutableRawBufferPointer(buffer), at: offset)

@@ -12,7 +12,7 @@ import Testing
     // MARK: The contract
 
     @Test(arguments: CipherAlgorithm.allCases)
-    func `an encrypted store on a disk keeps the contract`(algorithm: CipherAlgorithm) throws {
+    func `an encrypted store on a disk satisfies the contract`(algorithm: CipherAlgorithm) throws {
         let options = EncryptionOptions.testing(algorithm: algorithm)
         let contract = StoreContract(isPersistent: true) { (storage) throws(StoreError) in
             try open("\(storage)", options)
@@ -20,7 +20,7 @@ import Testing
         #expect(contract.violations() == [])
     }
 
-    @Test func `an encrypted store on a simulated disk keeps the contract`() {
+    @Test func `an encrypted store on a simulated disk satisfies the contract`() {
         let disk = MemoryDisk()
         let contract = StoreContract(isPersistent: true) { (storage) throws(StoreError) in
             try SQLiteStore.simulated(on: disk, directory: "/\(storage)", encryption: .testing())
@@ -30,7 +30,7 @@ import Testing
 
     // MARK: Keys
 
-    @Test func `another key is told, and nothing is changed`() throws {
+    @Test func `a wrong key is rejected and changes nothing`() throws {
         let sample = StoreSample()
         let store = try open()
         try sample.store([0..<100_000], of: store.makeGeneration(), in: store)
@@ -42,7 +42,7 @@ import Testing
         #expect(try open().lookup(sample.key)?.spans == .of(0..<100_000))
     }
 
-    @Test func `an encrypted store is not opened without a key, nor a plain one with one`() throws {
+    @Test func `an encrypted store needs its key, and a plain store rejects one`() throws {
         let store = try open()
         try store.commit(StoreSample().commit(store.makeGeneration()))
         try store.close()
@@ -58,7 +58,7 @@ import Testing
         #expect(try contents() == before)
     }
 
-    @Test func `a plain store without any resource becomes an encrypted one`() throws {
+    @Test func `a plain store without resources becomes an encrypted one`() throws {
         try open("cache", nil).close()
         let store = try open()
         try store.commit(StoreSample().commit(store.makeGeneration()))
@@ -66,7 +66,7 @@ import Testing
         #expect(throws: StoreError.key(.missing)) { try open("cache", nil) }
     }
 
-    @Test func `a store keeps the cipher that it was made with`() throws {
+    @Test func `a store keeps the cipher it was created with`() throws {
         let store = try open("cache", .testing(algorithm: .aes256GCM))
         try StoreSample().store([0..<100], of: store.makeGeneration(), in: store)
         try store.close()
@@ -75,7 +75,7 @@ import Testing
         try StoreSample().expectBytes(of: found, in: again, "opened with another configuration")
     }
 
-    @Test func `a passphrase opens what it closed, another one does not`() throws {
+    @Test func `a passphrase opens its own store, and another passphrase does not`() throws {
         func options(_ passphrase: String) -> EncryptionOptions {
             var options = EncryptionOptions(keyProvider: .passphrase(passphrase))
             options.iterations = 10
@@ -88,7 +88,7 @@ import Testing
         try open("cache", EncryptionOptions(keyProvider: .passphrase("correct horse"))).close()
     }
 
-    @Test func `a provider that has no key says why`() throws {
+    @Test func `a provider's reason for a missing key is reported`() throws {
         struct Provider: KeyProvider {
             struct Locked: Error, CustomStringConvertible { var description: String { "the token is not plugged in" } }
             func masterKey(_ parameters: KeyParameters) throws -> EncryptionKey { throw Locked() }
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `nothing that prints the options shows the key`() throws {
+    @Test func `printing the options never shows the key`() throws {
         for options in [EncryptionOptions.testing(keyByte: 0xAB), EncryptionOptions(keyProvider: .passphrase("0xABABAB"))] {
             var dumped = ""
             dump(options, to: &dumped)
@@ -108,16 +108,17 @@ import Testing
         }
     }
 
-    // MARK: What lies on the disk
+    // MARK: Bytes on the disk
 
-    @Test func `no part of a URL, a key or a header lies on the disk, nor the kind of the file`() throws {
+    @Test func `the disk shows no part of a URL, key or header, nor the media type`() throws {
         var sample = StoreSample("https://user.example/a-very-private-film-with-a-long-name.mp4")
         sample.representation.validator = .strong(entityTag: "\"an-entity-tag-of-some-length\"")
         let store = try open()
         try sample.store([0..<300_000], of: store.makeGeneration(), in: store)
         try store.makeDurable()
         let secrets = [sample.key.string, sample.url, "\"an-entity-tag-of-some-length\"", "X-Note: über: ä, b", "Content-Type: video/mp4"]
-        // Also while the store is in use: what it has not yet moved from its log into the index counts.
+        // The search also runs while the store is in use, because it has to cover the log that is
+        // not yet in the index.
         #expect(try leaks(of: secrets.map { Array($0.utf8) }) == [])
         let plain = try open("plain", nil)
         try sample.store([0..<10], of: plain.makeGeneration(), in: plain)
@@ -130,7 +131,7 @@ import Testing
         #expect(try leaks(of: secrets.map { Array($0.utf8) }) == [])
     }
 
-    @Test func `a row that was moved, changed or taken from another store is not believed`() throws {
+    @Test func `a row that was moved, changed or taken from another store is rejected`() throws {
         let store = try open()
         let a = StoreSample("https://a.example/"), b = StoreSample("https://b.example/")
         for sample in [a, b] { try sample.store([0..<100], of: store.makeGeneration(), in: store) }
@@ -152,7 +153,7 @@ import Testing
                 directory: copy.path, fileSystem: POSIXFileSystem(), random: SystemRandom(), options: .testing(.testing(), log))
             #expect(try changed.lookup(a.key) == nil, "\(change)")
             #expect(log.notes.contains(.rowUnreadable), "\(change)")
-            // What can't be read does not stand in the way of what is stored anew.
+            // An unreadable row does not prevent storing the resource anew.
             try changed.commit(a.commit(changed.makeGeneration()))
             #expect(try changed.resources(after: nil, limit: 10).contains { $0.key == a.key } == !change.contains("SET key"), "\(change)")
         }
@@ -171,7 +172,7 @@ import Testing
 
     private func files() throws -> [String] { try allFiles(below: directory.path) }
 
-    /// Every file with its bytes, but for the lock and SQLite's shared memory.
+    /// Returns every file with its bytes, except the lock and SQLite's shared memory.
     private func contents() throws -> [String: [UInt8]] {
         var contents: [String: [UInt8]] = [:]
         for path in try files() where !path.hasSuffix("/lock") && !path.hasSuffix("-shm") && !path.hasSuffix("-wal") {

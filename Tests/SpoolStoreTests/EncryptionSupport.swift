@@ -8,7 +8,7 @@ import SQLite3
 #endif
 
 extension EncryptionOptions {
-    /// Options with a key of 32 equal bytes.
+    /// Returns options with a key of 32 equal bytes.
     static func testing(algorithm: CipherAlgorithm = .chaCha20Poly1305, keyByte: UInt8 = 1) -> EncryptionOptions {
         guard let key = EncryptionKey(bytes: [UInt8](repeating: keyByte, count: EncryptionKey.byteCount)) else {
             preconditionFailure("a key has \(EncryptionKey.byteCount) bytes")
@@ -27,7 +27,7 @@ extension SQLiteStore.Options {
     }
 }
 
-/// The paths of all files below a directory.
+/// Returns the paths of all files below a directory.
 func allFiles(below directory: String) throws -> [String] {
     let disk = POSIXFileSystem()
     return try disk.list(directory).flatMap { name -> [String] in
@@ -36,7 +36,7 @@ func allFiles(below directory: String) throws -> [String] {
     }
 }
 
-/// All bytes of a file.
+/// Returns all bytes of a file.
 func fileBytes(_ path: String) throws -> [UInt8] {
     let file = try POSIXFileSystem().open(path, .read)
     var failure: (any Error)?
@@ -55,7 +55,7 @@ func fileBytes(_ path: String) throws -> [UInt8] {
     return bytes
 }
 
-/// Makes a file of these bytes, or replaces what one holds.
+/// Creates a file of these bytes, or replaces the content of an existing one.
 func write(_ bytes: [UInt8], toFile path: String) throws {
     let file = try POSIXFileSystem().open(path, .create)
     try file.truncate(to: 0)
@@ -66,9 +66,9 @@ func write(_ bytes: [UInt8], toFile path: String) throws {
     if let failure { throw failure }
 }
 
-/// Where bytes of a secret lie in `bytes`: the first run of 16 for each secret.
+/// Returns the first run of 16 bytes of each secret that occurs in `bytes`.
 ///
-/// Looks at every window of 16 bytes, as the promise is about those.
+/// Searches every window of 16 bytes, because the guarantee covers those.
 func windows(of secrets: [[UInt8]], in bytes: [UInt8]) -> [String] {
     var wanted: Set<SIMD2<UInt64>> = []
     for secret in secrets {
@@ -81,7 +81,7 @@ func windows(of secrets: [[UInt8]], in bytes: [UInt8]) -> [String] {
     return bytes.withUnsafeBytes { bytes in
         for start in 0..<max(0, bytes.count - 15) {
             let window = bytes.loadUnaligned(fromByteOffset: start, as: SIMD2<UInt64>.self)
-            // Holes and padding are no secrets.
+            // Holes and padding are not secrets.
             if window != .zero, wanted.contains(window) { return ["16 bytes at \(start)"] }
         }
         return []

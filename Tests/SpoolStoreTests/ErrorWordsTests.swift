@@ -3,7 +3,8 @@ import SpoolStore
 import SpoolSystem
 import Testing
 
-/// What a store's trouble looks like in a log: one line of plain words, and nothing of how Swift prints a value.
+/// A store's errors and notes in a log are single lines of plain words, without Swift's debug
+/// representation of a value.
 struct ErrorWordsTests {
     private static let key = ResourceKey(normalized: "http://example.com/a?token=secret")
     private static let system = SystemError(code: 28, operation: "pwrite", subject: "a file")
@@ -24,7 +25,7 @@ struct ErrorWordsTests {
     @Test func `errors and notes of a store are lines of plain words`() {
         for text in Self.errors.map({ "\($0)" }) + Self.notes.map({ "\($0)" }) {
             #expect(!text.contains("\n") && !text.contains("Spool") && !text.contains("secret"), "\(text)")
-            #expect(text.contains(" "), "words, and not the name of a case: \(text)")
+            #expect(text.contains(" "), "the text has words, not only the name of a case: \(text)")
         }
     }
 }

@@ -3,7 +3,7 @@ import SpoolTesting
 import Testing
 
 @Suite struct FileSystemContractTests {
-    @Test func `the system's file system keeps the contract`() throws {
+    @Test func `the system's file system satisfies the contract`() throws {
         for seed in Seeds.list(count: 3) {
             let directory = try TemporaryDirectory()
             let violations = FileSystemContract.violations(of: POSIXFileSystem(), in: directory.path, seed: seed)
@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test func `the disk in memory keeps the contract`() throws {
+    @Test func `the disk in memory satisfies the contract`() throws {
         for seed in Seeds.list(count: 3) {
             let disk = MemoryDisk()
             try disk.createDirectory("/cache")
@@ -20,7 +20,7 @@ import Testing
     }
 
     #if os(Linux)
-    @Test func `a punch at odd places does the same on both`() throws {
+    @Test func `an unaligned punch has the same result on both file systems`() throws {
         for seed in Seeds.list(count: 5) {
             let random = SeededRandom(seed: seed)
             let directory = try TemporaryDirectory()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `a lock that cannot be changed is lost on both`() throws {
+    @Test func `a lock that cannot be upgraded is lost on both file systems`() throws {
         let directory = try TemporaryDirectory()
         for (disk, path) in [(POSIXFileSystem(), "\(directory.path)/lock"), (MemoryDisk(), "/lock")] as [(any FileSystem, String)] {
             let first = try disk.open(path, .create)
@@ -47,7 +47,8 @@ import Testing
             #expect(try first.lock(.shared))
             #expect(try second.lock(.shared))
             #expect(try !first.lock(.exclusive))
-            // Had the first kept its shared lock, the second could not have an exclusive one.
+            // If the first handle had kept its shared lock, the second could not get an exclusive
+            // one.
             #expect(try second.lock(.exclusive))
         }
     }

@@ -5,7 +5,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// A directory of somebody's documents that was given as a cache.
+/// Tests a user's directory of documents that was given as a cache.
 @Suite struct ForeignFileTests {
     private let directory: TemporaryDirectory
     private let disk: DiskStore
@@ -17,7 +17,7 @@ import Testing
         disk = DiskStore(directory)
     }
 
-    /// Files and empty directories with names that are nearly ours.
+    /// Files and empty directories with names that resemble those of the store.
     private static let files = [
         "data/2024/07/05.csv", "data/7", "data/ab/7", "data/ab/\(hash)/notes.txt", "data/ab/\(hash)/+7", "data/ab/\(hash)/007",
         "data/ab/\(hash)/-7", "data/ab/\(hash)/0", "data/ab/\(hash)/7.", "data/ab/\(hash)/7.tar.gz", "data/ab/\(hash)/7.an-ex",
@@ -39,7 +39,8 @@ import Testing
         for name in Self.directories {
             try FileManager.default.createDirectory(atPath: "\(disk.root)/\(name)", withIntermediateDirectories: true)
         }
-        // Links that lead out of the store: of a group, of a resource's directory, of a data file.
+        // Links that lead out of the store: from a group, from a resource's directory, from a data
+        // file.
         try lay(["elsewhere/\(Self.hash)/7.mp4"])
         for (link, target) in [
             ("data/ee", "elsewhere"), ("data/ab/\(String(repeating: "ab", count: 31))ff", "elsewhere/\(Self.hash)"),
@@ -55,22 +56,22 @@ import Testing
         }
     }
 
-    @Test func `removing everything leaves what is not the store's`() throws {
+    @Test func `removing everything leaves foreign files`() throws {
         try layEverything()
         let store = try disk.open()
         for _ in 0..<20 { try film.store([0..<10], of: store.makeGeneration(), in: store) }
         try lay(["data/ab/\(Self.hash)/7.mp4"])
         try store.removeAll()
         try expectEverything("rm --all")
-        #expect(try POSIXFileSystem().status("\(disk.root)/data/ab/\(Self.hash)/7.mp4") == nil, "an orphan of the store's goes")
+        #expect(try POSIXFileSystem().status("\(disk.root)/data/ab/\(Self.hash)/7.mp4") == nil, "an orphan of the store is removed")
         try store.close()
     }
 
-    @Test func `the search for orphans leaves what is not the store's`() throws {
+    @Test func `the search for orphans leaves foreign files`() throws {
         try disk.open().close()
         var store: SQLiteStore? = try disk.open()
         _ = try store?.count()
-        // Killed.
+        // The process is killed here.
         store = nil
         try layEverything()
         try lay(["data/ab/\(Self.hash)/7.mp4"])

@@ -10,7 +10,7 @@ import Darwin
 import Glibc
 #endif
 
-/// A disk that somebody fills to its last byte. Removing frees room and needs none.
+/// Tests a disk that other programs fill to its last byte. A removal frees room and needs none.
 struct FullDiskTests {
     private let film = StoreSample("film")
     private let song = StoreSample("song")
@@ -29,7 +29,7 @@ struct FullDiskTests {
         return try SQLiteStore(directory: "/cache", fileSystem: disk, random: SeededRandom(seed: 7), options: options)
     }
 
-    /// From now on the disk holds what is on it, and nothing more.
+    /// Limits the disk to its present content.
     private func fill(_ disk: MemoryDisk) { disk.setFaults(FaultPlan(capacityBytes: disk.allocatedBytes)) }
 
     private func store(_ sample: StoreSample, _ bytes: Int64, in store: SQLiteStore) throws {
@@ -47,13 +47,13 @@ struct FullDiskTests {
         #expect(try store.remove(film.key))
         #expect(try store.lookup(film.key) == nil)
         #expect(try store.lookup(song.key)?.spans == .of(0..<200_000))
-        // And there is room again.
+        // The store has room again.
         try self.store(StoreSample("another"), 100_000, in: store)
         try store.close()
     }
 
     @Test(arguments: [true, false])
-    func `everything is removed from a full disk`(keepsReserve: Bool) throws {
+    func `all resources are removed from a full disk`(keepsReserve: Bool) throws {
         let disk = MemoryDisk()
         let store = try open(disk, keepsReserve: keepsReserve)
         for number in 0..<20 { try self.store(StoreSample("file \(number)"), 50_000, in: store) }
@@ -65,7 +65,7 @@ struct FullDiskTests {
         try store.close()
     }
 
-    @Test func `a store on a disk that became full while it was closed opens, and removes`() throws {
+    @Test func `a store opens and removes on a disk that filled while it was closed`() throws {
         let disk = MemoryDisk()
         let store = try open(disk)
         try self.store(film, 200_000, in: store)
@@ -77,7 +77,7 @@ struct FullDiskTests {
         try again.close()
     }
 
-    @Test func `what is to be removed makes room for the index where nothing else does`() throws {
+    @Test func `expendable resources make room for the index where nothing else does`() throws {
         let disk = MemoryDisk()
         let store = try open(disk, keepsReserve: false)
         for sample in [film, song, StoreSample("another")] { try self.store(sample, 1_000_000, in: store) }
@@ -100,7 +100,7 @@ struct FullDiskTests {
         try last.close()
     }
 
-    @Test func `a store that has room loses nothing that may go`() throws {
+    @Test func `a store with room removes nothing that is expendable`() throws {
         let disk = MemoryDisk()
         let store = try open(disk)
         try self.store(film, 1_000_000, in: store)
@@ -110,7 +110,7 @@ struct FullDiskTests {
         try again.close()
     }
 
-    @Test func `what was written before the disk became full is committed`() throws {
+    @Test func `bytes written before the disk became full are committed`() throws {
         let disk = MemoryDisk()
         let store = try open(disk)
         let generation = store.makeGeneration()
@@ -123,7 +123,7 @@ struct FullDiskTests {
         try store.close()
     }
 
-    @Test func `the room for the index comes back when the disk has some again`() throws {
+    @Test func `the reserve for the index returns when the disk has room again`() throws {
         let disk = MemoryDisk()
         let store = try open(disk)
         try self.store(film, 200_000, in: store)
@@ -137,7 +137,7 @@ struct FullDiskTests {
         try store.close()
     }
 
-    @Test func `bytes that never entered the index give their room back, and the others stay`() throws {
+    @Test func `bytes that never entered the index are freed, and the others stay`() throws {
         let disk = MemoryDisk()
         let store = try open(disk)
         let generation = store.makeGeneration()
@@ -147,7 +147,7 @@ struct FullDiskTests {
         try file.write(film.pattern(generation.rawValue, at: unnamed.lowerBound, count: Int(unnamed.count)), at: unnamed.lowerBound)
         let held = ByteRange(lower: 1_000_000, upper: 1_000_010)
         try store.release(allBut: ByteRangeSet([held]), of: generation, in: file)
-        // The block around what a reader holds stays.
+        // The block around the range that a reader holds stays.
         #expect(disk.allocatedBytes <= before + Piece.blockBytes)
         #expect(try file.bytes(at: held.lowerBound, count: 10) == film.pattern(generation.rawValue, at: held.lowerBound, count: 10))
         try store.release(allBut: ByteRangeSet(), of: generation, in: file)
@@ -155,13 +155,13 @@ struct FullDiskTests {
         #expect(try file.bytes(at: 0, count: 100_000) == film.pattern(generation.rawValue, at: 0, count: 100_000))
         // A mistaken read finds the end of the file there, and no zeros.
         #expect(try file.bytes(at: unnamed.lowerBound, count: 10).isEmpty)
-        // The file still takes bytes: of the next session.
+        // The next session can still write to the file.
         try film.store([100_000..<150_000], of: generation, in: store)
         #expect(try store.lookup(film.key)?.spans == .of(0..<150_000))
         try store.close()
     }
 
-    @Test func `a file that its file system can't hold is no trouble of the disk`() throws {
+    @Test func `a file beyond the file system's limit is not a disk error`() throws {
         let disk = MemoryDisk()
         let store = try open(disk)
         let file = try film.store([0..<10], of: store.makeGeneration(), in: store)

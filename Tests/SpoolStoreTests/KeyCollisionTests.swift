@@ -4,7 +4,8 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Two keys whose SHA-256 is the same, which nobody has ever seen: the hash only names directories, so nothing may be mixed up.
+/// Tests two keys with the same SHA-256. No such pair is known, but the hash only names
+/// directories, so the store must not mix up their bytes.
 @Suite struct KeyCollisionTests {
     private func store(on disk: MemoryDisk) throws -> SQLiteStore {
         var options = SQLiteStore.Options()
@@ -14,14 +15,14 @@ import Testing
         return try SQLiteStore(directory: "/cache", fileSystem: disk, random: SeededRandom(seed: 3), options: options)
     }
 
-    @Test func `a key that meets another in its hash gets no bytes of that one, and is not stored itself`() throws {
+    @Test func `a key with another key's hash gets no bytes and is not stored`() throws {
         let store = try store(on: MemoryDisk())
         let first = StoreSample("https://a.example/1.mp4"), second = StoreSample("https://b.example/2.mp4")
         let mine = store.makeGeneration(), other = store.makeGeneration()
         try first.store([0..<100_000], of: mine, in: store)
 
         #expect(try store.lookup(second.key) == nil)
-        // The directory is the same, the file is not: its name is the generation.
+        // The directory is the same, but the file has another name: its generation.
         let file = try store.dataFile(of: other, key: second.key, fileExtension: second.fileExtension)
         try file.write(second.pattern(other.rawValue, at: 0, count: 5000), at: 0)
         #expect(throws: StoreError.self) { try store.commit(second.commit(other, [0..<5000])) }

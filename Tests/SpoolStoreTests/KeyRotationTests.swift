@@ -10,27 +10,30 @@ import Darwin
 import Glibc
 #endif
 
-/// Another key for an encrypted store: what it holds afterwards, and after a stop at every single change of the disk on the way.
+/// Tests a change of an encrypted store's key: the content afterwards, and after a stop at every
+/// single change of the disk on the way.
 @Suite struct KeyRotationTests {
     private static let block = Piece.blockBytes
     private static let films = ["a", "b", "c", "d"].map { StoreSample("https://media.example/\($0)") }
-    /// Whole blocks in two groups and a ragged end; islands and parts of blocks; nothing; a little.
+    /// The cases are: whole blocks in two groups with a ragged end, islands and parts of blocks, no
+    /// bytes, and a few bytes.
     private static let ranges: [[Range<Int64>]] = [
         [0..<(3 * block), (63 * block)..<(66 * block + 1_000)], [500..<700, 700..<900, (block + 5)..<(2 * block + 70)], [], [0..<10],
     ]
 
-    /// What is stored of a film, whatever generation it has become.
+    /// The stored bytes of a film, which may be in a new generation.
     private struct Stored: Hashable {
         var film: Int
         var generation: GenerationID
     }
 
-    /// Stores all films in a store that the first key made.
+    /// Stores all films in a store that was created with the first key.
     private static func fill(_ store: SQLiteStore) throws -> [Stored] {
         var stored: [Stored] = []
         for (film, ranges) in ranges.enumerated() {
             let generation = store.makeGeneration()
-            // One commit for each range, so that touching parts of a block stay pieces of their own.
+            // Each range has its own commit, so that touching parts of a block stay separate
+            // pieces.
             if ranges.isEmpty { try store.commit(films[film].commit(generation)) }
             for range in ranges { try films[film].store([range], of: generation, in: store) }
             stored.append(Stored(film: film, generation: generation))
@@ -44,7 +47,7 @@ import Glibc
 
     private static let pinnedOnly = ResourceKey(normalized: "https://media.example/not-stored-yet")
 
-    /// Expects every byte and every fact that `fill` made.
+    /// Expects every byte and every attribute that `fill` stored.
     private static func expectEverything(_ stored: [Stored], in store: SQLiteStore, _ label: String) throws {
         for one in stored {
             let film = films[one.film]
@@ -67,7 +70,7 @@ import Glibc
                 #expect(isRight, "\(label): \(film.key) \(span)")
             }
         }
-        // It was pinned already.
+        // The resource was pinned already.
         #expect(try store.setPinned(pinnedOnly, true, time: Timestamp(seconds: 6)) == false, "\(label)")
     }
 
@@ -75,9 +78,11 @@ import Glibc
         try SQLiteStore.simulated(on: disk, bootID: boot, encryption: .testing(keyByte: keyByte))
     }
 
-    /// Opens what is left with the one key that fits, and expects that the other does not.
+    /// Opens the remaining disk with the one key that fits, and expects that the other key does
+    /// not.
     private static func openByEither(_ disk: MemoryDisk, boot: String, _ label: String) throws -> (store: SQLiteStore, keyByte: UInt8) {
-        // Each key on a disk of its own: a refusal changes nothing, but that is another test's.
+        // Each key opens its own copy of the disk. A different test checks that a rejected key
+        // changes nothing.
         let fits = [UInt8(1), 2].filter { keyByte in
             do throws(StoreError) {
                 _ = try open(disk.crash(), keyByte: keyByte, boot: boot)
@@ -92,10 +97,10 @@ import Glibc
         return (try open(disk, keyByte: keyByte, boot: boot), keyByte)
     }
 
-    // MARK: The whole way
+    // MARK: Complete rotations
 
     @Test(arguments: CipherAlgorithm.allCases, CipherAlgorithm.allCases)
-    func `with another key every byte and every fact is there, and the key before is refused`(
+    func `a rotation keeps every byte and attribute and rejects the old key`(
         before: CipherAlgorithm, after: CipherAlgorithm
     ) throws {
         let directory = try TemporaryDirectory()
@@ -114,12 +119,12 @@ import Glibc
         try store.resealEverything()
         #expect(try store.rotationBacklog().resources == 0)
         try Self.expectEverything(stored, in: store, "sealed anew")
-        // New names, new bytes, and the room of the old ones is free.
+        // The files have new names and new bytes, and the room of the old ones is free.
         let newNames = Set(try allFiles(below: directory.path + "/data"))
         #expect(newNames.count == 3 && newNames.isDisjoint(with: oldNames))
         for path in newNames { #expect(!oldBytes.contains(try fileBytes(path))) }
         let directories = Set((oldNames.union(newNames)).map { $0.split(separator: "/").dropLast().last ?? "" })
-        #expect(directories.count == 6, "names of directories are of the new key as well")
+        #expect(directories.count == 6, "names of directories depend on the new key as well")
         #expect(try store.totalSizeBytes() == newNames.reduce(0) { try $0 + (POSIXFileSystem().status($1)?.allocatedBytes ?? 0) })
         try store.close()
 
@@ -127,14 +132,14 @@ import Glibc
         let again = try open(2)
         try Self.expectEverything(stored, in: again, "opened anew")
         #expect(try again.beginRotation(to: .testing(keyByte: 2)) == .isThisKey)
-        // What is stored from now on is sealed by it, too.
+        // Bytes stored from now on are sealed by the new key, too.
         let film = StoreSample("https://media.example/e")
         try film.store([0..<100_000], of: again.makeGeneration(), in: again)
         try film.expectBytes(of: try #require(try again.lookup(film.key)), in: again, "stored afterwards")
         try again.close()
     }
 
-    @Test func `a passphrase gets another salt, also where it is the same word`() throws {
+    @Test func `a rotated passphrase gets a new salt, even if it stays the same`() throws {
         let disk = MemoryDisk()
         func options(_ passphrase: String) -> EncryptionOptions {
             var options = EncryptionOptions(keyProvider: .passphrase(passphrase))
@@ -150,7 +155,7 @@ import Glibc
         try Self.expectEverything(stored, in: SQLiteStore.simulated(on: disk, encryption: options("battery staple")), "by passphrase")
     }
 
-    @Test func `a plain store gets no key, and a provider without one changes nothing`() throws {
+    @Test func `a plain store takes no key, and a provider without one changes nothing`() throws {
         struct Provider: KeyProvider {
             struct Locked: Error, CustomStringConvertible { var description: String { "the token is not plugged in" } }
             func masterKey(_ parameters: KeyParameters) throws -> EncryptionKey { throw Locked() }
@@ -166,9 +171,10 @@ import Glibc
         #expect(disk.operationCount == count)
     }
 
-    // MARK: Stopped on the way
+    // MARK: Interrupted rotations
 
-    /// A rotation on a disk that records: what was stored, and the changes from its beginning to its end.
+    /// A rotation on a recording disk: the stored films, and the disk changes from its beginning to
+    /// its end.
     private static func rotation() throws -> (disk: MemoryDisk, stored: [Stored], changes: ClosedRange<Int>) {
         let disk = MemoryDisk(isRecording: true)
         let store = try open(disk, keyByte: 1)
@@ -179,7 +185,8 @@ import Glibc
         return (disk, stored, first...disk.operationCount)
     }
 
-    /// Expects the store of a stopped rotation to be whole with one key, brings the rotation to its end, and expects it again.
+    /// Expects that the store of an interrupted rotation is whole with one key, completes the
+    /// rotation, and checks the store again.
     private static func goOn(_ rest: MemoryDisk, _ stored: [Stored], boot: String, _ label: String) throws -> UInt8 {
         let (store, keyByte) = try openByEither(rest, boot: boot, label)
         try expectEverything(stored, in: store, label)
@@ -196,31 +203,31 @@ import Glibc
         return keyByte
     }
 
-    @Test func `a rotation takes damaged indexes with it, which the old key still opens`() throws {
+    @Test func `a rotation removes damaged indexes at its end`() throws {
         let disk = MemoryDisk()
         let store = try Self.open(disk, keyByte: 1)
         _ = try Self.fill(store)
         let names = ["damaged-1", "damaged-1-wal", "damaged-8"].map { "/cache/spool.sqlite.\($0)" }
         for name in names { _ = try disk.open(name, .create) }
         #expect(try store.beginRotation(to: .testing(keyByte: 2)) == .begun)
-        #expect(try names.allSatisfy { try disk.status($0) != nil }, "not before its end")
+        #expect(try names.allSatisfy { try disk.status($0) != nil }, "the old indexes stay until the rotation ends")
         try store.resealEverything()
         #expect(try names.allSatisfy { try disk.status($0) == nil })
         try store.close()
     }
 
-    @Test func `a kill at any change of the disk leaves a whole store that opens with exactly one key, and the rotation goes on`() throws {
+    @Test func `a kill during a rotation leaves a store that opens with one key`() throws {
         let (disk, stored, changes) = try Self.rotation()
         var keys: [UInt8] = []
         for count in changes {
             keys.append(try Self.goOn(disk.crash(keeping: count), stored, boot: "first boot", "killed behind change \(count)"))
         }
-        // First the one, then the other, and never back.
+        // The first key opens the store up to some change, the second key from there on.
         #expect(keys == keys.sorted() && Set(keys) == [1, 2])
     }
 
     @Test(arguments: Seeds.list(count: 1, nightly: 300))
-    func `a power loss at any change of the disk loses nothing, and the store opens with exactly one key`(seed: UInt64) throws {
+    func `a power loss during a rotation loses nothing, and one key opens the store`(seed: UInt64) throws {
         let (disk, stored, changes) = try Self.rotation()
         for count in changes {
             let label = "seed \(seed), power lost behind change \(count)"
@@ -229,7 +236,7 @@ import Glibc
         }
     }
 
-    @Test func `a rotation that was stopped half way reads everything, and a third key comes after the second`() throws {
+    @Test func `a half-done rotation reads everything, and a third key follows the second`() throws {
         let disk = MemoryDisk()
         let store = try Self.open(disk, keyByte: 1)
         let stored = try Self.fill(store)
@@ -252,7 +259,7 @@ import Glibc
         try Self.expectEverything(stored, in: Self.open(disk, keyByte: 3), "the third key")
     }
 
-    @Test func `a store that was suspended after a rotation resumes with its new key`() throws {
+    @Test func `a store suspended after a rotation resumes with its new key`() throws {
         let disk = MemoryDisk()
         let store = try Self.open(disk, keyByte: 1)
         let stored = try Self.fill(store)
@@ -264,9 +271,9 @@ import Glibc
         try Self.expectEverything(stored, in: store, "resumed")
     }
 
-    // MARK: Beside others
+    // MARK: Concurrent use
 
-    @Test func `what was being fetched when the key changed is kept, and what is stored meanwhile comes along`() throws {
+    @Test func `bytes fetched or stored during a rotation are kept`() throws {
         let disk = MemoryDisk()
         let store = try Self.open(disk, keyByte: 1)
         let film = Self.films[0], later = Self.films[1]
@@ -277,7 +284,7 @@ import Glibc
         _ = try store.beginRotation(to: .testing(keyByte: 2))
         var commit = film.commit(first)
         commit.pieces = try file.write(film.pattern(first.rawValue, at: 0, count: 200_000), at: 0)
-        // Not in the index, and yet of the key before.
+        // The file is not in the index, but uses the old key.
         #expect(try store.finishRotation() == false)
         try store.commit(commit)
 
@@ -296,7 +303,7 @@ import Glibc
         #expect(try store.enter(copy) == .grew(.of(1000..<70_000)))
         try fill(.of(1000..<70_000))
         #expect(try store.enter(copy) == .replaced)
-        // Who has the old file open reads on; nothing more of it enters the index.
+        // A holder of the old file can still read it; none of its bytes enters the index.
         #expect(try early.bytes(at: 0, count: 70_000) == later.pattern(second.rawValue, at: 0, count: 70_000))
         try later.store([70_000..<70_100], of: second, in: store)
         #expect(try store.lookup(later.key)?.spans == .of(0..<70_000))
@@ -312,7 +319,7 @@ import Glibc
         withExtendedLifetime((file, early)) {}
     }
 
-    @Test func `what was removed or replaced meanwhile does not come back`() throws {
+    @Test func `resources removed or replaced during a rotation do not come back`() throws {
         let store = try Self.open(MemoryDisk(), keyByte: 1)
         _ = try Self.fill(store)
         _ = try store.beginRotation(to: .testing(keyByte: 2))
@@ -342,7 +349,7 @@ import Glibc
 
     // MARK: Damage and faults
 
-    @Test func `a block that does not open is told and left out, the others come along`() throws {
+    @Test func `a block that does not open is reported, and the others are resealed`() throws {
         let disk = MemoryDisk()
         let store = try Self.open(disk, keyByte: 1)
         let film = Self.films[0]
@@ -363,9 +370,10 @@ import Glibc
         }
     }
 
-    @Test func `each kind of call that fails once ends the rotation with an error, and it goes on from there`() throws {
+    @Test func `a rotation that one failed call interrupted can be resumed`() throws {
         for call in FaultPlan.Call.allCases {
-            // At most as often as the whole rotation makes the call; by day each ninth of them.
+            // The limit is at least the number of such calls in a rotation. Ordinary runs test
+            // every ninth call.
             for number in stride(from: 1, to: 500, by: Seeds.isNightly ? 1 : 9) {
                 let disk = MemoryDisk()
                 let store = try Self.open(disk, keyByte: 1)
@@ -387,7 +395,7 @@ import Glibc
         }
     }
 
-    @Test func `keys of before that were changed in the index are damage, and the index is kept aside`() throws {
+    @Test func `changed previous keys in the index count as damage, and the index is kept`() throws {
         for change in [
             "UPDATE meta SET value = x'00' WHERE name = 'previous_keys'",
             "UPDATE meta SET value = value + 1 WHERE name = 'previous_generation'",
@@ -423,9 +431,10 @@ import Glibc
 }
 
 extension SQLiteStore {
-    /// Brings a rotation to its end, as a cache does it, without its threads; what did not open.
+    /// Completes a rotation as a cache does, but without its threads.
     ///
-    /// - Parameter resources: how many are sealed at most; then it stops.
+    /// - Parameter resources: The maximal number of resources to seal.
+    /// - Returns: The spans that did not open.
     @discardableResult
     func resealEverything(resources: Int = .max) throws -> ByteRangeSet {
         var lost = ByteRangeSet()

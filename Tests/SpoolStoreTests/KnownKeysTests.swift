@@ -4,7 +4,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// What a store can tell of keys without its index: only what is certain.
+/// Tests which keys a store can rule out without its index: only those that it certainly lacks.
 @Suite struct KnownKeysTests {
     private let disk = MemoryDisk()
 
@@ -17,21 +17,21 @@ import Testing
 
     private func sample(_ number: Int) -> StoreSample { StoreSample("https://media.example/\(number)") }
 
-    @Test func `before the keys were read nothing is certain, afterwards what is not stored is`() throws {
+    @Test func `a key is certainly absent only after the keys were read`() throws {
         let store = try store()
         #expect(!store.certainlyLacks(sample(0).key))
         #expect(try store.readKeys(limit: 10))
         #expect(store.certainlyLacks(sample(0).key))
         try store.commit(sample(0).commit(store.makeGeneration()))
-        #expect(!store.certainlyLacks(sample(0).key), "what was committed may be there")
+        #expect(!store.certainlyLacks(sample(0).key), "a committed key may be there")
         #expect(store.certainlyLacks(sample(1).key))
         store.expect(sample(1).key)
-        #expect(!store.certainlyLacks(sample(1).key), "what is expected may be there")
+        #expect(!store.certainlyLacks(sample(1).key), "an expected key may be there")
         try store.close()
-        #expect(!store.certainlyLacks(sample(2).key), "a closed store says nothing")
+        #expect(!store.certainlyLacks(sample(2).key), "a closed store rules out no key")
     }
 
-    @Test func `no key of an earlier opening is missed, however it is read`() throws {
+    @Test func `reading keys in parts misses none of an earlier opening`() throws {
         let first = try store()
         for number in 0..<100 { try first.commit(sample(number).commit(first.makeGeneration())) }
         try first.close()
@@ -40,7 +40,7 @@ import Testing
         var calls = 1
         while try !store.readKeys(limit: 7) {
             #expect(!store.certainlyLacks(sample(1000).key), "some keys were not read yet")
-            // One that comes meanwhile, before or behind what was read.
+            // A key is committed meanwhile, before or after the part that was read.
             try store.commit(sample(100 + calls).commit(store.makeGeneration()))
             calls += 1
         }
@@ -50,7 +50,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `a reader knows nothing for certain, as another process writes`() throws {
+    @Test func `a read-only store rules out no key, because another process writes`() throws {
         let directory = try TemporaryDirectory()
         let disk = DiskStore(directory)
         let writer = try disk.open(), reader = try disk.open()
@@ -61,7 +61,7 @@ import Testing
         try writer.close()
     }
 
-    @Test func `after a suspension nothing is certain`() throws {
+    @Test func `a suspended and resumed store rules out no key`() throws {
         let store = try store()
         #expect(try store.readKeys(limit: 10))
         try store.suspend()

@@ -26,7 +26,7 @@ import Glibc
         #expect(try file.bytes(0, 9) == [1, 2])
     }
 
-    @Test func `a recording disk can be cut behind every change`() throws {
+    @Test func `a recording disk can be cut after every change`() throws {
         let disk = MemoryDisk(isRecording: true)
         try disk.createDirectory("/d")
         let file = try disk.open("/d/file", .create)
@@ -52,7 +52,7 @@ import Glibc
 
     // MARK: Power
 
-    /// What all seeds together leave of the file, if anything.
+    /// Returns the contents of the file that all seeds together leave, nil if one leaves no file.
     private func survivors(_ disk: MemoryDisk, _ path: String = "/file", seeds: UInt64 = 100) throws -> Set<[UInt8]?> {
         var found: Set<[UInt8]?> = []
         for seed in 0..<seeds {
@@ -62,7 +62,7 @@ import Glibc
         return found
     }
 
-    @Test func `what was synced survives every power loss`() throws {
+    @Test func `synced bytes survive every power loss`() throws {
         let disk = MemoryDisk()
         let file = try disk.open("/file", .create)
         try file.write(page(1) + [2], at: 0)
@@ -71,7 +71,7 @@ import Glibc
         #expect(try survivors(disk) == [page(1) + [2]])
     }
 
-    @Test func `a page that was not synced is there, lost, empty or torn`() throws {
+    @Test func `an unsynced page is there, lost, empty or torn`() throws {
         let disk = MemoryDisk()
         let file = try disk.open("/file", .create)
         try file.write(page(1), at: 0)
@@ -82,7 +82,8 @@ import Glibc
         let found = try survivors(disk, seeds: 500).compactMap { $0 }
         let firstPages = Set(found.map { Array($0.prefix(4096)) })
         #expect(firstPages.isSuperset(of: [page(1), page(2)]))
-        // The old and the new page and seven ways to tear them; never zeros where there were durable bytes.
+        // The expected pages are the old one, the new one, and seven torn ones, but never zeros in
+        // place of durable bytes.
         #expect(firstPages.count == 9)
         #expect(!firstPages.contains { $0.contains(0) })
         #expect(Set(found.map(\.count)) == [4096, 3 * 4096])
@@ -91,7 +92,7 @@ import Glibc
         #expect(lastPages.count == 9)
     }
 
-    @Test func `durable bytes stay what they are when their page is written on`() throws {
+    @Test func `durable bytes keep their values when other bytes of their page change`() throws {
         let disk = MemoryDisk()
         let file = try disk.open("/file", .create)
         try file.write([UInt8](repeating: 1, count: 1000), at: 0)
@@ -103,7 +104,7 @@ import Glibc
         }
     }
 
-    @Test func `a truncation that was not synced may come undone`() throws {
+    @Test func `an unsynced truncation may be undone`() throws {
         let disk = MemoryDisk()
         let file = try disk.open("/file", .create)
         try file.write(page(1) + page(2), at: 0)
@@ -115,7 +116,7 @@ import Glibc
         #expect(found.contains(page(1) + page(2)))
     }
 
-    @Test func `pages that a sync failed to write stay lost until they are written again`() throws {
+    @Test func `pages lost by a failed sync stay lost until rewritten`() throws {
         let disk = MemoryDisk()
         let file = try disk.open("/file", .create)
         try file.truncate(to: 4096)
@@ -131,7 +132,7 @@ import Glibc
         #expect(try survivors(disk) == [page(1)])
     }
 
-    @Test func `a name lasts when its directory was synced, not when its file was`() throws {
+    @Test func `a name is durable once its directory is synced, not its file`() throws {
         let disk = MemoryDisk()
         let file = try disk.open("/file", .create)
         try file.write([1], at: 0)
@@ -144,7 +145,7 @@ import Glibc
         #expect(try survivors(disk) == [nil])
     }
 
-    @Test func `a rename replaces as a whole`() throws {
+    @Test func `a rename replaces its target atomically`() throws {
         let disk = MemoryDisk()
         for (name, value) in [("file", 1), ("new", 2)] as [(String, UInt8)] {
             let file = try disk.open("/\(name)", .create)
@@ -157,7 +158,7 @@ import Glibc
         #expect(try survivors(disk, "/new") == [nil, [2]])
     }
 
-    @Test func `syncing a directory brings along the changes that its own stand on`() throws {
+    @Test func `syncing a directory includes the earlier changes that its own depend on`() throws {
         let disk = MemoryDisk()
         try disk.createDirectory("/a")
         try disk.createDirectory("/b")
@@ -171,8 +172,9 @@ import Glibc
         #expect(try survivors(disk, "/a/file") == [nil])
     }
 
-    /// Random life on a disk: whatever the power takes, each file is in one place, and what was synced last is there.
-    @Test func `a power loss leaves a disk that can be lived on`() throws {
+    /// Random operations on a disk. After a power loss, each file is in one place and has at least
+    /// its last synced content.
+    @Test func `a disk stays usable after a power loss`() throws {
         for seed in Seeds.list(count: 60) {
             let random = SeededRandom(seed: seed)
             let disk = MemoryDisk(isRecording: true)

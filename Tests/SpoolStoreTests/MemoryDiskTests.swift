@@ -19,7 +19,7 @@ import Glibc
 
     // MARK: Space
 
-    @Test func `a file of 20 GiB with two pages in it takes two pages`() throws {
+    @Test func `a file of 20 GiB with two written pages takes two pages`() throws {
         let disk = MemoryDisk()
         let file = try makeFile(disk)
         try file.truncate(to: 20 << 30)
@@ -30,7 +30,7 @@ import Glibc
         #expect(disk.allocatedBytes == 4096)
     }
 
-    @Test func `an unlinked file takes room until its last handle goes`() throws {
+    @Test func `an unlinked file takes room until its last handle is closed`() throws {
         let disk = MemoryDisk()
         var file: (any FileHandle)? = try makeFile(disk, page(1))
         try disk.unlink("/file")
@@ -40,7 +40,7 @@ import Glibc
         #expect(disk.allocatedBytes == 0)
     }
 
-    @Test func `a full disk takes what fits and room comes back with a hole`() throws {
+    @Test func `a full disk takes the bytes that fit, and a punched hole frees room`() throws {
         let disk = MemoryDisk(faults: FaultPlan(capacityBytes: 3 * 4096))
         let file = try makeFile(disk, page(1))
         #expect(try disk.freeBytes("/") == 2 * 4096)
@@ -56,7 +56,7 @@ import Glibc
 
     // MARK: Faults
 
-    @Test func `a call fails by its number, from a number on, and only for the paths that were meant`() throws {
+    @Test func `a fault applies to a call number or onward, and to matching paths only`() throws {
         let disk = MemoryDisk(
             faults: FaultPlan(faults: [
                 .init(.write, .call(2), code: EIO, pathSuffix: ".mp4"),
@@ -78,7 +78,7 @@ import Glibc
         try disk.rename("/other", to: "/index")
     }
 
-    @Test func `chance follows the seed`() throws {
+    @Test func `random faults depend only on the seed`() throws {
         func failures(_ seed: UInt64) throws -> [Int] {
             let disk = MemoryDisk()
             let file = try makeFile(disk)
@@ -97,7 +97,7 @@ import Glibc
         #expect(try 5...50 ~= failures(1).count)
     }
 
-    @Test func `a failed write leaves a part of its bytes, as a real one may`() throws {
+    @Test func `a failed write may leave part of its bytes, as on a real disk`() throws {
         var lengths: Set<Int64> = []
         for seed in 0..<50 {
             let disk = MemoryDisk()
@@ -109,7 +109,7 @@ import Glibc
         #expect(lengths == [0, 1, 2, 3])
     }
 
-    @Test func `a short read gives the beginning`() throws {
+    @Test func `a short read returns the first bytes`() throws {
         let disk = MemoryDisk()
         let file = try makeFile(disk, Array(0..<100))
         disk.setFaults(FaultPlan(seed: 3, shortReadOneIn: 2))
@@ -122,7 +122,7 @@ import Glibc
         #expect(counts.contains(100) && counts.count > 10 && !counts.contains(0))
     }
 
-    @Test func `a disk dies behind a change and keeps what came before`() throws {
+    @Test func `a disk that fails after a change keeps the earlier ones`() throws {
         let disk = MemoryDisk(faults: FaultPlan(diesAfterOperation: 3))
         let file = try makeFile(disk, [1])
         try file.write([2], at: 1)
@@ -131,7 +131,7 @@ import Glibc
         #expect(try disk.crash().open("/file", .read).bytes(0, 9) == [1, 2])
     }
 
-    @Test func `decay changes one byte and reports nothing`() throws {
+    @Test func `damage changes one byte without a report`() throws {
         let disk = MemoryDisk()
         let file = try makeFile(disk, [1, 2, 3])
         try disk.damage("/file", at: 1)

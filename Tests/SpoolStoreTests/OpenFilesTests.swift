@@ -10,11 +10,11 @@ import Darwin
 import Glibc
 #endif
 
-/// A store takes few descriptors, whatever is stored in it and whoever holds its files.
+/// A store uses few descriptors, however much it stores and however many files are in use.
 struct OpenFilesTests {
     private let limits = OpenFileLimits()
 
-    @Test func `a thousand files that are in use take no more descriptors than the store may have`() throws {
+    @Test func `a thousand files in use stay within the store's limit of descriptors`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let before = disk.openHandleCount
@@ -25,7 +25,7 @@ struct OpenFilesTests {
             held.append((sample, generation, try sample.store([0..<100], of: generation, in: store)))
             #expect(disk.openHandleCount - before <= OpenFileLimits.appDescriptors)
         }
-        // Each of them is still read and written by who holds it.
+        // Their holders can still read and write each of them.
         for (sample, generation, file) in held {
             try file.write(sample.pattern(generation.rawValue, at: 100, count: 50), at: 100)
             let bytes = try file.bytes(at: 0, count: 200)
@@ -36,7 +36,7 @@ struct OpenFilesTests {
         #expect(disk.openHandleCount - before <= limits.keptFiles)
     }
 
-    @Test func `a file that is used all the time stays open`() throws {
+    @Test func `a file in constant use stays open`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let popular = StoreSample("popular")
@@ -48,11 +48,11 @@ struct OpenFilesTests {
             try StoreSample("file \(number)").store([0..<100], of: store.makeGeneration(), in: store)
             _ = try file.bytes(at: 0, count: 1)
         }
-        // One for each new file, and none for the popular one.
+        // Each new file is opened once, and the popular one never again.
         #expect(disk.callCount(of: .open) - opensBefore == 500)
     }
 
-    @Test func `files that nobody holds any more give their places to others`() throws {
+    @Test func `released files give up their places`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         for number in 0..<500 { try StoreSample("gone \(number)").store([0..<100], of: store.makeGeneration(), in: store) }
@@ -62,12 +62,12 @@ struct OpenFilesTests {
             try StoreSample("held \($0)").store([0..<100], of: store.makeGeneration(), in: store)
         }
         try store.makeDurable()
-        // All of them are open: those before do not count any more.
+        // All of them are open: the released files do not count any more.
         #expect(disk.openHandleCount - before == limits.keptFiles)
         withExtendedLifetime(held) {}
     }
 
-    @Test func `the bytes of a removed file are read by who holds it though the store had closed it`() throws {
+    @Test func `a removed file stays readable for its holder after the store closed it`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let film = StoreSample("film")
@@ -80,7 +80,7 @@ struct OpenFilesTests {
         withExtendedLifetime(others) {}
     }
 
-    @Test func `a file is stored though the process has no descriptor left`() throws {
+    @Test func `a file is stored even if the process has no descriptor left`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let held = try (0..<20).map { try StoreSample("file \($0)").store([0..<100], of: store.makeGeneration(), in: store) }
@@ -89,7 +89,7 @@ struct OpenFilesTests {
         let film = StoreSample("film")
         let generation = store.makeGeneration()
         let file = try film.store([0..<100], of: generation, in: store)
-        // The store gave up its own descriptors for this one.
+        // The store closed its own descriptors to make room for this one.
         #expect(disk.openHandleCount < before)
         try store.makeDurable()
         let later = try SQLiteStore.simulated(on: disk.powerLoss(random: SeededRandom(seed: 3)), bootID: "second boot")
@@ -99,7 +99,7 @@ struct OpenFilesTests {
         withExtendedLifetime((held, file)) {}
     }
 
-    @Test func `a descriptor that is being sent from stays open`() throws {
+    @Test func `a descriptor in use by sendfile stays open`() throws {
         let directory = try TemporaryDirectory()
         let store = try DiskStore(directory).open()
         let film = StoreSample("film")
@@ -113,14 +113,14 @@ struct OpenFilesTests {
         var bytes = [UInt8](repeating: 0, count: 1000)
         #expect(pread(descriptor.number, &bytes, bytes.count, 0) == 1000)
         #expect(bytes == film.pattern(generation.rawValue, at: 0, count: 1000))
-        // Reading opens it again.
+        // The next read opens the file again.
         _ = try file.bytes(at: 0, count: 1)
         #expect(file.descriptor != nil)
         withExtendedLifetime((others, descriptor, directory)) {}
         try store.close()
     }
 
-    @Test func `bytes of a file that another program has put in the place of a closed one are not taken for stored ones`() throws {
+    @Test func `a file that replaced a closed one is not read as stored bytes`() throws {
         let directory = try TemporaryDirectory()
         let place = DiskStore(directory)
         let store = try place.open()

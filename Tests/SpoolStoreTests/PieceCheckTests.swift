@@ -10,14 +10,16 @@ import Darwin
 import Glibc
 #endif
 
-/// Checks in the index and bytes in the file: they fit each other whatever happened, and tell when the bytes changed.
+/// Checksums in the index fit the bytes in the file after every sequence of operations, and detect
+/// each changed byte.
 @Suite struct PieceCheckTests {
     private static let block = Piece.blockBytes
     private let film = StoreSample(length: 3 << 20)
 
-    /// Random writes, discards, durable points and openings on a small resource; then some bytes change by themselves.
+    /// Random writes, discards, durable points and openings on a small resource; then some bytes
+    /// are damaged.
     @Test(arguments: Seeds.list(count: 12))
-    func `every check fits its bytes, and no changed byte is missed`(seed: UInt64) throws {
+    func `every checksum fits its bytes, and every changed byte is detected`(seed: UInt64) throws {
         let random = SeededRandom(seed: seed)
         let disk = MemoryDisk()
         var store = try SQLiteStore.simulated(on: disk)
@@ -51,7 +53,7 @@ import Glibc
         try damageSome(disk, model, random) { changed in
             let damage = file.damage(in: pieces)
             let missed = changed.filter { offset in !damage.contains { $0.range.contains(offset) } }
-            #expect(missed.isEmpty, "seed \(seed): changes at \(missed) are not noticed")
+            #expect(missed.isEmpty, "seed \(seed): changes at \(missed) are not detected")
             let idle = damage.filter { damage in !changed.contains { damage.range.contains($0) } }
             #expect(idle.isEmpty, "seed \(seed): nothing changed in \(idle)")
         }
@@ -71,14 +73,14 @@ import Glibc
         body(changed.sorted())
     }
 
-    /// Near the borders of blocks, or small, or of some blocks.
+    /// Returns a range near the borders of blocks, or a small one, or one of several blocks.
     private static func range(_ random: SeededRandom) -> ByteRange {
         let lower = random.next(below: 3) == 0 ? Int64(random.next(below: 40)) * block : Int64(random.next(below: 40 << 16))
         let lengths: [Int64] = [1, 100, block, 3 * block, Int64(random.next(below: 200_000)) + 1]
         return ByteRange(lower: lower, upper: lower + lengths[Int(random.next(below: 5))])
     }
 
-    @Test func `pieces that touch inside a block become one, by their checks alone`() throws {
+    @Test func `touching pieces inside a block merge from their checksums alone`() throws {
         let store = try SQLiteStore.simulated(on: MemoryDisk())
         let generation = store.makeGeneration()
         let cuts: [Int64] = [0, 1, 100, 4_096, 50_000, 65_535, 65_536, 131_072, 140_000]
@@ -89,13 +91,13 @@ import Glibc
         try store.close()
     }
 
-    @Test func `of bytes that are read together only those are lost that can't be read`() throws {
+    @Test func `a failed read of several pieces loses only the unreadable ones`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let generation = store.makeGeneration()
         let file = try film.store([0..<(20 * Self.block)], of: generation, in: store)
         let pieces = try store.pieces(of: generation, in: ByteRange(lower: 0, upper: 20 * Self.block))
-        // All of the first MiB, then its third block.
+        // The first read covers the first MiB, the fourth its third block.
         disk.setFaults(FaultPlan(faults: [1, 4].map { .init(.read, .call($0), code: EIO, pathSuffix: ".mp4") }))
         let unreadable = file.damage(in: pieces)
         #expect(unreadable.map(\.range) == [ByteRange(lower: 2 * Self.block, upper: 3 * Self.block)])
@@ -106,7 +108,7 @@ import Glibc
         try store.close()
     }
 
-    @Test func `the pieces of a part are those that have bytes in it`() throws {
+    @Test func `the pieces of a range are those with bytes in it`() throws {
         let store = try SQLiteStore.simulated(on: MemoryDisk())
         let generation = store.makeGeneration()
         let group = PieceRow.groupBytes
@@ -123,7 +125,7 @@ import Glibc
         withExtendedLifetime(file) {}
     }
 
-    @Test func `seals come back as they were entered, cut and merged`() throws {
+    @Test func `seals are returned as they were entered, cut and merged`() throws {
         let disk = MemoryDisk()
         var store = try SQLiteStore.simulated(on: disk)
         let generation = store.makeGeneration()
@@ -150,7 +152,7 @@ import Glibc
         try store.close()
     }
 
-    @Test func `pieces of an old store without checks need no verification and have no damage`() throws {
+    @Test func `pieces of an old store without checksums count as verified and undamaged`() throws {
         let store = try SQLiteStore.simulated(on: MemoryDisk())
         let generation = store.makeGeneration()
         let file = try store.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension)
@@ -164,13 +166,13 @@ import Glibc
         try store.close()
     }
 
-    @Test func `the index takes at most a thousandth of what is stored in whole blocks`() throws {
+    @Test func `the index needs at most a thousandth of whole stored blocks`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let empty = try #require(try disk.status("/cache/spool.sqlite")).size
         let generation = store.makeGeneration()
         let file = try store.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension)
-        // 1 GiB of claims; the file needs only the size.
+        // 1 GiB of claimed bytes; the file needs only the size.
         let length: Int64 = 1 << 30, step: Int64 = 1 << 20
         try file.write([1], at: length - 1)
         for offset in stride(from: 0, to: length, by: Int(step)) {

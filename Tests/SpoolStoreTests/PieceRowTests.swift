@@ -11,12 +11,12 @@ import Testing
         return PieceRow.rows(of: Piece(range: range, checks: checks), epoch: 1).map { $0.range.lowerBound..<$0.range.upperBound }
     }
 
-    /// One check for each block from `first`: its number, four times.
+    /// Returns one checksum for each block: its number, four times.
     private func checks(_ blocks: Range<Int>) -> PieceChecks {
         PieceChecks(.crc32c, blocks.flatMap { [UInt8](repeating: UInt8($0), count: PieceChecks.Kind.crc32c.byteCount) })
     }
 
-    /// A nonce and a tag for each block from `first`.
+    /// Returns a nonce and a tag for each block.
     private func seals(_ blocks: Range<Int>) -> PieceChecks {
         PieceChecks(.sealed, blocks.flatMap { [UInt8](repeating: UInt8($0), count: PieceChecks.Kind.sealed.byteCount) })
     }
@@ -27,26 +27,27 @@ import Testing
         #expect(rows((block - 1)..<block) == [(block - 1)..<block])
     }
 
-    @Test func `ragged edges are rows of their own`() {
+    @Test func `ragged edges are separate rows`() {
         #expect(rows(10..<(3 * block + 5)) == [10..<block, block..<(3 * block), (3 * block)..<(3 * block + 5)])
         #expect(rows(10..<(block + 5)) == [10..<block, block..<(block + 5)])
     }
 
-    @Test func `a run of blocks is cut where groups meet`() {
+    @Test func `a run of blocks is cut at the borders of groups`() {
         #expect(
             rows((group - block)..<(2 * group + block)) == [
                 (group - block)..<group, group..<(2 * group), (2 * group)..<(2 * group + block),
             ])
     }
 
-    @Test func `rows reach up to the last offset that there is`() {
+    @Test func `rows reach up to the largest offset`() {
         let last = Int64.max
         #expect(rows((last - 5)..<last) == [(last - 5)..<last])
         #expect(rows((last - block - 5)..<last).last?.upperBound == last)
     }
 
-    /// Every range with ends near the borders of blocks and groups: the rows are the range again, and keep the rules.
-    @Test func `the rows of a piece are the piece, cut by the rules`() {
+    /// Tests every range with ends near the borders of blocks and groups: its rows add up to the
+    /// range and keep the rules.
+    @Test func `the rows of a piece add up to it and keep the rules`() {
         let borders = [0, 1, block - 1, block, block + 1, 2 * block, group - 1, group, group + 1, 2 * group - block, 2 * group]
         for lower in borders {
             for upper in borders where lower < upper {
@@ -58,13 +59,13 @@ import Testing
         }
     }
 
-    @Test func `checks stay with their blocks when a piece is cut`() {
+    @Test func `checksums stay with their blocks when a piece is cut`() {
         let piece = Piece(range: ByteRange(lower: 7, upper: 3 * block + 1), checks: checks(0..<4))
         let rows = PieceRow.rows(of: piece, epoch: 1)
         #expect(rows.map(\.checks) == [checks(0..<1), checks(1..<3), checks(3..<4)])
     }
 
-    @Test func `a plain row loses just the bytes that are taken out`() {
+    @Test func `a plain row loses exactly the removed bytes`() {
         let row = PieceRow(range: ByteRange(lower: 0, upper: 3 * block), epoch: 9)
         let left = row.removing(ByteRange(lower: block + 1, upper: block + 2))
         #expect(left.map(\.range.lowerBound) == [0, block, block + 2, 2 * block])
@@ -72,7 +73,7 @@ import Testing
         #expect(left.allSatisfy { $0.epoch == 9 && $0.isShaped })
     }
 
-    @Test func `a row with checks loses every block that is touched`() {
+    @Test func `a row with checksums loses every touched block`() {
         let row = PieceRow(range: ByteRange(lower: 0, upper: 5 * block), epoch: 9, checks: checks(0..<5))
         let left = row.removing(ByteRange(lower: 2 * block + 1, upper: 3 * block + 1))
         #expect(left.map(\.range) == [ByteRange(lower: 0, upper: 2 * block), ByteRange(lower: 4 * block, upper: 5 * block)])
@@ -93,7 +94,7 @@ import Testing
         #expect(!merged((group - block)..<group, group..<(group + block)))
     }
 
-    @Test func `whole blocks merge with their checks, whatever their kind`() {
+    @Test func `whole blocks with one kind of checks merge`() {
         for make in [checks, seals] {
             let first = PieceRow(range: ByteRange(lower: 0, upper: block), epoch: 1, checks: make(0..<1))
             let second = PieceRow(range: ByteRange(lower: block, upper: 3 * block), epoch: 2, checks: make(1..<3))
@@ -107,7 +108,7 @@ import Testing
         #expect(crc.merged(with: PieceRow(range: ByteRange(lower: block, upper: 2 * block), epoch: 1, checks: seals(1..<2))) == nil)
     }
 
-    @Test func `two seals in one block stay two`() {
+    @Test func `two seals in one block do not merge`() {
         let part = PieceRow(range: ByteRange(lower: 0, upper: 5), epoch: 1, checks: seals(0..<1))
         let rest = PieceRow(range: ByteRange(lower: 5, upper: block), epoch: 1, checks: seals(0..<1))
         #expect(part.merged(with: rest) == nil)

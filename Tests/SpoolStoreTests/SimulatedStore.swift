@@ -5,7 +5,7 @@ import SpoolTesting
 import Testing
 
 extension SQLiteStore {
-    /// A store whose index and data both lie on a disk in memory.
+    /// Returns a store whose index and data are both on a disk in memory.
     static func simulated(
         on disk: MemoryDisk, directory: String = "/cache", bootID: String = "first boot", encryption: EncryptionOptions? = nil,
         onRecovery: @escaping @Sendable (RecoveryNote) -> Void = { _ in }
@@ -20,16 +20,17 @@ extension SQLiteStore {
     }
 }
 
-/// What a store must have after each step of a script, and how many changes of the disk led there.
+/// The expected content of a store after each step of a script, and the number of disk changes up
+/// to there.
 struct StoreModel {
-    /// Generation and spans of a key.
+    /// The generation and spans of a key.
     struct Entry: Hashable {
         var generation: GenerationID
         var spans: ByteRangeSet
     }
 
     struct Moment {
-        /// Changes of the disk up to the end of the step.
+        /// The number of disk changes up to the end of the step.
         var operations: Int
         var entries: [ResourceKey: Entry]
         /// Whether the step was a durable point.
@@ -38,7 +39,7 @@ struct StoreModel {
 
     private(set) var moments = [Moment(operations: 0, entries: [:], isDurable: true)]
 
-    /// Notes the end of a step.
+    /// Records the end of a step.
     mutating func step(_ disk: MemoryDisk, isDurable: Bool = false, _ change: (inout [ResourceKey: Entry]) -> Void = { _ in }) {
         var entries = moments[moments.count - 1].entries
         change(&entries)
@@ -55,7 +56,8 @@ struct StoreModel {
         moments[...moment].lastIndex { $0.isDurable } ?? 0
     }
 
-    /// What must have survived a power loss during the step after `moment`: what was durable, and not taken away since.
+    /// Returns the entries that must survive a power loss during the step after `moment`: the
+    /// durable ones that were not removed since.
     func survivors(at moment: Int) -> [ResourceKey: Entry] {
         let durable = durableMoment(before: moment)
         let later = moments[durable...min(moment + 1, moments.count - 1)]
@@ -72,14 +74,15 @@ struct StoreModel {
 }
 
 extension StoreSample {
-    /// Expects every byte that a reader gets of this resource to be the one that was written.
+    /// Expects that every byte a reader gets of this resource is the written one.
     func expectBytes(of resource: StoredResource, in store: SQLiteStore, _ label: String) throws {
         guard !resource.spans.isEmpty else { return }
         let file = try store.dataFile(of: resource.generation, key: key, fileExtension: resource.fileExtension)
         for span in try resource.spans.subtracting(store.damagedSpans(of: resource, in: file)).ranges {
             let bytes = try file.bytes(at: span.lowerBound, count: Int(span.count))
             let wanted = pattern(resource.generation.rawValue, at: span.lowerBound, count: Int(span.count))
-            // Not `#expect(bytes == wanted)`: the difference of long arrays takes minutes to print.
+            // This does not use `#expect(bytes == wanted)`, because printing the difference of long
+            // arrays takes minutes.
             guard bytes != wanted else { continue }
             let wrong = zip(bytes, wanted).enumerated().first { $0.element.0 != $0.element.1 }?.offset ?? min(bytes.count, wanted.count)
             Issue.record("\(label): byte \(span.lowerBound + Int64(wrong)) of \(key) \(resource.generation) is wrong, in span \(span)")
@@ -88,7 +91,7 @@ extension StoreSample {
 }
 
 extension SQLiteStore {
-    /// What a reader gets of a resource.
+    /// Returns the spans of a resource that a reader can get.
     func readableSpans(of resource: StoredResource?) throws -> ByteRangeSet {
         guard let resource, !resource.spans.isEmpty else { return ByteRangeSet() }
         let file = try dataFile(of: resource.generation, key: resource.key, fileExtension: resource.fileExtension)

@@ -4,12 +4,14 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Runs one short life of a store on a recording disk, stops it behind every single change of the disk, and opens what is left.
+/// Runs one short life of a store on a recording disk, stops it after every single change of the
+/// disk, and opens the remaining store.
 @Suite struct StoreCrashTests {
     private static let films = ["a", "b", "c"].map { StoreSample("https://media.example/\($0)") }
     private static let block = Piece.blockBytes
 
-    /// A life with everything in it: growing, replacing, discarding, removing, durable points, closing and opening again.
+    /// Performs every kind of operation: growing, replacing, discarding, removing, durable points,
+    /// closing and reopening.
     private static func live(on disk: MemoryDisk) throws -> StoreModel {
         var model = StoreModel()
         let (a, b, c) = (films[0], films[1], films[2])
@@ -43,7 +45,7 @@ import Testing
         try grow(c, store.makeGeneration(), [0..<10])
         try makeDurable()
         try store.discard(.of(100..<200), of: a1)
-        // A check is of a whole block, so the block goes.
+        // A checksum covers a whole block, so the block is discarded.
         model.step(disk) { $0[a.key]?.spans.subtract(.of(0..<block)) }
         try grow(a, a1, [100..<150])
         try grow(a, store.makeGeneration(), [0..<300])
@@ -64,7 +66,8 @@ import Testing
         return model
     }
 
-    /// What a store says of the three films; every byte that it claims is compared with the one that was written.
+    /// Returns the entries of the three films in a store, and compares every byte that it claims
+    /// with the written one.
     private func found(
         in store: SQLiteStore, _ label: String
     ) throws -> [ResourceKey: StoreModel.Entry] {
@@ -78,7 +81,7 @@ import Testing
         return entries
     }
 
-    @Test func `a kill at any change of the disk loses no commit and claims no byte that is not there`() throws {
+    @Test func `a kill at any disk change loses no commit and claims no missing byte`() throws {
         let disk = MemoryDisk(isRecording: true)
         let model = try Self.live(on: disk)
         for count in 0...disk.operationCount {
@@ -88,7 +91,7 @@ import Testing
             let before = model.moments[moment].entries
             let after = model.moments[min(moment + 1, model.moments.count - 1)].entries
             #expect(found == before || found == after, "killed behind change \(count), in step \(moment + 1)")
-            // The store goes on.
+            // The store remains usable.
             try Self.films[2].store([3000..<3010], of: store.makeGeneration(), in: store)
             #expect(try store.lookup(Self.films[2].key)?.spans == .of(3000..<3010))
             try store.close()
@@ -96,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: Seeds.list(count: 2))
-    func `a power loss at any change of the disk keeps what was durable and claims no wrong byte`(seed: UInt64) throws {
+    func `a power loss at any disk change keeps durable bytes and claims none falsely`(seed: UInt64) throws {
         let disk = MemoryDisk(isRecording: true)
         let model = try Self.live(on: disk)
         for count in 0...disk.operationCount {
@@ -113,9 +116,10 @@ import Testing
         }
     }
 
-    /// Killed twice and then without power: what the first process wrote is synced by the second one's durable point.
+    /// Two kills and then a power loss: the second process's durable point also syncs the bytes
+    /// that the first one wrote.
     @Test(arguments: Seeds.list(count: 20))
-    func `a durable point covers what a killed process had left unsynced`(seed: UInt64) throws {
+    func `a durable point covers unsynced bytes of a killed process`(seed: UInt64) throws {
         let random = SeededRandom(seed: seed)
         let film = Self.films[0]
         let first = MemoryDisk()
@@ -132,7 +136,7 @@ import Testing
         withExtendedLifetime((file, killed, store)) {}
     }
 
-    @Test func `what was not durable is dropped after another start of the machine, and reported`() throws {
+    @Test func `bytes that were not durable are dropped and reported after a reboot`() throws {
         let log = RecoveryLog()
         let film = Self.films[0]
         let disk = MemoryDisk()
@@ -141,7 +145,7 @@ import Testing
         let file = try film.store([0..<100], of: generation, in: store)
         try store.makeDurable()
         try film.store([100..<200], of: generation, in: store)
-        // Nothing was lost on this disk; but nobody can know.
+        // This disk lost nothing, but the store cannot detect that.
         let next = try SQLiteStore.simulated(on: disk.crash(), bootID: "second boot") { log.add($0) }
         #expect(try next.lookup(film.key)?.spans == .of(0..<100))
         #expect(log.notes == [.unsyncedDropped(generations: 1)])

@@ -10,7 +10,7 @@ import Darwin
 import Glibc
 #endif
 
-/// What a store that is open for long must not run out of.
+/// Tests the resources that a store must not exhaust while it is open for a long time.
 @Suite struct StoreEnduranceTests {
     private let film = StoreSample()
     private let disk = MemoryDisk()
@@ -20,13 +20,13 @@ import Glibc
     /// One more than an opening reserves.
     private static let manyAnswers = 65_537
 
-    @Test func `a file can be made for each number, whatever the commits between bring`() throws {
+    @Test func `a file can be created for each number, whatever is committed meanwhile`() throws {
         let store = try SQLiteStore.simulated(on: disk)
         let first = store.makeGeneration()
         var last = first
         for number in 0..<Self.manyAnswers {
             last = store.makeGeneration()
-            // Another 304 for what is stored.
+            // Another 304 for the stored version.
             if number % 10_000 == 0 { try store.commit(film.commit(first)) }
         }
         try StoreSample("next").store([0..<10], of: last, in: store)
@@ -34,7 +34,7 @@ import Glibc
         try store.close()
     }
 
-    @Test func `a store asks in time for more numbers, once`() throws {
+    @Test func `a store requests more numbers in time, and once`() throws {
         let store = try SQLiteStore.simulated(on: disk)
         var asked = 0
         var last = store.makeGeneration()
@@ -52,9 +52,9 @@ import Glibc
         try again.close()
     }
 
-    // MARK: Trouble that passes
+    // MARK: Temporary failures
 
-    @Test func `a directory that is removed in the very moment is made again`() throws {
+    @Test func `a directory that is removed during an open is created again`() throws {
         let store = try SQLiteStore.simulated(on: disk)
         let generation = store.makeGeneration()
         disk.setFaults(FaultPlan(faults: [.init(.open, .call(1), code: ENOENT, pathSuffix: ".mp4")]))
@@ -64,10 +64,10 @@ import Glibc
         try store.close()
     }
 
-    @Test func `a change is entered although the log can't be shortened after it`() throws {
+    @Test func `a change is entered even if the log can't be truncated after it`() throws {
         let log = RecoveryLog()
         let store = try SQLiteStore.simulated(on: disk) { log.add($0) }
-        // The log takes changes; the database does not.
+        // The log accepts changes; the database does not.
         disk.setFaults(FaultPlan(faults: [.init(.write, .from(1), code: EIO, pathSuffix: "spool.sqlite")]))
         var entered = 0
         while log.notes.isEmpty, entered < 20_000 {
@@ -85,13 +85,14 @@ import Glibc
         try store.close()
     }
 
-    @Test func `a file whose blocks are not counted yet occupies at least what is stored in it`() throws {
+    @Test func `a file without counted blocks occupies at least its stored bytes`() throws {
         let directory = try TemporaryDirectory()
         let files = DiskStore(directory)
         let store = try files.open()
         let generation = store.makeGeneration()
         let file = try film.store([0..<200_000], of: generation, in: store)
-        // As on file systems that count blocks when they reach the disk: all of them are holes.
+        // Some file systems count blocks only when they reach the disk; until then, all of them are
+        // holes.
         let path = try #require(try files.dataFiles().first)
         let handle = try POSIXFileSystem().open(path, .readWrite)
         try handle.truncate(to: 0)
@@ -114,7 +115,7 @@ import Glibc
         }
     }
 
-    @Test func `candidates that make room are those that occupy some`() throws {
+    @Test func `only candidates that occupy room are listed for eviction`() throws {
         let store = try SQLiteStore.simulated(on: disk)
         try enter(0..<600, of: store)
         var late = film
@@ -129,7 +130,7 @@ import Glibc
         try store.close()
     }
 
-    @Test func `of resources without a byte the longest unused are told, but no pin and no empty representation`() throws {
+    @Test func `the longest unused resources without bytes are listed, except pinned and empty ones`() throws {
         let store = try SQLiteStore.simulated(on: disk)
         try enter(0..<10, of: store)
         try enter(10..<12, of: store) { $0.representation.length = 0 }

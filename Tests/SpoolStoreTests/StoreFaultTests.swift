@@ -10,11 +10,11 @@ import Darwin
 import Glibc
 #endif
 
-/// Disks that refuse.
+/// Tests disks whose calls fail.
 @Suite struct StoreFaultTests {
     private let film = StoreSample()
 
-    @Test func `a full disk says so, in the data file and in the index`() throws {
+    @Test func `a full disk is reported for the data file and the index`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let generation = store.makeGeneration()
@@ -29,8 +29,9 @@ import Glibc
         try store.close()
     }
 
-    /// The system may count pages as clean that it failed to write, so a second sync would claim them.
-    @Test func `bytes whose sync failed are taken out`() throws {
+    /// The system may mark pages as clean that it failed to write, so a second sync would claim
+    /// them.
+    @Test func `bytes whose sync failed are removed from the index`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let generation = store.makeGeneration()
@@ -47,7 +48,7 @@ import Glibc
         withExtendedLifetime(file) {}
     }
 
-    @Test func `a file that can't be unlinked is reported, and the resource is gone all the same`() throws {
+    @Test func `a file that can't be unlinked is reported, and its resource is removed anyway`() throws {
         let log = RecoveryLog()
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk) { log.add($0) }
@@ -60,9 +61,10 @@ import Glibc
         try store.close()
     }
 
-    /// Whatever fails, the store either did what was asked or says that it did not, and never claims a byte that is not there.
+    /// After every fault, the store has either done what was requested or thrown an error, and it
+    /// never claims a byte that is not there.
     @Test(arguments: Seeds.list(count: 30))
-    func `any fault leaves a store that tells the truth`(seed: UInt64) throws {
+    func `random faults leave a store that reports its state correctly`(seed: UInt64) throws {
         let random = SeededRandom(seed: seed)
         var disk = MemoryDisk()
         let films = (0..<4).map { StoreSample("film-\($0)") }
@@ -102,7 +104,7 @@ import Glibc
                 try film.store([range], of: generation, in: store)
             }
         } catch {
-            // Refusing is fine; lying is what `check` looks for.
+            // An error is allowed here; `check` looks for wrong bytes.
         }
     }
 

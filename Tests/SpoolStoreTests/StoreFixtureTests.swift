@@ -5,7 +5,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Stores that the programs of earlier commits wrote (Tests/Fixtures/stores).
+/// Tests stores that the programs of earlier commits wrote (Tests/Fixtures/stores).
 @Suite struct StoreFixtureTests {
     /// One store, and the key that opens it.
     struct Fixture: CustomTestStringConvertible, Sendable {
@@ -25,7 +25,7 @@ import Testing
         Fixture(name: "fa4090f/rotation", encryption: .testing(keyByte: 2), notes: [.rotationUnfinished]),
     ]
 
-    /// What a fixture holds of one resource.
+    /// The stored content of one resource in a fixture.
     private struct Content {
         var path: String
         var seed: Int64
@@ -103,19 +103,19 @@ import Testing
     @Test(arguments: fixtures)
     func `a store of an earlier program opens with every byte, pin and key`(fixture: Fixture) throws {
         let contents = Self.contents(of: fixture)
-        // The second opening finds what the first one made of the store.
+        // The second opening uses the store as the first one left it.
         for _ in 0..<2 {
             let store = try open(fixture)
             #expect(store.isWritable)
             #expect(try store.resources(after: nil, limit: 100).map(\.key) == contents.map(\.key))
             for content in contents { try expect(content, in: store) }
-            #expect(try store.setPinned(Self.later, true, time: Timestamp(seconds: 1)) == false, "it is pinned already")
+            #expect(try store.setPinned(Self.later, true, time: Timestamp(seconds: 1)) == false, "the resource is pinned already")
             try store.close()
         }
         #expect(log.notes == fixture.notes + fixture.notes)
     }
 
-    @Test func `a rotation that an earlier program began comes to its end`() throws {
+    @Test func `a rotation that an earlier program began can be completed`() throws {
         let fixture = try #require(Self.fixtures.last)
         let store = try open(fixture)
         try store.resealEverything()

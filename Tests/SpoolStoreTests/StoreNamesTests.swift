@@ -14,29 +14,29 @@ import Testing
 
     /// The extension comes from a URL and becomes part of a path.
     @Test(arguments: ["../x", "a/b", "a.b", "mp4\u{0}", "é", "0123456789abcdefg", " ", "mp4\n"])
-    func `an extension that could leave the directory is left out`(unsafe: String) {
+    func `an extension that could leave the directory is dropped`(unsafe: String) {
         #expect(StoreLayout.safeExtension(unsafe) == "")
     }
 
     @Test(arguments: ["mp4", "M4V", "7z", "", "0123456789abcdef"])
-    func `an ordinary extension stays`(safe: String) {
+    func `an ordinary extension is kept`(safe: String) {
         #expect(StoreLayout.safeExtension(safe) == safe)
     }
 }
 
 @Suite struct FieldBlockTests {
-    @Test func `a block of fields is legible`() {
+    @Test func `an encoded block of fields is readable text`() {
         let fields: HTTPFields = ["Content-Type": "video/mp4", "Empty": ""]
         #expect(String(decoding: FieldBlock.encode(fields), as: UTF8.self) == "Content-Type: video/mp4\r\nEmpty: \r\n")
     }
 
-    @Test func `fields come back as they were, in order, repeated ones too`() {
+    @Test func `fields survive a round trip, in order and with repetitions`() {
         let fields: HTTPFields = ["A": "1", "a": "2", "B": "with: colon, \"quotes\" and ünïcode", "Empty": ""]
         #expect(FieldBlock.decode(FieldBlock.encode(fields)) == fields)
     }
 
-    /// Stored as it is, such a value would come back as another field.
-    @Test func `a line that HTTP forbids is left out`() {
+    /// If such a value were stored unchanged, it would be read as another field.
+    @Test func `a line that HTTP forbids is dropped`() {
         let fields = HTTPFields([
             .init(name: "Good", value: "1"), .init(name: "Bad", value: "x\r\nSet-Cookie: y"), .init(name: "Bad:name", value: "1"),
             .init(name: "", value: "1"), .init(name: "Zero", value: "\u{0}"),
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["", "\r\n", ":", ": x\r\n", "no colon\r\n", "\n\n\n", "\u{0}\u{1}", "A: 1"])
-    func `any bytes are read without harm`(text: String) {
+    func `any bytes are decoded without a trap`(text: String) {
         #expect(FieldBlock.decode(Array(text.utf8)).lines.count <= 1)
     }
 }

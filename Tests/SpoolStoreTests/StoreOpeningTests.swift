@@ -23,7 +23,7 @@ import Testing
 
     // MARK: Two processes
 
-    @Test func `a second opener reads and writes nothing`() throws {
+    @Test func `a second opener reads and does not write`() throws {
         let writer = try disk.open()
         let generation = writer.makeGeneration()
         let file = try film.store([0..<1000], of: generation, in: writer)
@@ -35,7 +35,7 @@ import Testing
         #expect(throws: StoreError.readOnly) { try reader.commit(film.commit(generation)) }
         #expect(throws: StoreError.readOnly) { try reader.remove(film.key) }
         #expect(throws: StoreError.readOnly) { try same.write([1], at: 5000) }
-        // What the writer commits later is seen at the next lookup.
+        // The next lookup sees a later commit of the writer.
         try film.store([1000..<2000], of: generation, in: writer)
         #expect(try reader.lookup(film.key)?.spans == .of(0..<2000))
         try reader.close()
@@ -43,7 +43,7 @@ import Testing
         withExtendedLifetime(file) {}
     }
 
-    @Test func `who must write hears which process has the store`() throws {
+    @Test func `an opener that must write gets an error with the owner's process`() throws {
         let writer = try disk.open()
         var other = disk
         other.mustBeWritable = true
@@ -54,7 +54,7 @@ import Testing
         try next.close()
     }
 
-    @Test func `a reader does not see a store that is not made yet`() throws {
+    @Test func `a reader fails to open a store that is not created yet`() throws {
         let lock = POSIXFileSystem()
         try lock.createDirectory(disk.root)
         let handle = try lock.open(disk.root + "/lock", .create)
@@ -64,9 +64,9 @@ import Testing
 
     // MARK: Formats
 
-    @Test func `a newer format is refused and left alone`() throws {
+    @Test func `a newer format is rejected and left unchanged`() throws {
         try storeAndClose()
-        // The user version stands at offset 60 of the header, big-endian (SQLite's file format, §1.3).
+        // The user version is at offset 60 of the header, big-endian (SQLite's file format, §1.3).
         try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 99])
         #expect(throws: StoreError.formatTooNew(found: 99, supported: 5)) { try disk.open() }
         try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 5])
@@ -76,7 +76,8 @@ import Testing
         try store.close()
     }
 
-    /// What makes the store of today one of an older format: each step takes back the migration to the format after it.
+    /// Statements that turn a store of the current format into an older one: each step reverts the
+    /// migration to the next format.
     private static let stepsBack = [
         4: """
         ALTER TABLE pins DROP COLUMN key;
@@ -95,7 +96,7 @@ import Testing
     ]
 
     @Test(arguments: [4, 3, 2, 1])
-    func `a store of an older format is brought to this one in place, with its bytes and its pins`(format: Int) throws {
+    func `an older format is migrated in place, with its bytes and pins`(format: Int) throws {
         let other = StoreSample("other")
         let store = try disk.open()
         try film.store([0..<100_000, 150_000..<150_010], of: store.makeGeneration(), in: store)
@@ -109,7 +110,7 @@ import Testing
 
         let migrated = try disk.open()
         var after = try #require(try migrated.lookup(film.key))
-        #expect(after.unverified == before.spans, "bytes of an earlier opening are compared before their first use")
+        #expect(after.unverified == before.spans, "bytes of an earlier opening are verified before their first use")
         after.unverified = before.unverified
         #expect(after == before && after.isPinned)
         try film.expectBytes(of: after, in: migrated, "of format \(format)")
@@ -125,7 +126,8 @@ import Testing
 
     // MARK: Damage
 
-    /// The header alone, the header's magic, and everything: each way in which SQLite tells that it is no database of ours.
+    /// The header alone, the header's magic, and the whole file: each way in which SQLite detects a
+    /// foreign database.
     @Test(arguments: [0..<16, 0..<4096, 100..<4096] as [Range<Int>])
     func `a damaged index is set aside and the store begins empty`(damage: Range<Int>) throws {
         try storeAndClose()
@@ -135,7 +137,8 @@ import Testing
         #expect(try store.lookup(film.key) == nil)
         let generation = store.makeGeneration()
         let file = try film.store([5..<10], of: generation, in: store)
-        // The numbers begin anew, and with them the names of files. The old file's bytes must not show.
+        // The numbers start anew, and with them the names of files. The bytes of the old file must
+        // not reappear.
         #expect(try file.bytes(at: 0, count: 100) == [0, 0, 0, 0, 0] + film.pattern(generation.rawValue, at: 5, count: 5))
         try store.close()
         guard case .indexSetAside(let path, _)? = disk.log.notes.first else {
@@ -146,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `the files of an index that is gone are swept`(isDamaged: Bool) throws {
+    func `the files of a lost index are removed`(isDamaged: Bool) throws {
         let store = try disk.open()
         for name in ["a", "b", "c"] { try StoreSample(name).store([0..<10], of: store.makeGeneration(), in: store) }
         try store.close()
@@ -169,7 +172,7 @@ import Testing
 
     @Test func `a database of another program is set aside`() throws {
         try storeAndClose()
-        // The application id stands at offset 68.
+        // The application id is at offset 68.
         try disk.overwrite("spool.sqlite", at: 68, with: [1, 2, 3, 4])
         let store = try disk.open()
         #expect(try store.count() == 0)
@@ -177,10 +180,11 @@ import Testing
         try store.close()
     }
 
-    /// The first page is whole, so the opening succeeds; a lookup then finds pages that make no sense.
-    @Test func `damage that is found in use is repaired by the next opening`() throws {
+    /// The first page is whole, so the opening succeeds; a lookup then finds invalid pages.
+    @Test func `the next opening repairs damage found in use`() throws {
         try storeAndClose()
-        // Pages 2 and 7, `meta` and `representations`, are read by the opening; 4 to 6 are the indexes of `resources`.
+        // Pages 2 and 7, `meta` and `representations`, are read by the opening; pages 4 to 6 are
+        // the indexes of `resources`.
         try disk.overwrite("spool.sqlite", at: 3 * 4096, with: [UInt8](repeating: 0x5A, count: 3 * 4096))
         let damaged = try disk.open()
         #expect(throws: StoreError.self) { try damaged.lookup(film.key) }
@@ -196,7 +200,7 @@ import Testing
         try next.close()
     }
 
-    @Test func `a truncated data file is clipped to what it has`() throws {
+    @Test func `the spans of a truncated data file are clipped to its length`() throws {
         try storeAndClose([0..<100_000, 150_000..<150_010])
         for path in try disk.dataFiles() { try POSIXFileSystem().open(path, .readWrite).truncate(to: 70_000) }
         let store = try disk.open()
@@ -208,7 +212,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `a data file that was purged leaves a resource without bytes`() throws {
+    @Test func `a purged data file leaves a resource without bytes`() throws {
         try storeAndClose()
         for path in try disk.dataFiles() { try POSIXFileSystem().unlink(path) }
         let store = try disk.open()
@@ -217,19 +221,19 @@ import Testing
         #expect(found.representation == film.representation)
         #expect(try store.totalSizeBytes() == 0)
         #expect(disk.log.notes == [.dataFileMissing(film.key)])
-        // It goes on with the same generation, in a new file.
+        // The resource continues with the same generation, in a new file.
         let file = try film.store([10..<20], of: found.generation, in: store)
         #expect(try store.lookup(film.key)?.spans == .of(10..<20))
         try store.close()
         withExtendedLifetime(file) {}
     }
 
-    @Test func `a store whose directory was removed under it says so and does not crash`() throws {
+    @Test func `a store whose directory was removed reports it and does not crash`() throws {
         let store = try disk.open()
         let generation = store.makeGeneration()
         let file = try film.store([0..<100], of: generation, in: store)
         for path in try disk.dataFiles() { try POSIXFileSystem().unlink(path) }
-        // Who has the file open goes on reading it.
+        // A holder of the open file can still read it.
         #expect(try store.lookup(film.key)?.spans == .of(0..<100))
         #expect(try file.bytes(at: 0, count: 100).count == 100)
         #expect(try store.remove(film.key))
@@ -238,8 +242,8 @@ import Testing
 
     // MARK: Files
 
-    /// What was watched is nobody else's business.
-    @Test func `only its owner can read a store`() throws {
+    /// The content of a cache is private to its owner.
+    @Test func `only the owner can read a store's files`() throws {
         let store = try disk.open()
         try film.store([0..<10], of: store.makeGeneration(), in: store)
         let modes = try (["spool.sqlite", "spool.sqlite-wal", "lock"].map { "\(disk.root)/\($0)" } + disk.dataFiles()).map { path in
@@ -249,10 +253,11 @@ import Testing
         try store.close()
     }
 
-    @Test func `an opening reads as little of a large store as of a small one`() throws {
+    @Test func `opening a large store reads as little as opening a small one`() throws {
         let disk = MemoryDisk(), index = "/cache/spool.sqlite"
         var written = 0
-        /// What an opening reads of the index once so many more resources are stored.
+        /// Returns how many bytes of the index an opening reads after this many more resources are
+        /// stored.
         func openingBytes(after resources: Int) throws -> Int64 {
             let store = try SQLiteStore.simulated(on: disk)
             for number in written..<written + resources {
@@ -266,10 +271,10 @@ import Testing
             return disk.readBytes(of: index) - before
         }
         let few = try openingBytes(after: 100)
-        #expect(try openingBytes(after: 1000) <= few + 2 * 4096, "a page more for each tree that is higher")
+        #expect(try openingBytes(after: 1000) <= few + 2 * 4096, "one more page for each higher tree")
     }
 
-    @Test func `removing and replacing leave no file behind`() throws {
+    @Test func `removing and replacing leave no files behind`() throws {
         let store = try disk.open()
         let other = StoreSample("other")
         try film.store([0..<10], of: store.makeGeneration(), in: store)
@@ -285,7 +290,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `the extension stays on the file, so that it plays by itself`() throws {
+    @Test func `a data file keeps its extension, so that players open it`() throws {
         try storeAndClose([0..<10])
         #expect(try disk.dataFiles().map { $0.hasSuffix(".mp4") } == [true])
     }

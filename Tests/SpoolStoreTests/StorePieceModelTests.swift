@@ -4,18 +4,18 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Random pieces and discards, against a set of bytes.
+/// Tests random pieces and discards against a set of bytes.
 @Suite struct StorePieceModelTests {
     private static let block = Piece.blockBytes
 
     @Test(arguments: Seeds.list(count: 6))
-    func `spans are the bytes that were committed and not discarded`(seed: UInt64) throws {
+    func `spans equal the bytes that were committed and not discarded`(seed: UInt64) throws {
         let random = SeededRandom(seed: seed)
         let disk = MemoryDisk()
         let film = StoreSample()
         var store = try SQLiteStore.simulated(on: disk)
         let generation = store.makeGeneration()
-        // A long hole: what a piece covers must lie inside the file.
+        // A long hole, because the range of a piece must lie inside the file.
         try store.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension).write([1], at: 20 << 20)
         var model = ByteRangeSet()
         for step in 0..<300 {
@@ -29,7 +29,7 @@ import Testing
                 try store.close()
                 store = try SQLiteStore.simulated(on: disk)
             default:
-                // What is stored is not written again, so a commit brings gaps only.
+                // Stored bytes are not written again, so a commit has gaps only.
                 let gaps = model.gaps(in: range)
                 try store.commit(film.commit(generation, gaps.map { $0.lowerBound..<$0.upperBound }))
                 model.insert(range)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: Seeds.list(count: 6))
-    func `pieces with checks lose whole blocks and never more than they must`(seed: UInt64) throws {
+    func `pieces with checksums lose whole blocks, and no more than necessary`(seed: UInt64) throws {
         let random = SeededRandom(seed: seed)
         let film = StoreSample()
         let store = try SQLiteStore.simulated(on: MemoryDisk())
@@ -55,7 +55,7 @@ import Testing
             let first = Int64(random.next() % 150), count = Int64(random.next() % 80) + 1
             let blocks = ByteRange(lower: first * Self.block, upper: (first + count) * Self.block)
             if random.next() % 4 == 0 {
-                // Any byte of a block takes the block.
+                // A discarded byte discards its whole block.
                 let inside = ByteRange(lower: blocks.lowerBound + 1, upper: blocks.upperBound - 1)
                 try store.discard(ByteRangeSet([inside]), of: generation)
                 model.remove(blocks)
@@ -78,7 +78,7 @@ import Testing
         withExtendedLifetime(file) {}
     }
 
-    /// Mostly near the borders of blocks and groups, where rows are cut and merged.
+    /// Returns a range mostly near the borders of blocks and groups, where rows are cut and merged.
     private static func range(_ random: SeededRandom) -> ByteRange {
         let units: [Int64] = [block, PieceRow.groupBytes, 1000]
         func offset() -> Int64 {

@@ -10,7 +10,8 @@ import Darwin
 import Glibc
 #endif
 
-/// Several openers of one directory, as processes are: each store has descriptors and locks of its own.
+/// Tests several openers of one directory in place of processes: each store has its own descriptors
+/// and locks.
 @Suite struct StoreSharingTests {
     private let directory: TemporaryDirectory
     private let disk: DiskStore
@@ -21,12 +22,12 @@ import Glibc
         disk = DiskStore(directory)
     }
 
-    // MARK: Files with more than one holder, or name
+    // MARK: Files with several holders or names
 
-    @Test func `a file that is opened again before its bytes are synced can be punched`() throws {
+    @Test func `a file reopened before its bytes are synced can be punched`() throws {
         let store = try disk.open()
         let generation = store.makeGeneration()
-        // Its holder lets go; what waits for the next durable point does not.
+        // The holder releases the file; the entry that waits for the next durable point stays.
         try film.store([0..<200_000], of: generation, in: store)
         let file = try store.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension)
         #expect(try store.evict(.of(0..<131_072), of: generation, in: file))
@@ -34,7 +35,7 @@ import Glibc
         try store.close()
     }
 
-    @Test func `a file that has another name outside the store is never punched`() throws {
+    @Test func `a file with another name outside the store is never punched`() throws {
         let store = try disk.open()
         let generation = store.makeGeneration()
         let file = try film.store([0..<200_000], of: generation, in: store)
@@ -42,14 +43,14 @@ import Glibc
         let (inside, outside) = (try #require(store.filePath(of: found)), directory.path + "/mine.mp4")
         #expect(link(inside, outside) == 0)
         #expect(try !store.evict(.of(0..<131_072), of: generation, in: file))
-        #expect(try store.lookup(film.key)?.spans == .of(131_072..<200_000), "they are out of the index all the same")
+        #expect(try store.lookup(film.key)?.spans == .of(131_072..<200_000), "the bytes leave the index anyway")
         #expect(try file.bytes(at: 0, count: 200_000) == film.pattern(generation.rawValue, at: 0, count: 200_000))
         try store.close()
     }
 
     // MARK: Becoming the writer
 
-    @Test func `a reader becomes the writer when the writer has closed`() throws {
+    @Test func `a reader becomes the writer after the writer has closed`() throws {
         let writer = try disk.open()
         try film.store([0..<1000], of: writer.makeGeneration(), in: writer)
         let reader = try disk.open()
@@ -67,8 +68,8 @@ import Glibc
         try next.close()
     }
 
-    /// What a killed process leaves is an index that is not closed, and no lock.
-    @Test func `a reader becomes the writer when the writer was killed, and goes on from what it left`() throws {
+    /// A killed process leaves an index that is not closed, and no lock.
+    @Test func `a reader becomes the writer after a kill and continues its store`() throws {
         var writer: SQLiteStore? = try disk.open()
         let generation = try #require(writer?.makeGeneration())
         var file: (any DataFile)? = try film.store([0..<1000], of: generation, in: try #require(writer))
@@ -76,7 +77,7 @@ import Glibc
         let open = try reader.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension)
         (writer, file) = (nil, nil)
         #expect(try reader.becomeWriter())
-        // The file that it had open for reading can't be written to; it gets another handle.
+        // The reader's file is open for reading only; writing gets another handle.
         try film.store([1000..<2000], of: generation, in: reader)
         #expect(try reader.lookup(film.key)?.spans == .of(0..<2000))
         #expect(try open.bytes(at: 0, count: 2000) == film.pattern(generation.rawValue, at: 0, count: 2000))
@@ -85,7 +86,7 @@ import Glibc
         _ = file
     }
 
-    @Test func `numbers of a process that only reads are never those of a stored version`() throws {
+    @Test func `a read-only process never uses the number of a stored version`() throws {
         let writer = try disk.open()
         let reader = try disk.open()
         let passing = reader.makeGeneration()
@@ -96,7 +97,7 @@ import Glibc
         try reader.close()
     }
 
-    @Test func `a store that is asked for reading only never becomes the writer`() throws {
+    @Test func `a store opened read-only never becomes the writer`() throws {
         try disk.open().close()
         var options = SQLiteStore.Options()
         options.isReadOnly = true
@@ -108,7 +109,7 @@ import Glibc
 
     // MARK: Eviction beside a reader
 
-    @Test func `a file that another process reads stays until that process lets go of it`() throws {
+    @Test func `a file stays until the other process that reads it closes it`() throws {
         let writer = try disk.open()
         let generation = writer.makeGeneration()
         var file: (any DataFile)? = try film.store([0..<200_000], of: generation, in: writer)
@@ -128,7 +129,7 @@ import Glibc
         try writer.close()
     }
 
-    @Test func `a file that is left behind when the store closes goes with the next opening's search`() throws {
+    @Test func `a file left behind on closing is removed by the next search`() throws {
         let writer = try disk.open()
         let generation = writer.makeGeneration()
         try film.store([0..<10], of: generation, in: writer)
@@ -152,14 +153,14 @@ import Glibc
 
     // MARK: Orphans
 
-    @Test func `the search for orphans takes what nothing names, a bounded part at a time, and nothing else`() throws {
+    @Test func `the orphan search removes only unnamed files, in bounded steps`() throws {
         var store: SQLiteStore? = try disk.open()
         let samples = (0..<30).map { StoreSample("film-\($0)") }
         for sample in samples {
             let store = try #require(store)
             try sample.store([0..<10], of: store.makeGeneration(), in: store)
         }
-        // Killed: nothing says that it was closed.
+        // The process is killed: the store is not marked as closed.
         store = nil
         let system = POSIXFileSystem()
         let named = try disk.dataFiles()
@@ -186,13 +187,14 @@ import Glibc
         try next.close()
     }
 
-    @Test func `what a kill left beside the index is counted by the search`() throws {
+    @Test func `the search counts bytes that a kill left outside the index`() throws {
         var store: SQLiteStore? = try disk.open()
         let generation = try #require(store?.makeGeneration())
         if let store {
-            #expect(!store.hasUncountedFiles, "nothing can lie about in a new store")
+            #expect(!store.hasUncountedFiles, "a new store has no uncounted files")
             let file = try film.store([0..<65_536], of: generation, in: store)
-            // Written, and killed before the commit; so is a file of which nothing was committed.
+            // These bytes were written before a kill prevented their commit. The other file has no
+            // committed bytes at all.
             _ = try file.write([UInt8](repeating: 1, count: 300_000), at: 65_536)
             let other = try store.dataFile(of: store.makeGeneration(), key: song.key, fileExtension: "mp3")
             _ = try other.write([UInt8](repeating: 2, count: 500_000), at: 0)
@@ -203,12 +205,12 @@ import Glibc
         #expect(next.hasUncountedFiles)
         #expect(try next.totalSizeBytes() < 100_000)
         while next.hasUncountedFiles { _ = try next.sweepOrphans(limit: 1) }
-        #expect(next.owesSweep, "rows are still to be looked at")
+        #expect(next.owesSweep, "the search still has rows to check")
         let occupied = try disk.dataFiles().reduce(0) { try $0 + (POSIXFileSystem().status($1)?.allocatedBytes ?? 0) }
         #expect(try disk.dataFiles().count == 1)
         #expect(occupied >= 365_536)
         #expect(try next.totalSizeBytes() == occupied)
-        // What is committed later is not counted twice.
+        // A later commit is not counted twice.
         let file = try film.store([400_000..<410_000], of: generation, in: next)
         withExtendedLifetime(file) {}
         let grown = try disk.dataFiles().reduce(0) { try $0 + (POSIXFileSystem().status($1)?.allocatedBytes ?? 0) }
@@ -223,7 +225,7 @@ import Glibc
 
     // MARK: Suspension
 
-    @Test func `a suspended store holds no lock, and goes on where it was`() throws {
+    @Test func `a suspended store holds no lock, and continues after resuming`() throws {
         let store = try disk.open()
         let generation = store.makeGeneration()
         let file = try film.store([0..<1000], of: generation, in: store)
@@ -242,7 +244,7 @@ import Glibc
         try store.close()
     }
 
-    @Test func `another process may write meanwhile, and what was known then holds no longer`() throws {
+    @Test func `another process may write during a suspension, which invalidates cached state`() throws {
         let store = try disk.open()
         let generation = store.makeGeneration()
         let file = try film.store([0..<1000], of: generation, in: store)
@@ -264,7 +266,7 @@ import Glibc
         try store.close()
     }
 
-    @Test func `a file that another process may have changed is never read again by who had it open`() throws {
+    @Test func `a file that another process may have changed is never read again`() throws {
         let store = try disk.open()
         let generation = store.makeGeneration()
         let file = try film.store([0..<200_000], of: generation, in: store)
@@ -275,27 +277,27 @@ import Glibc
         same = nil
         try other.close()
         #expect(try !store.resume())
-        #expect(file.descriptor == nil, "its holder knows spans that are zeros now")
+        #expect(file.descriptor == nil, "its holder has spans that are zeros now")
         #expect(throws: StoreError.suspended) { try file.bytes(at: 0, count: 10) }
         #expect(throws: StoreError.suspended) { try file.write([1], at: 0) }
-        // Whoever looks it up now finds what is there.
+        // A new lookup finds the stored bytes.
         let found = try #require(try store.lookup(film.key))
         let anew = try store.dataFile(of: generation, key: film.key, fileExtension: film.fileExtension)
         try store.admitAll(of: generation, into: anew)
         #expect(found.spans == .of(131_072..<200_000))
         #expect(try anew.bytes(at: 131_072, count: 100) == film.pattern(generation.rawValue, at: 131_072, count: 100))
         try film.store([0..<65_536], of: generation, in: store)
-        #expect(try store.evict(.of(0..<65_536), of: generation, in: anew), "the old handle keeps nobody from it")
+        #expect(try store.evict(.of(0..<65_536), of: generation, in: anew), "the old handle does not prevent the eviction")
         withExtendedLifetime(file) {}
         try store.close()
     }
 
-    @Test func `a store that can't be resumed reads nothing`() throws {
+    @Test func `a store that can't be resumed is not readable`() throws {
         let store = try disk.open()
         let generation = store.makeGeneration()
         let file = try film.store([0..<1000], of: generation, in: store)
         try store.suspend()
-        // A newer program has been here.
+        // A newer program has changed the store.
         try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 99])
         #expect(throws: StoreError.formatTooNew(found: 99, supported: 5)) { try store.resume() }
         #expect(file.descriptor == nil)
@@ -309,7 +311,7 @@ import Glibc
         try store.close()
     }
 
-    @Test func `numbers are not given out again after a suspension, whether the process writes or reads`() throws {
+    @Test func `a suspension never repeats generation numbers, for a writer or a reader`() throws {
         let writer = try disk.open()
         let reader = try disk.open()
         var given: Set<GenerationID> = []
@@ -319,7 +321,7 @@ import Glibc
         try reader.suspend()
         #expect(try !reader.resume())
         #expect(given.insert(reader.makeGeneration()).inserted)
-        // It writes, and reads again.
+        // The reader becomes a writer here, and later a reader again.
         try writer.close()
         #expect(try reader.becomeWriter())
         let stored = reader.makeGeneration()
@@ -346,7 +348,7 @@ import Glibc
 
     // MARK: Other programs
 
-    @Test func `a file that is cut while it is open takes no more bytes, lest zeros be stored`() throws {
+    @Test func `a file truncated while open takes no more bytes, so no zeros are stored`() throws {
         let store = try disk.open()
         let generation = store.makeGeneration()
         let file = try film.store([0..<100_000], of: generation, in: store)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of its own for one test, removed with everything in it when the test lets go of it.
+/// A directory for one test. It is removed with its content when the test releases it.
 final class TemporaryDirectory: Sendable {
     let path: String
 
