@@ -1,14 +1,15 @@
 package import SpoolCore
 
-/// Reads the whole body of a request into memory, up to a bound, for what can't take it piece by piece.
+/// Reads the whole body of a request into memory, up to a bound, for a transport that can't send it
+/// in parts.
 package final class BodyCollector: @unchecked Sendable {
-    // Safe to share: everything is touched by the jobs of `post` only, which come one at a time.
+    // Safe to share: only the jobs of `post` use its state, and they run one at a time.
     private let body: RequestBody
     private let limit: Int
     private var bytes: [UInt8] = []
     private var done: (@Sendable (Result<[UInt8], OriginError>) -> Void)?
 
-    /// What one read may bring.
+    /// The most bytes of one read.
     private static let pieceBytes = 65_536
 
     private init(_ body: RequestBody, limit: Int, done: @escaping @Sendable (Result<[UInt8], OriginError>) -> Void) {
@@ -17,7 +18,12 @@ package final class BodyCollector: @unchecked Sendable {
         self.done = done
     }
 
-    /// Calls `done` once, in a job of `post`: with the bytes, or with why there are none.
+    /// Collects `body` and calls `done` once, in a job of `post`.
+    ///
+    /// - Parameters:
+    ///   - limit: The most bytes that the body may have.
+    ///   - post: Runs a job. The jobs must run one at a time.
+    ///   - done: Called with the bytes, or with the reason why there are none.
     package static func collect(
         _ body: RequestBody, limit: Int, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         done: @escaping @Sendable (Result<[UInt8], OriginError>) -> Void

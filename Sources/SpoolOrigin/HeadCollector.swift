@@ -1,25 +1,26 @@
 package import SpoolCore
 
-/// Puts a response's head together from its header lines, one after another.
+/// Assembles the head of a response from its header lines.
 ///
-/// A pure value: lines in, heads out. It skips 1xx responses, unfolds obsolete line folding (RFC 9112 §5.2), drops lines
-/// that are no fields, and refuses what is too large or contradicts itself. No input makes it trap.
+/// It is a pure value without I/O. It skips 1xx responses, unfolds obsolete line folding (RFC 9112
+/// §5.2), drops lines that are no fields, and refuses heads that are too large or contradict
+/// themselves. No input makes it trap.
 package struct HeadCollector: Sendable {
-    /// The most bytes that the heads of one response may have, 1xx included. Media origins send a few hundred;
-    /// the bound keeps a hostile one from filling memory.
+    /// The most bytes of the heads of one response, 1xx included. Media origins send a few hundred;
+    /// the bound keeps a hostile origin from filling memory.
     package static let maxHeadBytes = 256 * 1024
-    /// The most 1xx responses before the final one (RFC 9110 §15.2 names no limit).
+    /// The most 1xx responses before the final one (RFC 9110 §15.2 sets no limit).
     package static let maxInformational = 32
 
-    /// What a line led to.
+    /// The result of one line.
     package enum Step: Hashable, Sendable {
         /// More lines belong to the head.
         case more
-        /// The final response's head is complete.
+        /// The head of the final response is complete.
         case head(ResponseHead)
-        /// The line comes after the head: a trailer field. It is not used.
+        /// The line comes after the head: a trailer field, which is not used.
         case trailer
-        /// The head can't be used; says why.
+        /// The head can't be used, for this reason.
         case refused(String)
     }
 
@@ -31,14 +32,15 @@ package struct HeadCollector: Sendable {
 
     private var state = State.statusLine
     private var fields = HTTPFields()
-    /// Whether a folded line continues the last field; false after a line that was dropped.
+    /// Whether a folded line continues the last field. False after a line that was dropped.
     private var canFold = false
     private var bytes = 0
     private var informational = 0
 
+    /// Creates a collector that waits for a status line.
     package init() {}
 
-    /// Whether the final head was complete.
+    /// Whether the final head is complete.
     package var isDone: Bool { if case .done = state { true } else { false } }
 
     /// Takes the next line, with or without its line break. An empty line ends a head.
@@ -68,7 +70,8 @@ package struct HeadCollector: Sendable {
         return .more
     }
 
-    /// The status of a line such as `HTTP/1.1 206 Partial Content` (RFC 9112 §4); the reason may be missing.
+    /// Returns the status of a line such as `HTTP/1.1 206 Partial Content` (RFC 9112 §4). The
+    /// reason may be missing.
     private static func status(of line: UnsafeRawBufferPointer) -> Int? {
         guard line.starts(with: "HTTP/".utf8), let space = line.firstIndex(of: 0x20) else { return nil }
         let rest = line[(space + 1)...].drop { $0 == 0x20 }
@@ -84,7 +87,7 @@ package struct HeadCollector: Sendable {
         if line[0] == 0x20 || line[0] == 0x09 { return foldedLineReceived(line) }
         canFold = false
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
-        // RFC 9112 §5.1: white space before the colon is to be removed from a response.
+        // RFC 9112 §5.1: white space before the colon is removed from a response.
         let name = UnsafeRawBufferPointer(rebasing: line[..<colon]).trimmingBlanks()
         guard !name.isEmpty, name.allSatisfy(\.isFieldNameByte) else { return }
         let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]).trimmingBlanks()
@@ -112,9 +115,10 @@ package struct HeadCollector: Sendable {
         return .head(ResponseHead(status: status, fields: fields))
     }
 
-    /// Why the response's `Content-Length` can't be used, or nil when it can or does not count (RFC 9112 §6.3).
+    /// Returns the reason why `Content-Length` of a response can't be used, or nil if it can or
+    /// does not count (RFC 9112 §6.3).
     ///
-    /// Equal lengths may be repeated; a transfer coding overrides them.
+    /// Equal lengths may be repeated. A transfer coding overrides them.
     package static func lengthDefect(of fields: HTTPFields) -> String? {
         guard fields["Transfer-Encoding"] == nil else { return nil }
         do {
@@ -127,7 +131,7 @@ package struct HeadCollector: Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The line without the CR LF, or bare LF, at its end.
+    /// Returns the line without the CR LF, or bare LF, at its end.
     fileprivate func trimmingLineBreak() -> UnsafeRawBufferPointer {
         var end = count
         if end > 0, self[end - 1] == 0x0A { end -= 1 }
@@ -135,7 +139,7 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawBufferPointer(rebasing: self[..<end])
     }
 
-    /// The bytes without spaces and tabs around them.
+    /// Returns the bytes without the spaces and tabs around them.
     fileprivate func trimmingBlanks() -> UnsafeRawBufferPointer {
         var lower = 0, upper = count
         while lower < upper, self[lower] == 0x20 || self[lower] == 0x09 { lower += 1 }
@@ -143,11 +147,14 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawBufferPointer(rebasing: self[lower..<upper])
     }
 
-    /// The bytes as text: UTF-8 where they are, else one character for each byte.
+    /// The bytes as text: decoded as UTF-8 if they are valid, otherwise one character for each
+    /// byte.
     ///
-    /// Two values that differ stay different, which matters for entity tags: they are opaque octets (RFC 9110 §8.8.3).
+    /// Two values that differ stay different. That matters for entity tags, which are opaque octets
+    /// (RFC 9110 §8.8.3).
     ///
-    /// A control character becomes a space (RFC 9110 §5.5): it would end a line somewhere else, or drive a terminal that shows it.
+    /// A control character becomes a space (RFC 9110 §5.5). It could otherwise end a line in
+    /// another format, or control a terminal that shows it.
     fileprivate var headerText: String {
         var isPlain = true
         for byte in self where byte >= 0x7F || byte < 0x20 { isPlain = false }

@@ -1,14 +1,14 @@
 private import SpoolCore
 private import SpoolSystem
 
-/// Which origins are on this machine.
+/// Detection of origins on this machine.
 package enum Loopback {
-    /// Whether the host of `url` is a loopback address or `localhost` (RFC 6761 §6.3).
+    /// Returns whether the host of `url` is a loopback address or `localhost` (RFC 6761 §6.3).
     package static func isHost(of url: String) -> Bool {
         do {
             return try URIReference(lenient: url).host.map(isLoopback) ?? false
         } catch {
-            // What can't be split is nobody's host; the transport itself refuses it.
+            // A URL that can't be parsed has no host. The transport itself refuses it.
             return false
         }
     }
@@ -18,7 +18,7 @@ package enum Loopback {
         return isName(host)
     }
 
-    /// Whether a host is `localhost` or a name below it, in any spelling.
+    /// Returns whether a host is `localhost` or a name below it, in any spelling.
     static func isName(_ host: some StringProtocol) -> Bool {
         let name = host.hasSuffix(".") ? String(host.dropLast()) : String(host)
         return name.equalsIgnoringCase("localhost") || name.asciiLowercased.hasSuffix(".localhost")

@@ -1,24 +1,25 @@
 package import SpoolCore
 
-/// Decides, one response after another, where a request goes on (RFC 9110 §15.4).
+/// Decides for each response whether and where a request goes on (RFC 9110 §15.4).
 ///
-/// A pure value: no clock, no connection. The method is GET, so all five redirects mean the same here: ask there instead,
-/// for the same range under the same condition.
+/// It is a pure value without clock or connection. The method is GET, so all five redirects mean
+/// the same here: ask at the other URL, for the same range under the same condition.
 package struct RedirectPolicy: Sendable {
-    /// What to do with a response.
+    /// The handling of a response.
     package enum Decision: Hashable, Sendable {
-        /// It is the answer; the head says which URL gave it.
+        /// The response is the answer. Its head has the URL that it came from.
         case pass(ResponseHead)
-        /// It points elsewhere: ask this next.
+        /// The response is a redirect: send this request next.
         case follow(OriginRequest)
-        /// It points where we do not go.
+        /// The response is a redirect that is not followed.
         case refuse(OriginError)
     }
 
-    /// The most redirects that are followed for one request. Media origins use one or two; browsers stop at 20.
+    /// The most redirects of one request. Media origins use one or two; browsers stop at 20.
     package static let defaultMaxHops = 10
 
-    /// Whether a field may go to any origin. Every other field was meant for the origin that was asked: credentials have many names.
+    /// Returns whether a field may go to any origin. Every other field was meant for the first
+    /// origin, because credentials have many names.
     private static func isHarmless(_ name: String) -> Bool {
         let name = name.asciiLowercased
         return name.hasPrefix("if-") || name.hasPrefix("accept")
@@ -27,14 +28,15 @@ package struct RedirectPolicy: Sendable {
 
     private let maxHops: Int
     private let privateNames: PrivateNames
-    /// The fields that requests to a URL get besides, whoever points there.
+    /// Returns further fields for requests to a URL, whichever origin redirects there.
     private let fieldsForURL: (@Sendable (String) -> HTTPFields)?
     private var request: OriginRequest
-    /// Every URL that was asked, without fragment.
+    /// Every URL that was asked, without its fragment.
     private var asked: [String]
-    /// The web site whose page asks, once a redirect to another origin has hidden it.
+    /// The web site that sent the request, once a redirect to another origin has hidden it.
     private var hiddenSite: String?
 
+    /// Creates the policy for one request.
     package init(
         _ request: OriginRequest, maxHops: Int = Self.defaultMaxHops, privateNames: PrivateNames = .allowed,
         fieldsForURL: (@Sendable (String) -> HTTPFields)? = nil
@@ -51,7 +53,8 @@ package struct RedirectPolicy: Sendable {
         guard [301, 302, 303, 307, 308].contains(head.status), let location = head.fields["Location"] else {
             var head = head
             if asked.count > 1 { head.url = request.url }
-            // A browser that followed the redirect itself would find here what it had said of itself.
+            // A browser that followed the redirect itself would find here the origin that it had
+            // sent.
             if let hiddenSite, head.fields[Self.allowedSite] == "null" { head.fields[Self.allowedSite] = hiddenSite }
             return .pass(head)
         }
@@ -95,11 +98,11 @@ package struct RedirectPolicy: Sendable {
         }
     }
 
-    /// The fields that another origin may see (RFC 9110 §15.4). A dropped field stays dropped when a later hop leads back: the other
-    /// origin chose that hop.
+    /// Returns the fields that another origin may see (RFC 9110 §15.4). A dropped field stays
+    /// dropped when a later hop leads back, because the other origin chose that hop.
     ///
-    /// `Origin` becomes `null`, as in a browser that follows such a redirect (Fetch, "HTTP-redirect fetch"): a field is left for the other
-    /// origin to answer, and it does not learn the site.
+    /// `Origin` becomes `null`, as in a browser that follows such a redirect (Fetch, "HTTP-redirect
+    /// fetch"). The other origin still has a field to answer, and does not learn the site.
     private mutating func fieldsForOtherOrigin(_ url: String) -> HTTPFields {
         var fields = HTTPFields(request.fields.lines.filter { Self.isHarmless($0.name) })
         if let site = request.fields["Origin"] {

@@ -1,20 +1,26 @@
 package import SpoolCore
 internal import SpoolSystem
 
-/// A transport that follows redirects, around one that does not: what the engine sees are final responses only.
+/// A transport that follows redirects, around one that does not. The engine sees final responses
+/// only.
 ///
-/// The next request starts as soon as a redirect's head is there; the redirect's body is thrown away beside it.
-/// `cancel` and `resume` go to the request that is current when they come.
+/// The next request starts as soon as the head of a redirect is there, and the body of the redirect
+/// is dropped meanwhile. `cancel` and `resume` go to the request that is current when they are
+/// called.
 package final class RedirectingTransport: Transport {
     private let base: any Transport
     private let maxHops: Int
     private let privateNames: PrivateNames
     private let fieldsForURL: (@Sendable (String) -> HTTPFields)?
 
+    /// Creates a transport around another one.
+    ///
     /// - Parameters:
-    ///   - maxHops: the most redirects for one request.
-    ///   - privateNames: whether a public origin may lead into a private network.
-    ///   - fieldsForURL: the fields that a request to another origin gets, which belong to that one.
+    ///   - base: The transport that sends the requests.
+    ///   - maxHops: The most redirects of one request.
+    ///   - privateNames: Whether a public origin may redirect into a private network.
+    ///   - fieldsForURL: Returns the fields for a request to another origin, which belong to that
+    ///     origin.
     package init(
         _ base: any Transport, maxHops: Int = RedirectPolicy.defaultMaxHops, privateNames: PrivateNames = .allowed,
         fieldsForURL: (@Sendable (String) -> HTTPFields)? = nil
@@ -25,8 +31,10 @@ package final class RedirectingTransport: Transport {
         self.maxHops = maxHops
     }
 
+    /// The most bytes that one request should ask for, as in the transport below.
     package var windowBytes: Int64? { base.windowBytes }
 
+    /// Starts a request and follows its redirects, if it is a GET and allows that.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         guard request.followsRedirects, request.method == "GET" else { return base.start(request, receiver: receiver) }
         let policy = RedirectPolicy(request, maxHops: maxHops, privateNames: privateNames, fieldsForURL: fieldsForURL)
@@ -35,6 +43,7 @@ package final class RedirectingTransport: Transport {
         return transfer
     }
 
+    /// Closes the transport below.
     package func close() { base.close() }
 }
 
@@ -42,14 +51,16 @@ package final class RedirectingTransport: Transport {
 private final class RedirectingTransfer: Transfer {
     private struct State {
         var policy: RedirectPolicy
-        /// Which hop's callbacks count; those of earlier ones are redirects whose bodies are thrown away.
+        /// The number of the hop whose callbacks count. Earlier hops are redirects, whose bodies
+        /// are dropped.
         var hop = 0
-        /// The transfers of the hops so far; the current one is missing while its `start` has not returned.
+        /// The transfers of the hops so far. The current one is missing until its `start` has
+        /// returned.
         var transfers: [Int: any Transfer] = [:]
-        /// `resume` came before the current hop's transfer was known.
+        /// Whether `resume` came before the transfer of the current hop was known.
         var owesResume = false
         var isCancelled = false
-        /// The receiver was told the end.
+        /// Whether the receiver got the end.
         var isOver = false
     }
 
@@ -63,7 +74,8 @@ private final class RedirectingTransfer: Transfer {
         state = Locked(State(policy: policy))
     }
 
-    /// Starts the request of one hop. A cancel or resume that came before the transfer was known is made up for.
+    /// Starts the request of one hop, and makes up for a cancel or resume that came before its
+    /// transfer was known.
     func begin(_ request: OriginRequest, hop: Int) {
         let transfer = transport.start(request, receiver: Hop(number: hop, owner: self))
         let (isCancelled, owesResume) = state.withLock { state in
@@ -99,7 +111,9 @@ private final class RedirectingTransfer: Transfer {
 
     // MARK: From the hops
 
-    /// True when the hop's body is the answer's.
+    /// Handles the head of a hop.
+    ///
+    /// - Returns: Whether the body of the hop belongs to the answer.
     func headReceived(_ head: ResponseHead, hop: Int) -> Bool {
         let decision = state.withLock { state -> RedirectPolicy.Decision? in
             // A cancelled hop still gets its `finished(.cancelled)`, which goes to the receiver.
@@ -135,12 +149,13 @@ private final class RedirectingTransfer: Transfer {
         }
         guard let others else { return }
         receiver.finished(end)
-        // A redirect that still sends its body, or one that was refused, has nobody left to send to.
+        // A redirect that still sends its body, or one that was refused, has no receiver any more.
         for transfer in others { transfer.cancel() }
     }
 }
 
-/// The receiver of one hop. Its own state is touched in its callbacks only, which come one at a time.
+/// The receiver of one hop. Safe to share: its state is used only in its callbacks, which come one
+/// at a time.
 private final class Hop: TransferReceiver, @unchecked Sendable {
     /// The most bytes of a redirect's body that are read, so that its connection can be used again.
     private static let maxDiscardedBytes = 65_536

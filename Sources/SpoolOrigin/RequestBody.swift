@@ -1,19 +1,21 @@
 internal import SpoolSystem
 
-/// The body of a request on its way to an origin: a pipe between whoever has the bytes and the transport that sends them.
+/// The body of a request on its way to an origin: a pipe between the source of the bytes and the
+/// transport that sends them.
 ///
-/// Bounded: the writer is told when there is no room, and called when there is again, so that a slow origin stops a fast client.
-/// One writer, one reader, on any threads. Equal only to itself.
+/// The pipe is bounded: `write` takes fewer bytes when there is no room, and `onRoom` reports when
+/// there is room again. So a slow origin stops a fast client. One writer and one reader use it, on
+/// any threads. A body is equal only to itself.
 public final class RequestBody: Sendable, Hashable {
-    /// What a read brought.
+    /// The result of a read.
     public enum Step: Hashable, Sendable {
-        /// So many bytes were put into the buffer, at least one.
+        /// This many bytes were put into the buffer, at least one.
         case bytes(Int)
-        /// Nothing yet; the reader's wake-up is called.
+        /// There are no bytes yet. The closure of `onReadable` is called when there may be.
         case wait
         /// All bytes were read.
         case end
-        /// The writer is gone before the end.
+        /// The writer left before the end.
         case broken
     }
 
@@ -29,21 +31,22 @@ public final class RequestBody: Sendable, Hashable {
         var held: Int { buffer.count - head }
     }
 
-    /// The most bytes that are held: a few turns of a socket, and little for each of many clients.
+    /// The most bytes that the pipe holds: 256 KiB. That is a few turns of a socket, and little for
+    /// each of many clients.
     public static let capacity = 256 * 1024
 
     /// The length of the body in bytes.
     public let count: Int64
     private let state: Locked<State>
 
-    /// A body of so many bytes, to be written.
+    /// Creates a body of `count` bytes, to be written. `count` must be at least 0.
     public init(count: Int64) {
         precondition(count >= 0, "a body of \(count) bytes")
         self.count = count
         state = Locked(State())
     }
 
-    /// A body that is all there.
+    /// Creates a body of bytes that are all there.
     public init(_ bytes: [UInt8]) {
         count = Int64(bytes.count)
         var state = State()
@@ -54,8 +57,12 @@ public final class RequestBody: Sendable, Hashable {
 
     // MARK: The writer
 
-    /// Takes as many of the bytes as there is room for, none beyond the length; how many that were. When it took fewer than were offered,
-    /// `room` of `onRoom` is called once there is room again.
+    /// Writes as many of the bytes as there is room for, and none beyond `count`.
+    ///
+    /// If it takes fewer bytes than it was given, the closure of `onRoom` is called once there is
+    /// room again.
+    ///
+    /// - Returns: The number of bytes taken.
     public func write(_ bytes: UnsafeRawBufferPointer) -> Int {
         let (taken, wake) = state.withLock { state in
             let taken = min(bytes.count, max(0, Self.capacity - state.held), Int(min(count - state.written, Int64(Int.max))))
@@ -68,10 +75,11 @@ public final class RequestBody: Sendable, Hashable {
         return taken
     }
 
-    /// Sets what to call when there is room again; from any thread, late or repeated calls are harmless.
+    /// Sets the closure that is called when there is room again. It may be called on any thread,
+    /// late or more than once.
     public func onRoom(_ room: @escaping @Sendable () -> Void) { state.withLock { $0.room = room } }
 
-    /// The writer is gone: what is missing does not come. Nothing after the last byte.
+    /// Ends the body before its end, because the writer leaves. Has no effect after the last byte.
     public func breakOff() {
         let wake = state.withLock { state in
             guard state.written < count else { return (@Sendable () -> Void)?.none }
@@ -83,7 +91,7 @@ public final class RequestBody: Sendable, Hashable {
 
     // MARK: The reader
 
-    /// Moves bytes into `buffer`, which is not empty.
+    /// Moves bytes into `buffer`, which must not be empty.
     public func read(into buffer: UnsafeMutableRawBufferPointer) -> Step {
         let (step, wake) = state.withLock { state -> (Step, (@Sendable () -> Void)?) in
             guard state.held > 0 else {
@@ -107,12 +115,15 @@ public final class RequestBody: Sendable, Hashable {
         return step
     }
 
-    /// Sets what to call when `.wait` is over; from any thread, late or repeated calls are harmless.
+    /// Sets the closure that is called when a `.wait` is over. It may be called on any thread, late
+    /// or more than once.
     public func onReadable(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.readable = wake } }
 
     // MARK: Identity
 
+    /// Returns whether `a` and `b` are the same object.
     public static func == (a: RequestBody, b: RequestBody) -> Bool { a === b }
 
+    /// Hashes the identity of the body.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

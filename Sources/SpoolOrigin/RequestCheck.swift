@@ -1,10 +1,11 @@
 package import SpoolCore
 
 extension OriginRequest {
-    /// Why this request can't be sent, or nil when it can.
+    /// The reason why this request can't be sent, or nil if it can.
     ///
-    /// Names and values go into the message as they are, so a line break in one would make a field or a request
-    /// of its own (RFC 9110 §5.5, RFC 9112 §11.1): such a request is refused, never repaired.
+    /// Names and values go into the message unchanged. A line break in one of them would make a
+    /// field or a request of its own (RFC 9110 §5.5, RFC 9112 §11.1), so such a request is refused
+    /// and never repaired.
     package var defect: OriginError? {
         if let bad = url.utf8.first(where: { $0 < 0x20 || $0 == 0x7F }) {
             return .malformed("the URL has the control byte \(bad)")
@@ -27,7 +28,7 @@ extension OriginRequest {
         return nil
     }
 
-    /// The longest URL that is asked, in bytes; servers give up long before.
+    /// The longest URL that is sent, in bytes. Servers refuse much shorter ones.
     package static let maxURLBytes = 65_536
 
     private static let schemes = ["http://", "https://"]

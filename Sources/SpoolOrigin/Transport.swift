@@ -1,41 +1,53 @@
 public import SpoolCore
 
-/// How an origin is talked to: one request after another, each handed over as it arrives.
+/// The way to talk to origins: it sends requests and passes on each response as it arrives.
 ///
-/// A transport follows no redirect, decodes no content coding, keeps no cookie, retries nothing but a pooled
-/// connection that was dead before the first response byte, and verifies TLS.
-/// An app may bring its own (`Configuration.transport`); the cache follows redirects and retries around it.
-/// Every implementation of this package passes `TransportContract` of `SpoolTesting`, which is to become public (*planned*).
+/// A transport follows no redirect, decodes no content coding, keeps no cookie, and verifies TLS.
+/// It retries nothing except a request on a pooled connection that was dead before the first
+/// response byte.
+///
+/// An app may bring its own (`Configuration.transport`); the cache follows redirects and retries
+/// around it. Every implementation of this package passes `TransportContract` of `SpoolTesting`,
+/// which is to become public (*planned*).
 public protocol Transport: AnyObject, Sendable {
-    /// Nil where a pause really stops the origin; otherwise the most bytes that one request should ask for,
-    /// because a paused transfer goes on buffering.
+    /// The most bytes that one request should ask for, because a paused transfer goes on buffering.
+    /// Nil if a pause really stops the origin.
     var windowBytes: Int64? { get }
 
-    /// Starts a request. The receiver is called on the transport's thread, never inline, never again after `finished`.
+    /// Starts a request.
+    ///
+    /// - Parameters:
+    ///   - request: The request to send.
+    ///   - receiver: Called on the thread of the transport, never from inside this method, and
+    ///     never again after `finished(_:)`.
+    /// - Returns: The handle that resumes or cancels the transfer.
     func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer
 
-    /// Ends every transfer with `.cancelled` and lets go of threads and connections.
+    /// Ends every transfer with `.cancelled`, and releases threads and connections.
     func close()
 }
 
-/// One request to an origin, a GET unless it says otherwise.
+/// One request to an origin, a GET by default.
 public struct OriginRequest: Hashable, Sendable {
-    /// An absolute `http` or `https` URI, percent-encoding untouched.
+    /// An absolute `http` or `https` URI, with its percent-encoding unchanged.
     public var url: String
-    /// What is sent besides `Host`, `Accept-Encoding: identity` and `User-Agent`, which the transport adds unless they are here.
+    /// The fields of the request. The transport adds `Host`, `Accept-Encoding: identity` and
+    /// `User-Agent` where they are missing.
     public var fields: HTTPFields
-    /// Which networks it may use.
+    /// The networks that the request may use.
     public var access: NetworkAccess
-    /// The method. What is neither GET nor HEAD is sent on a connection of its own: on one that turns out to be dead nobody could
-    /// tell whether the origin did it.
+    /// The method, `GET` by default. A request that is neither GET nor HEAD gets a connection of
+    /// its own: on a kept connection that turns out to be dead, it would be unknown whether the
+    /// origin ran the request.
     public var method = "GET"
-    /// What is sent with it, and pulled as the origin takes it; nil for no body.
+    /// The body, pulled as the origin takes it, or nil for none.
     public var body: RequestBody?
-    /// Whether a redirect is followed by what stands around a transport; else its response is the answer.
+    /// Whether the layer around a transport follows redirects. If false, a redirect is the answer.
     public var followsRedirects = true
-    /// How far the request may get; every bound holds.
+    /// The bounds on the origins and networks that the request may reach. Every bound holds.
     package var reach: [OriginReach] = []
 
+    /// Creates a GET without a body.
     public init(url: String, fields: HTTPFields, access: NetworkAccess = NetworkAccess()) {
         self.url = url
         self.fields = fields
@@ -43,39 +55,48 @@ public struct OriginRequest: Hashable, Sendable {
     }
 }
 
-/// A request under way.
+/// A transfer that a transport has started.
 public protocol Transfer: AnyObject, Sendable {
-    /// Offers the body again after the receiver answered `.pause`. From any thread, harmless when repeated.
+    /// Offers the body again after the receiver returned `.pause`. Callable from any thread;
+    /// idempotent.
     func resume()
-    /// Ends the transfer as soon as possible: nothing is delivered after `finished(.cancelled)`, which follows. From any thread, harmless when repeated.
+    /// Ends the transfer as soon as possible. The receiver gets `finished(.cancelled)`, and nothing
+    /// after it. Callable from any thread; idempotent.
     func cancel()
 }
 
-/// What a transfer hands over; called on the transport's thread, never under a lock of the transport's.
+/// The receiver of a response. The transport calls it on its own thread, never under one of its
+/// locks.
 public protocol TransferReceiver: AnyObject, Sendable {
-    /// The final response's head (1xx are skipped). Once, before any body.
+    /// Receives the head of the final response; 1xx responses are skipped. Called once, before any
+    /// body.
     func headReceived(_ head: ResponseHead)
-    /// The next body bytes; valid during the call only. At most 64 KiB in one call unless the transport says otherwise.
+    /// Receives the next body bytes, at most 64 KiB in one call unless the transport documents
+    /// another bound. They are valid during the call only.
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer
-    /// The transport has handed over what it had at hand; a good moment to wake readers. May come at any time.
+    /// Called when the transport has passed on all bytes that it had: a good moment to wake
+    /// readers. May be called at any time.
     func batchEnded()
-    /// The transfer is over. Last call.
+    /// Receives the end of the transfer. This is the last call.
     func finished(_ end: TransferEnd)
 }
 
-/// What a receiver makes of body bytes.
+/// The answer of a receiver to body bytes.
 public enum BodyAnswer: Hashable, Sendable {
-    /// All were taken.
+    /// All bytes were taken.
     case taken
-    /// None were taken; the same bytes are offered again after `resume()`.
+    /// No byte was taken. The same bytes are offered again after `resume()`.
     case pause
-    /// All that is wanted was taken; the transfer ends with `.cancelled`.
+    /// The receiver needs no more bytes. The transfer ends with `.cancelled`.
     case enough
 }
 
+/// The end of a transfer.
 public enum TransferEnd: Hashable, Sendable {
-    /// The body ended where the message framing says.
+    /// The body ended where the message framing puts its end.
     case complete
+    /// The transfer failed, with this error.
     case failed(OriginError)
+    /// The transfer was cancelled, by its caller, its receiver or the end of the transport.
     case cancelled
 }

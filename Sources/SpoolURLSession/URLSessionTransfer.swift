@@ -9,8 +9,8 @@ internal import FoundationNetworking
 
 /// One request over `URLSession`.
 final class URLSessionTransfer: Transfer, @unchecked Sendable {
-    // Safe to share: `cancelRequested` is a lock, the constants are safe by themselves;
-    // everything else is touched on the session's delegate queue only, one operation at a time.
+    // Safe to share: `cancelRequested` is a lock, and the constants are safe by themselves.
+    // Everything else is used on the delegate queue of the session only, one operation at a time.
     private let request: OriginRequest
     private let options: URLSessionTransportOptions
     private let queue: OperationQueue
@@ -18,21 +18,22 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     private let cancelRequested = Locked(false)
 
     private var receiver: (any TransferReceiver)?
-    /// The request's body.
+    /// The body of the request.
     var upload: Data?
     private var task: URLSessionDataTask?
-    /// The number of the task, also when it has ended and the receiver has not taken everything.
+    /// The number of the task. It stays when the task has ended and the receiver has not taken
+    /// everything.
     private var taskNumber: Int?
     private var hasHead = false
-    /// Body bytes that the receiver took.
+    /// The number of body bytes that the receiver took.
     private var takenBytes: Int64 = 0
-    /// How many bytes the head promised; nil when it did not.
+    /// The length of the body by its head, or nil if the head has none.
     private var promisedBytes: Int64?
     private var isPaused = false
-    /// What arrived and was not taken, in order.
+    /// The bytes that arrived and were not taken, in order.
     private var kept: [Data] = []
     private var keptBytes = 0
-    /// How the task ended, while the receiver has not taken everything.
+    /// The end of the task, while the receiver has not taken everything.
     private var pendingEnd: TransferEnd?
     #if canImport(Darwin)
     private var isSuspended = false
@@ -74,7 +75,8 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
 
     private var isCancelled: Bool { cancelRequested.withLock { $0 } }
 
-    /// The task of the request; nil when the request can't be sent, which the receiver was told.
+    /// Returns the task of the request, or nil if the request can't be sent. In that case the
+    /// transfer has ended.
     func makeTask(_ session: URLSession) -> URLSessionDataTask? {
         if isCancelled {
             finish(.cancelled)
@@ -121,7 +123,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     func responseReceived(_ response: URLResponse) {
         guard let receiver, !isCancelled else { return }
         guard let response = response as? HTTPURLResponse else { return finish(.failed(.malformed("this is not HTTP"))) }
-        // On Linux 1xx responses come by here too.
+        // On Linux, 1xx responses arrive here as well.
         guard response.statusCode >= 200, !hasHead else { return }
         let head = ResponseHead(status: response.statusCode, fields: Self.fields(of: response))
         if let defect = HeadCollector.lengthDefect(of: head.fields) { return finish(.failed(.malformed(defect))) }
@@ -134,7 +136,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         receiver.headReceived(head)
     }
 
-    /// The fields, sorted by name: the dictionary has no order.
+    /// Returns the fields, sorted by name, because the dictionary has no order.
     private static func fields(of response: HTTPURLResponse) -> HTTPFields {
         let lines = response.allHeaderFields.map { HTTPFields.Field(name: "\($0.key)", value: "\($0.value)") }
         return HTTPFields(lines.sorted { $0.name < $1.name })
@@ -148,7 +150,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         if keptBytes > options.maxBufferedBytes { holdBack() }
     }
 
-    /// Too much is kept for a paused receiver.
+    /// Handles too many kept bytes of a paused receiver.
     private func holdBack() {
         #if canImport(Darwin)
         guard !isSuspended else { return }
@@ -160,7 +162,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         #endif
     }
 
-    /// Offers what is kept until it is all taken or the receiver pauses.
+    /// Offers the kept bytes until all are taken or the receiver pauses.
     private func deliverKept() {
         guard let receiver, !isCancelled else { return }
         var index = 0
@@ -198,7 +200,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
 
     func taskEnded(_ error: (any Error)?) {
         guard receiver != nil, pendingEnd == nil else { return }
-        // Nothing is left to cancel.
+        // There is no task to cancel any more.
         task = nil
         pendingEnd = end(error)
         if !isPaused { goOn() }
@@ -210,12 +212,13 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
             guard hasHead else { return .failed(.truncated(afterBytes: 0)) }
             return arrived < promisedBytes ?? 0 ? .failed(.truncated(afterBytes: arrived)) : .complete
         }
-        // Linux calls a 401 whose challenge nobody answers an error, after all of it has come.
+        // On Linux, a 401 with an unanswered challenge is an error, after all of it has come.
         if hasHead, arrived == promisedBytes { return .complete }
         return .failed(.urlSession(error, bodyBytes: hasHead ? arrived : nil))
     }
 
-    /// Tells the receiver, once, and lets go of the task. A cancelled transfer ends with `.cancelled`, whatever happened meanwhile.
+    /// Calls the receiver with the end, once, and releases the task. A cancelled transfer always
+    /// ends with `.cancelled`.
     func finish(_ end: TransferEnd) {
         guard let receiver else { return }
         self.receiver = nil
@@ -234,7 +237,8 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
 }
 
 extension OriginError {
-    /// What an error of `URLSession` means to us. On Linux many breaks of a connection have the code -1.
+    /// Returns the error for an error of `URLSession`. On Linux many kinds of broken connections
+    /// have the code -1.
     fileprivate static func urlSession(_ error: any Error, bodyBytes: Int64?) -> OriginError {
         let code = (error as? URLError)?.code ?? URLError.Code(rawValue: (error as NSError).code)
         let text = error.localizedDescription

@@ -7,24 +7,28 @@ internal import SpoolSystem
 internal import FoundationNetworking
 #endif
 
-/// A transport over `URLSession`: the one of Apple's systems.
+/// A transport over `URLSession`, the default on Apple's systems.
 ///
-/// A pause keeps what arrives in memory, so one request should ask for `windowBytes` at most. Receivers are called on the
-/// session's delegate queue, which is also where all state lives.
+/// A pause keeps the arriving bytes in memory, so one request should ask for `windowBytes` at most.
+/// Receivers are called on the delegate queue of the session, which also confines all state.
 ///
-/// What `URLSession` can't do, or does wrong, and what is done about it:
-/// - It decodes content codings, whatever was asked. A response with one ends with `.malformed`: decoded bytes are not
-///   those that ranges count.
-/// - It goes on calling the delegate after `cancel`. A transfer that is over is forgotten at once, so nobody hears of that.
-/// - On Linux `suspend` closes the connection and `resume` asks again from the start; it is not used there. A receiver that
-///   pauses while an origin sends more than `maxBufferedBytes` gets what is kept, then `.truncated`, and may ask on from there.
-/// - On Linux a truncated body has an error code that says nothing. What was received counts, not the code.
+/// `URLSession` has these limits and faults, handled as follows:
+/// - It decodes content codings, even unasked. A response with one ends with `.malformed`, because
+///   ranges do not count decoded bytes.
+/// - It goes on calling the delegate after `cancel`. A transfer that is over is forgotten at once,
+///   so these calls have no effect.
+/// - On Linux, `suspend` closes the connection and `resume` asks again from the start, so they are
+///   not used there. If an origin sends more than `maxBufferedBytes` to a paused receiver, the
+///   receiver gets the kept bytes and then `.truncated`, and may ask again from there.
+/// - On Linux, a truncated body has an unspecific error code. The number of received bytes decides,
+///   and not the code.
 package final class URLSessionTransport: Transport {
     private let options: URLSessionTransportOptions
     private let delegate: URLSessionTransportDelegate
     private let queue = OperationQueue()
     private let session: URLSession
 
+    /// Creates a transport with a session of its own.
     package init(options: URLSessionTransportOptions = URLSessionTransportOptions()) {
         self.options = options
         delegate = URLSessionTransportDelegate()
@@ -34,8 +38,10 @@ package final class URLSessionTransport: Transport {
         session = URLSession(configuration: Self.configuration(options), delegate: delegate, delegateQueue: queue)
     }
 
+    /// The most bytes that one request should ask for.
     package var windowBytes: Int64? { options.windowBytes }
 
+    /// Starts a request. A body is collected in memory first.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         let transfer = URLSessionTransfer(request: request, receiver: receiver, options: options, queue: queue, delegate: delegate)
         let session = session, delegate = delegate
@@ -44,7 +50,8 @@ package final class URLSessionTransport: Transport {
             queue.addOperation { delegate.begin(transfer, session) }
             return transfer
         }
-        // Its body streams can't be told to wait, so a body is sent when it is all there.
+        // The body streams of `URLSession` can't be made to wait, so a body is sent once it is
+        // complete.
         BodyCollector.collect(body, limit: options.maxUploadBytes, post: { queue.addOperation($0) }) { result in
             switch result {
             case .success(let bytes):
@@ -56,7 +63,7 @@ package final class URLSessionTransport: Transport {
         return transfer
     }
 
-    /// Ends every transfer with `.cancelled`; the ends are told on the delegate queue.
+    /// Ends every transfer with `.cancelled`. The receivers are called on the delegate queue.
     package func close() {
         let session = session, delegate = delegate
         queue.addOperation { delegate.close(session) }
@@ -75,7 +82,7 @@ package final class URLSessionTransport: Transport {
             configuration.httpMaximumConnectionsPerHost = options.maxConnectionsPerHost
         }
         #if canImport(Darwin)
-        // A player wants an answer within its own deadline; the engine retries by itself.
+        // A player needs an answer within its own deadline, and the engine retries by itself.
         configuration.waitsForConnectivity = false
         configuration.networkServiceType = .avStreaming
         #endif

@@ -6,12 +6,13 @@ internal import SpoolOrigin
 internal import FoundationNetworking
 #endif
 
-/// Finds the transfer that a call of the session's is about.
+/// Finds the transfer for each call of the session.
 final class URLSessionTransportDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    // Safe to share: everything is touched on the session's delegate queue only, one operation at a time.
+    // Safe to share: everything is used on the delegate queue of the session only, one operation at
+    // a time.
     private var transfers: [Int: URLSessionTransfer] = [:]
     private var isClosed = false
-    /// Answers challenges; set before the session is made and never again.
+    /// Answers challenges. Set once, before the session is made.
     var onChallenge: URLSessionTransportOptions.ChallengeHandler?
 
     // MARK: From the transport
@@ -23,7 +24,7 @@ final class URLSessionTransportDelegate: NSObject, URLSessionDataDelegate, @unch
         task.resume()
     }
 
-    /// The transfer is over; whatever the session still has to say about its task is not heard.
+    /// Forgets a transfer that is over. Later calls of the session about its task have no effect.
     func forget(_ taskNumber: Int) {
         transfers[taskNumber] = nil
     }
@@ -32,7 +33,7 @@ final class URLSessionTransportDelegate: NSObject, URLSessionDataDelegate, @unch
         guard !isClosed else { return }
         isClosed = true
         for transfer in transfers.sorted(by: { $0.key < $1.key }).map(\.value) { transfer.finish(.cancelled) }
-        // Every task was cancelled by its transfer. Invalidating lets go of the delegate.
+        // Every task was cancelled by its transfer. Invalidating the session releases the delegate.
         session.finishTasksAndInvalidate()
     }
 
@@ -44,7 +45,7 @@ final class URLSessionTransportDelegate: NSObject, URLSessionDataDelegate, @unch
     ) {
         let transfer = transfers[dataTask.taskIdentifier]
         transfer?.responseReceived(response)
-        // The answer is ignored on Linux, so a transfer that is over cancels its task besides.
+        // Linux ignores this answer, so a transfer that is over also cancels its task.
         completionHandler(transfer == nil ? .cancel : .allow)
     }
 
@@ -56,7 +57,7 @@ final class URLSessionTransportDelegate: NSObject, URLSessionDataDelegate, @unch
         transfers[task.taskIdentifier]?.taskEnded(error)
     }
 
-    /// No redirect is followed: its response is the answer.
+    /// Refuses every redirect, so that its response is the answer.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
@@ -64,7 +65,8 @@ final class URLSessionTransportDelegate: NSObject, URLSessionDataDelegate, @unch
         completionHandler(nil)
     }
 
-    /// Unless the app answers: TLS is verified as always, and HTTP authentication is not answered here, so that the 401 is the answer.
+    /// Passes a challenge to the app if it has a handler. Otherwise TLS is verified as usual, and
+    /// HTTP authentication is rejected, so that the 401 is the answer.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -79,7 +81,7 @@ final class URLSessionTransportDelegate: NSObject, URLSessionDataDelegate, @unch
     }
 
     #if canImport(Darwin)
-    /// Nothing is cached twice.
+    /// Refuses to cache a response, because the store keeps it already.
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse,
         completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void

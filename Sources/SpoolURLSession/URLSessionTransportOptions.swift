@@ -6,31 +6,36 @@ package import FoundationNetworking
 package import Foundation
 #endif
 
-/// How `URLSession` talks to origins.
+/// The settings of `URLSession` for origins.
 package struct URLSessionTransportOptions: Sendable {
-    /// The most bytes that one request should ask for: what a paused transfer may leave in memory.
+    /// The most bytes that one request should ask for, because a paused transfer may keep as many
+    /// in memory.
     package var windowBytes: Int64 = 2 * 1024 * 1024
-    /// The most bytes that are kept for a paused receiver, in case an origin sends more than it was asked for.
-    /// The engine widens its windows up to this while its reader keeps up.
+    /// The most bytes that are kept for a paused receiver, in case an origin sends more than the
+    /// request asked for. The engine widens its windows up to this while its reader keeps up.
     package var maxBufferedBytes = 16 * 1024 * 1024
-    /// The longest body of a request that is sent, in bytes: it is collected in memory first.
+    /// The longest body of a request, in bytes. It is collected in memory first.
     package var maxUploadBytes = 16 * 1024 * 1024
     /// The most time between two bytes, and before the first.
     package var stallTimeout: Nanoseconds = .seconds(8)
-    /// The most connections to one host; `URLSession` itself would allow 6, and a receiver that waits holds one.
+    /// The most connections to one host. `URLSession` itself would allow 6, and a receiver that
+    /// waits holds one.
     package var maxConnectionsPerHost = 16
-    /// What `User-Agent` says unless the request has its own.
+    /// The value of `User-Agent` for requests without one.
     package var userAgent = "Spool"
-    /// Makes the session's configuration; nil for the default one. Caches, cookies and credentials are switched off in it.
+    /// Makes the configuration of the session, or nil for the default one. Caches, cookies and
+    /// credentials are switched off in it.
     package var makeConfiguration: (@Sendable () -> URLSessionConfiguration)?
-    /// Answers challenges; nil for the system's own trust, and the 401 as the answer.
+    /// Answers challenges. Nil means the trust of the system, and the 401 as the answer.
     package var onChallenge: ChallengeHandler?
 
+    /// Receives an authentication challenge, and calls `answer` once, on any thread.
     package typealias ChallengeHandler =
         @Sendable (
             _ challenge: URLAuthenticationChallenge,
             _ answer: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
         ) -> Void
 
+    /// Creates the default options.
     package init() {}
 }

@@ -1,25 +1,28 @@
 #if os(Linux)
 package import SpoolCore
 
-/// Decides for which requests the loop watches for the answer rather than sleeps until it comes.
+/// Decides for which requests the loop watches for the answer instead of sleeping until it comes.
 ///
-/// Worth while where the origin is on this machine or beside it; how far it is, the last answers tell, of all origins together.
+/// Watching pays where the origin is on this machine or near it. The delays of the last answers
+/// show how near it is, for all origins together.
 package struct AnswerWatch: Sendable {
-    /// For so long an answer is watched for: what a request and an answer take in a network of one place.
+    /// The longest time that the loop watches for an answer: the time of a request and an answer in
+    /// a local network.
     package static let duration: Nanoseconds = .milliseconds(1) / 2
-    /// After so many requests in a row whose answers came later, or not at all …
+    /// After this many requests in a row with a late answer, or none …
     package static let lateLimit = 4
-    /// … only every so many are watched.
+    /// … only one request in this many is watched.
     package static let probeInterval = 16
 
-    /// Requests that were watched since an answer came in time.
+    /// The number of watched requests since an answer came in time.
     private var inVain = 0
-    /// Requests that were not watched since the last that was.
+    /// The number of requests since the last watched one.
     private var unwatched = 0
 
+    /// Creates a value that watches the first requests.
     package init() {}
 
-    /// Whether the answer to the request that leaves now is watched for.
+    /// Notes that a request leaves now, and returns whether the loop watches for its answer.
     package mutating func requestSent() -> Bool {
         if inVain < Self.lateLimit {
             inVain += 1
@@ -29,7 +32,7 @@ package struct AnswerWatch: Sendable {
         return unwatched == 0
     }
 
-    /// The answer to a request that was watched came so many nanoseconds after it.
+    /// Notes that the answer to a watched request came after `delay`.
     package mutating func answered(after delay: Nanoseconds) {
         guard delay <= Self.duration else { return }
         inVain = 0

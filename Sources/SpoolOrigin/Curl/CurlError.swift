@@ -3,12 +3,12 @@ internal import CCurl
 internal import SpoolCore
 
 extension OriginError {
-    /// What a code of libcurl's means to us.
+    /// Returns the error for a code of libcurl.
     ///
     /// - Parameters:
-    ///   - text: libcurl's own words.
-    ///   - bodyBytes: how many body bytes had come; nil when there was no complete head yet.
-    ///   - hasAnswer: whether any byte of the answer came.
+    ///   - text: The message of libcurl.
+    ///   - bodyBytes: The number of body bytes received, or nil if the head is not complete.
+    ///   - hasAnswer: Whether any byte of the answer came.
     static func curl(_ code: CURLcode, _ text: String, bodyBytes: Int64?, hasAnswer: Bool) -> OriginError {
         switch code {
         case CURLE_URL_MALFORMAT:
@@ -23,10 +23,11 @@ extension OriginError {
             CURLE_SSL_CLIENTCERT, CURLE_SSL_SHUTDOWN_FAILED, CURLE_USE_SSL_FAILED:
             return .tls(text)
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING, CURLE_FILESIZE_EXCEEDED:
-            // The schemes were checked before, so "unsupported protocol" speaks of the answer: HTTP/0.9 or no HTTP at all.
+            // The schemes were checked before, so "unsupported protocol" is about the answer:
+            // HTTP/0.9, or no HTTP at all.
             return .malformed(text)
         case CURLE_OUT_OF_MEMORY where bodyBytes == nil && hasAnswer:
-            // What this libcurl says of a header line or block beyond its own bounds.
+            // This libcurl returns this code for a header line or block beyond its own bounds.
             return .malformed("the response head is too large: \(text)")
         default:
             // The connection broke, in one of many ways.

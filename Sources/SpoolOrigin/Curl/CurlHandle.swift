@@ -4,15 +4,16 @@ internal import Glibc
 internal import SpoolCore
 internal import SpoolSystem
 
-/// One easy handle with what libcurl wants to live as long: the error text and the list of header lines.
+/// One easy handle, with the objects that have to live as long: the error text and the list of
+/// header lines.
 ///
-/// Used on the loop's thread only.
+/// Used on the thread of the loop only.
 final class CurlHandle {
     let raw: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private var headerLines: UnsafeMutablePointer<curl_slist>?
 
-    /// Nil when libcurl has no memory.
+    /// Creates a handle, or returns nil if libcurl has no memory.
     init?() {
         guard let raw = curl_easy_init() else { return nil }
         self.raw = raw
@@ -26,12 +27,13 @@ final class CurlHandle {
         errorText.deallocate()
     }
 
-    /// libcurl's own words for what went wrong, or its general text for `code`.
+    /// Returns the message of libcurl for the last error, or its general text for `code`.
     func message(for code: CURLcode) -> String {
         errorText[0] == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: errorText)
     }
 
-    /// Forgets the last request. Connections and looked-up names belong to the multi handle and stay.
+    /// Clears the settings of the last request. Connections and looked-up names belong to the multi
+    /// handle and stay.
     func reset() {
         curl_easy_reset(raw)
         curl_slist_free_all(headerLines)
@@ -39,13 +41,16 @@ final class CurlHandle {
         errorText[0] = 0
     }
 
-    /// Sets the handle up for the request of `transfer`, which no other runs beside when it `isAlone`. An error is libcurl's refusal of an option.
+    /// Sets the handle up for the request of `transfer`.
+    ///
+    /// - Parameter isAlone: Whether no other transfer runs.
+    /// - Throws: The reason why libcurl refused an option.
     func configure(_ transfer: CurlTransfer, _ options: CurlTransportOptions, isAlone: Bool) throws(OriginError) {
         do {
             try set(CURLOPT_ERRORBUFFER, pointer: errorText)
             try setCallbacks(Unmanaged.passUnretained(transfer).toOpaque())
             try setConnection(options)
-            // A wish: a handle that has a buffer already keeps its size, and works.
+            // Only a hint: a handle that has a buffer already keeps its size, and works.
             _ = spool_curl_set_long(raw, CURLOPT_BUFFERSIZE, isAlone ? options.loneReceiveBufferBytes : options.receiveBufferBytes)
             try setSecurity(options)
             try setMethod(transfer)
@@ -53,7 +58,8 @@ final class CurlHandle {
             try set(CURLOPT_USERAGENT, options.userAgent)
             try setFields(transfer.request.fields)
             let url = transfer.request.url
-            // What is decided here holds for libcurl, too: whether addresses are looked at must not depend on how each reads an exception.
+            // This decision is passed to libcurl. The check of addresses must not depend on how
+            // libcurl and this code each read an exception.
             if options.usesEnvironmentProxies && !Loopback.isHost(of: url) && EnvironmentProxy.isUsed(for: url) {
                 try set(CURLOPT_NOPROXY, "")
             } else {
@@ -68,16 +74,17 @@ final class CurlHandle {
         }
     }
 
-    /// Ends the kept connection of a transfer that is complete, when the origin said more on it than its response had bytes.
+    /// Ends the kept connection of a complete transfer if the origin sent more bytes on it than its
+    /// response has.
     ///
-    /// That belongs to nobody (RFC 9112 §6.3); libcurl would take it for the answer to the next request. For HTTP/1.1 only: later versions
-    /// have something to say at any time.
+    /// Such bytes belong to no response (RFC 9112 §6.3), but libcurl would take them for the answer
+    /// to the next request. For HTTP/1.1 only: with later versions an origin may send at any time.
     func endConnectionWithExcess() {
         var socket: curl_socket_t = -1
         guard spool_curl_get_socket(raw, &socket) == CURLE_OK, socket >= 0 else { return }
         var byte: UInt8 = 0
         guard recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0 else { return }
-        // The descriptor is libcurl's to close: it does when it finds the connection dead.
+        // libcurl closes the descriptor when it finds the connection dead.
         _ = shutdown(socket, Int32(SHUT_RDWR))
     }
 
@@ -100,7 +107,8 @@ final class CurlHandle {
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        // "Tell libcurl to not handle sequences of /../ or /./ in the given URL": the origin decides what its paths mean.
+        // "Tell libcurl to not handle sequences of /../ or /./ in the given URL": only the origin
+        // interprets its paths.
         try set(CURLOPT_PATH_AS_IS, 1)
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
@@ -137,14 +145,16 @@ final class CurlHandle {
         try set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(transfer).toOpaque())
     }
 
-    /// The request's fields, and what the transport adds to them.
+    /// Sets the fields of the request, and those that the transport adds.
     private func setFields(_ fields: HTTPFields) throws(Refusal) {
-        // A GET has no body to wait for, so `Expect` is never sent; `Accept` only when the request has it.
+        // A GET has no body to wait for, so `Expect` is never sent. `Accept` is sent only if the
+        // request has it.
         try appendLine("Expect:")
         if fields["Accept"] == nil { try appendLine("Accept:") }
         if fields["Accept-Encoding"] == nil { try appendLine("Accept-Encoding: identity") }
         for field in fields.lines where !field.name.equalsIgnoringCase("Expect") {
-            // "If you want to add a header with no contents, use a semicolon": "Name:" would take libcurl's own field out.
+            // "If you want to add a header with no contents, use a semicolon": "Name:" would remove
+            // libcurl's own field.
             let value = String(field.value.drop { $0 == " " || $0 == "\t" })
             try appendLine(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")
         }

@@ -4,15 +4,16 @@ internal import Glibc
 internal import SpoolCore
 internal import SpoolSystem
 
-/// A multi handle on an event loop, the transfers on it, and the mailbox that brings it work.
+/// A multi handle on an event loop, its transfers, and the mailbox for its jobs.
 ///
-/// libcurl is told which of its sockets are ready and that its timer is due (`curl_multi_socket_action`); after each call the receivers are
-/// told who got bytes, and who is done is ended.
+/// The loop reports to libcurl which of its sockets are ready and when its timer is due
+/// (`curl_multi_socket_action`). After each of these calls it calls `batchEnded` of the receivers
+/// that got bytes, and ends the transfers that are done.
 final class CurlLoop: Mailbox, @unchecked Sendable {
-    // Safe to share: `gate`, `loop`, `options`, `time` and `multi` are constant; the transfers, handles, sockets and deadlines
-    // below `MARK: Confined` are touched on the loop only.
+    // Safe to share: `gate`, `loop`, `options`, `time` and `multi` are constant. The transfers,
+    // handles, sockets and deadlines below `MARK: Confined` are used on the loop only.
 
-    /// The thread that the loop runs on; nil once `close` was called, and nothing more is taken in.
+    /// The thread of the loop. Nil once `close` was called; no job is accepted then.
     private let gate: Locked<LoopThread?>
     private let loop: EventLoop
     private let options: CurlTransportOptions
@@ -36,7 +37,9 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         _ = accept(job)
     }
 
-    /// Like `post`; false when the loop was closed and the job will not run.
+    /// Posts a job, like `post`.
+    ///
+    /// - Returns: False if the loop is closed, so that the job will not run.
     func accept(_ job: @escaping @Sendable () -> Void) -> Bool {
         guard let thread = gate.withLock({ $0 }) else { return false }
         thread.loop.post { [self] in
@@ -50,7 +53,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         time?.now ?? EventLoop.monotonicNow()
     }
 
-    /// Ends every transfer with `.cancelled`, and waits for that unless it is called on the loop. Harmless when repeated.
+    /// Ends every transfer with `.cancelled`, and waits for that unless called on the loop.
+    /// Idempotent.
     func close() {
         let thread = gate.withLock { thread in
             defer { thread = nil }
@@ -68,17 +72,17 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private var isTornDown = false
     private var active: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var idle: [CurlHandle] = []
-    /// Those that got body bytes in this round.
+    /// The transfers that got body bytes in this round.
     private var touched: [CurlTransfer] = []
     private var answerWatch = AnswerWatch()
-    /// Transfers are looked at once, later, whether they wait too long.
+    /// Whether a check for transfers that wait too long is planned.
     private var isCheckPending = false
-    /// When libcurl wants to be called, by the system's clock.
+    /// The time at which libcurl asked to be called, by the clock of the system.
     private var deadline: MonotonicInstant?
-    /// Fires at the deadline, or at an earlier one that was put off.
+    /// Fires at the deadline, or at an earlier deadline that was put off.
     private var alarm: (timer: LoopTimer, at: MonotonicInstant)?
 
-    /// Starts a transfer that was handed in; one that was handed in while the loop was closed ends.
+    /// Starts a transfer, or ends it if the loop was closed meanwhile.
     func begin(_ transfer: CurlTransfer) {
         guard !transfer.isCancelled, !isTornDown else { return finish(transfer, .cancelled) }
         if let defect = transfer.request.defect { return finish(transfer, .failed(defect)) }
@@ -95,19 +99,21 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         planCheck(now() + shortestTimeout)
     }
 
-    /// Offers the body of a paused transfer again. Outside any lock: libcurl calls the receiver from inside `curl_easy_pause`.
+    /// Offers the body of a paused transfer again. Must be called outside any lock, because libcurl
+    /// calls the receiver from inside `curl_easy_pause`.
     func resume(_ transfer: CurlTransfer) {
         guard let handle = transfer.handle, transfer.unpause() else { return }
         unpause(transfer, handle)
     }
 
-    /// Asks for the request's body again, after it had nothing to send.
+    /// Asks for the body of the request again, after it had nothing to send.
     func resumeSending(_ transfer: CurlTransfer) {
         guard let handle = transfer.handle, transfer.unpauseSending() else { return }
         unpause(transfer, handle)
     }
 
-    /// Lets go on what is not paused; later, while the transfer rests.
+    /// Resumes the directions of a transfer that are not paused. While the transfer rests, that
+    /// happens later.
     private func unpause(_ transfer: CurlTransfer, _ handle: CurlHandle) {
         guard !transfer.isResting else { return }
         let paused = (transfer.isPaused ? CURLPAUSE_RECV : 0) | (transfer.isSendPaused ? CURLPAUSE_SEND : 0)
@@ -116,14 +122,15 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         finish(transfer, end(of: transfer, code, handle.message(for: code)))
     }
 
-    /// Remembers that the receiver took bytes.
+    /// Notes that the receiver took bytes.
     func gotBytes(_ transfer: CurlTransfer) {
         guard !transfer.hasNewBytes else { return }
         transfer.hasNewBytes = true
         touched.append(transfer)
     }
 
-    /// Takes a transfer off the multi handle, wherever it is, and tells its receiver. Nothing when it is over already.
+    /// Removes a transfer from the multi handle and calls its receiver with the end. Does nothing
+    /// if the transfer is over already.
     func finish(_ transfer: CurlTransfer, _ end: TransferEnd) {
         guard let receiver = transfer.receiver else { return }
         transfer.receiver = nil
@@ -131,7 +138,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
             transfer.handle = nil
             if active.removeValue(forKey: handle.raw) != nil { curl_multi_remove_handle(multi, handle.raw) }
             handle.reset()
-            // What a transfer leaves that never got an answer outlives a reset: libcurl keeps its receive buffer, and refuses another size.
+            // A handle without an answer is not reused: libcurl keeps its receive buffer across a
+            // reset, and refuses another size.
             if transfer.hasAnswer, idle.count < options.maxPooledHandles { idle.append(handle) }
         }
         receiver.finished(transfer.isCancelled ? .cancelled : end)
@@ -139,14 +147,16 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     // MARK: Watching for answers
 
-    /// A request leaves; whether the loop watches for its answer.
+    /// Notes that a request leaves.
+    ///
+    /// - Returns: Whether the loop watches for its answer.
     func requestSent() -> Bool {
         let isWatched = answerWatch.requestSent()
         if isWatched { loop.watch(for: AnswerWatch.duration) }
         return isWatched
     }
 
-    /// The answer to a watched request begins.
+    /// Notes that the answer to a watched request begins.
     func answered(after delay: Nanoseconds) {
         answerWatch.answered(after: delay)
         loop.stopWatching()
@@ -154,7 +164,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     // MARK: libcurl's work
 
-    /// Lets libcurl work on a socket that is ready, or (`CURL_SOCKET_TIMEOUT`) on what is due, then tells the receivers.
+    /// Lets libcurl work on a ready socket, or on the work that is due (`CURL_SOCKET_TIMEOUT`), and
+    /// then calls the receivers.
     private func act(_ socket: Int32, _ events: Int32) {
         var running: Int32 = 0
         let code = curl_multi_socket_action(multi, socket, events, &running)
@@ -164,7 +175,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         watch()
     }
 
-    /// After libcurl was asked for something: what is due at once is done at once, and the loop learns the rest.
+    /// Runs the work of libcurl that is due now, and passes its other requests to the loop.
     private func settle() {
         guard !isTornDown else { return }
         if let deadline, deadline <= EventLoop.monotonicNow() { actOnTime() } else { watch() }
@@ -175,7 +186,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         act(curl_socket_t(CURL_SOCKET_TIMEOUT), 0)
     }
 
-    /// Tells the loop what libcurl waits for.
+    /// Registers the sockets and the deadline of libcurl with the loop.
     private func watch() {
         sockets.apply()
         guard let deadline else { return }
@@ -190,7 +201,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         alarm = (timer, deadline)
     }
 
-    /// libcurl waits for other events of a socket.
+    /// Notes that libcurl waits for other events of a socket.
     func want(_ what: Int32, of socket: Int32) { sockets.want(what, of: socket) }
 
     /// Makes the socket for a connection.
@@ -200,15 +211,16 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         return descriptor
     }
 
-    /// libcurl wants to be called in so many milliseconds; less than none: not by time.
+    /// Sets the time after which libcurl asks to be called. A negative one means no deadline.
     func wantCall(inMilliseconds wait: Int) {
         deadline = wait < 0 ? nil : EventLoop.monotonicNow() + .milliseconds(Int64(wait))
     }
 
-    /// Lets a transfer rest until what was posted before has run: it took as much as others should wait for.
+    /// Pauses a transfer that took its share, until the jobs that were posted before have run.
     ///
-    /// In both directions: with one of them open libcurl would read on at once. Over HTTP/1.1 only: the connection of a paused HTTP/2 stream is read on
-    /// for the others, and what comes for this one is kept in memory, up to its window.
+    /// It pauses both directions, because libcurl would read on at once with one of them open. It
+    /// applies to HTTP/1.1 only: the connection of a paused HTTP/2 stream is read for the other
+    /// streams, and the bytes of the paused one are kept in memory, up to its window.
     func rest(_ transfer: CurlTransfer) {
         guard options.version == .http1 else { return }
         guard let handle = transfer.handle, curl_easy_pause(handle.raw, CURLPAUSE_ALL) == CURLE_OK else { return }
@@ -236,10 +248,11 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let raw = message.pointee.easy_handle else { continue }
-            // The message is gone once its handle is removed.
+            // The message is invalid once its handle is removed.
             let code = spool_curl_message_result(message)
             guard let transfer = active[raw], let handle = transfer.handle else { continue }
-            // Another transfer, were there one, may have taken this connection over already: what is said on it is then for that one.
+            // If there were another transfer, it might have taken over this connection already, and
+            // bytes on it might be its answer.
             if code == CURLE_OK, options.version == .http1, active.count == 1 { handle.endConnectionWithExcess() }
             finish(transfer, end(of: transfer, code, handle.message(for: code)))
         }
@@ -252,7 +265,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
             let bodyBytes = transfer.hasHead ? transfer.bodyBytes : nil
             return .failed(.curl(code, text, bodyBytes: bodyBytes, hasAnswer: transfer.hasAnswer))
         }
-        // libcurl takes a connection that closes inside the head for a response without body.
+        // libcurl takes a connection that closes inside the head for a response without a body.
         return transfer.hasHead ? .complete : .failed(.truncated(afterBytes: 0))
     }
 
@@ -274,7 +287,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     private var shortestTimeout: Nanoseconds { min(options.firstByteTimeout, options.stallTimeout, options.headTimeout) }
 
-    /// One check is planned at a time, never further ahead than the shortest timeout; no byte that comes moves it.
+    /// Plans one check at a time, never further ahead than the shortest timeout. Bytes that arrive
+    /// do not move it.
     private func planCheck(_ instant: MonotonicInstant) {
         guard !isCheckPending else { return }
         isCheckPending = true
@@ -305,7 +319,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         if !active.isEmpty { planCheck(earliest) }
     }
 
-    /// When the transfer has waited long enough, or nil while nothing is due: no connection yet (libcurl has its own timeout), or paused.
+    /// Returns the time at which the transfer has waited too long. Returns nil while it has no
+    /// connection (libcurl has its own timeout for that) or is paused.
     private func deadline(of transfer: CurlTransfer) -> MonotonicInstant? {
         guard !transfer.isPaused, !transfer.isSendPaused, let last = transfer.lastActivity else { return nil }
         guard let began = transfer.answerBegan else { return last + options.firstByteTimeout }
@@ -328,19 +343,20 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         return multi
     }
 
-    /// libcurl is initialised once in a process, and never torn down: others may use it too.
+    /// libcurl is initialised once in a process and never torn down, because other code may use it,
+    /// too.
     private static let globalResult = curl_global_init(Int(CURL_GLOBAL_ALL))
 }
 
 // MARK: - Callbacks of libcurl
 
-/// What libcurl waits for at a socket, `context` being the loop.
+/// Called when libcurl waits for other events of a socket. `context` is the loop.
 private let curlSocketCallback: curl_socket_callback = { _, socket, what, context, _ in
     if let context { Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().want(what, of: socket) }
     return 0
 }
 
-/// When libcurl wants to be called.
+/// Called when libcurl sets its timer. `context` is the loop.
 private let curlTimerCallback: curl_multi_timer_callback = { _, wait, context in
     if let context { Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().wantCall(inMilliseconds: wait) }
     return 0

@@ -2,33 +2,37 @@
 internal import CCurl
 internal import SpoolSystem
 
-/// The sockets of a multi handle, watched by an event loop as libcurl says (`CURLMOPT_SOCKETFUNCTION`).
+/// The sockets of a multi handle, watched by an event loop as libcurl asks
+/// (`CURLMOPT_SOCKETFUNCTION`).
 ///
-/// libcurl says it often: a kept connection wants nothing between two transfers, one whose transfer rests wants nothing for a moment.
-/// What it wants is therefore looked at once, when libcurl has returned, and a socket of which it wants nothing any more stays watched until
-/// it reports something. It may be closed by then, without a word: the kernel forgets a closed descriptor by itself, and what is wanted of
-/// its number next is watched anew.
+/// libcurl asks often: it needs no events of a kept connection between two transfers, and none for
+/// a moment while a transfer rests. So the changes are applied once, when libcurl has returned. A
+/// socket without wanted events stays watched until it reports one. libcurl may have closed it by
+/// then without a call. The kernel forgets a closed descriptor by itself, and a new socket with its
+/// number is registered anew.
 ///
-/// On the loop only.
+/// Used on the loop only.
 final class CurlSockets {
     private struct Watch {
         var registration: Registration?
         var wanted: PollInterest = []
-        /// libcurl wanted nothing of it for a while: another socket may have its number now.
+        /// libcurl needed no events of the socket for a while, so another socket may have its
+        /// number now.
         var isDoubtful = false
-        /// Stands in `changed`.
+        /// Whether the socket is in `changed`.
         var isChanged = false
     }
 
-    /// The turn of the loop in which libcurl was called last: it may have closed any socket since the loop was told what is ready.
+    /// The turn of the loop in which libcurl was called last. It may have closed any socket since
+    /// the loop read the events of this turn.
     private var lastCall: UInt64?
-    /// How many transfers rest: their sockets' reports are left for later.
+    /// The number of transfers that rest. Reports of their sockets are left for later.
     var restingTransfers = 0
 
     private let loop: EventLoop
     private var watches: [Int32: Watch] = [:]
     private var changed: [Int32] = []
-    /// A socket that libcurl waits for is ready, for what it says in libcurl's terms.
+    /// Called when a socket is ready that libcurl waits for, with the events as libcurl names them.
     private let ready: (Int32, Int32) -> Void
 
     init(loop: EventLoop, ready: @escaping (Int32, Int32) -> Void) {
@@ -36,7 +40,7 @@ final class CurlSockets {
         self.ready = ready
     }
 
-    /// libcurl waits for other events of a socket from now on.
+    /// Sets the events of a socket that libcurl waits for from now on.
     func want(_ what: Int32, of socket: Int32) {
         var watch = watches[socket] ?? Watch()
         watch.wanted =
@@ -52,7 +56,8 @@ final class CurlSockets {
         watches[socket] = watch
     }
 
-    /// A connection's socket was made. Where one of its number was closed without a word, libcurl sees no change, and says nothing.
+    /// Notes that the socket of a connection was made. If an old socket with its number was closed
+    /// without a call, libcurl sees no change and does not ask again.
     func opened(_ socket: Int32) {
         guard var watch = watches[socket] else { return }
         watch.isDoubtful = true
@@ -61,7 +66,7 @@ final class CurlSockets {
         watches[socket] = watch
     }
 
-    /// Watches what libcurl wants since it was called.
+    /// Registers the changes that libcurl asked for since it was called.
     func apply() {
         lastCall = loop.turnCount
         guard !changed.isEmpty else { return }
@@ -74,7 +79,7 @@ final class CurlSockets {
         changed.removeAll(keepingCapacity: true)
     }
 
-    /// Everything is closed.
+    /// Removes all sockets, after libcurl has closed them.
     func removeAll() {
         for watch in watches.values { if let registration = watch.registration { loop.forget(registration) } }
         watches = [:]
@@ -92,7 +97,8 @@ final class CurlSockets {
             }
             watch.isDoubtful = false
         } catch {
-            // The kernel has no memory for another watch: the transfer hears nothing more and ends by its timeouts.
+            // The kernel has no memory for another watch. The transfer gets no more events and ends
+            // by its timeouts.
             if let registration = watch.registration { loop.forget(registration) }
             watch.registration = nil
         }
@@ -101,13 +107,14 @@ final class CurlSockets {
     private func report(_ events: PollEvents, of socket: Int32) {
         guard let watch = watches[socket] else { return }
         guard !watch.wanted.isEmpty else {
-            // In a turn in which libcurl was called the socket may be another's by now. It reports again in the next.
+            // If libcurl was called in this turn, the number may belong to another socket by now.
+            // The socket reports again in the next turn.
             guard restingTransfers == 0, lastCall != loop.turnCount, let registration = watch.registration else { return }
             loop.deregister(registration)
             watches[socket] = nil
             return
         }
-        // What failed is found by reading or writing, with the bytes that came before.
+        // Reading or writing finds the failure, after the bytes that came before it.
         let all = events.contains(.failed)
         var mask: Int32 = 0
         if watch.wanted.contains(.read), all || events.contains(.readable) { mask |= CURL_CSELECT_IN }

@@ -4,44 +4,48 @@ internal import Glibc
 internal import SpoolCore
 internal import SpoolSystem
 
-/// One request over libcurl, from the caller's side a `Transfer`, from the loop's side the context of its callbacks.
+/// One request over libcurl. It is a `Transfer` for its caller, and the context of the callbacks
+/// for the loop.
 final class CurlTransfer: Transfer, @unchecked Sendable {
-    // Safe to share: `request`, `loop` and `cancelRequested` are constant and safe by themselves;
-    // everything else is touched on the loop's thread only.
+    // Safe to share: `request`, `loop` and `cancelRequested` are constant and safe by themselves.
+    // Everything else is used on the thread of the loop only.
     let request: OriginRequest
     private let loop: CurlLoop
     private let cancelRequested = Locked(false)
 
-    /// Nil once the transfer is over.
+    /// The receiver. Nil once the transfer is over.
     var receiver: (any TransferReceiver)?
     /// The easy handle while the transfer is on the multi handle.
     var handle: CurlHandle?
-    /// What a callback decided; it wins over the code that libcurl ends the transfer with.
+    /// The end that a callback decided on. It takes precedence over the code with which libcurl
+    /// ends the transfer.
     private(set) var decidedEnd: TransferEnd?
     private(set) var isPaused = false
-    /// The request's body has nothing to send at the moment.
+    /// Whether the body of the request has nothing to send at the moment.
     private(set) var isSendPaused = false
-    /// Body bytes that the receiver took.
+    /// The number of body bytes that the receiver took.
     private(set) var bodyBytes: Int64 = 0
-    /// When the last byte came, or the request was sent; nil while there is no connection yet.
+    /// The time of the last byte, or of the request. Nil while there is no connection yet.
     private(set) var lastActivity: MonotonicInstant?
-    /// When the request was sent, if the loop watches for the answer.
+    /// The time of the request, if the loop watches for its answer.
     private var watchedSince: MonotonicInstant?
-    /// When the first line of the answer came; nil before it.
+    /// The time of the first line of the answer.
     private(set) var answerBegan: MonotonicInstant?
     /// Whether any byte of the answer came.
     var hasAnswer: Bool { answerBegan != nil }
-    /// The loop lets others go first.
+    /// Whether the transfer rests, so that other jobs of the loop go first.
     var isResting = false
-    /// Whether the loop is to tell the receiver of new bytes at the end of its round.
+    /// Whether the loop has to call `batchEnded` at the end of its round.
     var hasNewBytes = false
-    /// Body bytes that came since the last `batchEnded`.
+    /// The number of body bytes since the last `batchEnded`.
     private var untoldBytes = 0
-    /// Body bytes that came since the transfer rested.
+    /// The number of body bytes since the transfer rested.
     private var bytesOfTurn = 0
-    /// Which private addresses are refused to which names; nil for a transfer through a proxy, which looks names up by itself.
+    /// The private addresses that are refused to public names. Nil for a transfer through a proxy,
+    /// which looks up names by itself.
     var privateNames: PrivateNames?
-    /// An address that was refused, in words; counts only when no other one could be connected to.
+    /// A message about an address that was refused. It counts only if no other address could be
+    /// connected to.
     private(set) var refusedAddress: String?
     private var head = HeadCollector()
 
@@ -55,7 +59,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         }
     }
 
-    /// Whether the final response's head was handed over.
+    /// Whether the head of the final response was passed on.
     var hasHead: Bool { head.isDone }
 
     var isCancelled: Bool { cancelRequested.withLock { $0 } }
@@ -76,14 +80,15 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
 
     // MARK: On the loop's thread
 
-    /// libcurl is about to send the request: a connection is there.
+    /// Notes that libcurl is about to send the request on an open connection.
     func requestSent() {
         let now = loop.now()
         lastActivity = now
         watchedSince = loop.requestSent() ? now : nil
     }
 
-    /// Whether a connection to the address may be opened, which was looked up for the URL's host.
+    /// Returns whether a connection may be opened to an address that was looked up for the host of
+    /// the URL.
     func mayConnect(to address: SocketAddress) -> Bool {
         guard let privateNames, privateNames != .allowed || !request.reach.isEmpty else { return true }
         let origin: URIReference.Origin
@@ -107,7 +112,9 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     /// Makes the socket for a connection.
     func openSocket(_ address: curl_sockaddr) -> curl_socket_t { loop.openSocket(address) }
 
-    /// The receiver wants the body again. False when it did not pause.
+    /// Notes that the receiver can take the body again.
+    ///
+    /// - Returns: False if it was not paused.
     func unpause() -> Bool {
         guard isPaused else { return false }
         isPaused = false
@@ -115,7 +122,9 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         return true
     }
 
-    /// The request's body may have bytes again. False when nobody waits for them.
+    /// Notes that the body of the request may have bytes again.
+    ///
+    /// - Returns: False if the transfer does not wait for them.
     func unpauseSending() -> Bool {
         guard isSendPaused else { return false }
         isSendPaused = false
@@ -123,7 +132,10 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         return true
     }
 
-    /// Fills the buffer with bytes of the request's body. Answers how many, 0 at its end, or libcurl's word for a pause or an end.
+    /// Fills the buffer with bytes of the request's body.
+    ///
+    /// - Returns: The number of bytes, 0 at the end, or the code of libcurl for a pause or an
+    ///   abort.
     func bodyWanted(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let body = request.body, decidedEnd == nil, !isCancelled else { return spool_curl_read_abort() }
         lastActivity = loop.now()
@@ -139,7 +151,9 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         }
     }
 
-    /// A line of a head or a trailer. False ends the transfer.
+    /// Takes a line of a head or a trailer.
+    ///
+    /// - Returns: False to end the transfer.
     func lineReceived(_ line: UnsafeRawBufferPointer) -> Bool {
         guard let receiver, decidedEnd == nil, !isCancelled else { return false }
         let now = loop.now()
@@ -160,7 +174,10 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         }
     }
 
-    /// Body bytes. Answers how many were taken, or libcurl's word for a pause; anything else ends the transfer.
+    /// Takes body bytes.
+    ///
+    /// - Returns: The number of bytes taken, or the code of libcurl for a pause. Any other value
+    ///   ends the transfer.
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard let receiver, decidedEnd == nil, !isCancelled else { return Self.abort(bytes) }
         lastActivity = loop.now()
@@ -182,12 +199,14 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         }
     }
 
-    /// What is told of at the latest.
+    /// The most bytes between two calls of `batchEnded`.
     private static let batchBytes = 256 * 1024
-    /// What is taken in one turn of the loop; libcurl goes on as long as the socket has bytes, which may be as long as the body. With less of it
-    /// many readers of one fetch would all be at its front, and be sent copies instead of the file.
+    /// The most bytes in one turn of the loop. libcurl goes on as long as the socket has bytes,
+    /// which may be as long as the body. With a smaller bound, many readers of one fetch would all
+    /// be at its front, and would be sent copies instead of the file.
     private static let turnBytes = 1024 * 1024
-    /// What is taken in one turn of a body of which `steadyBytes` came, as much as is sent in one: its readers stay.
+    /// The most bytes in one turn for a body of which `steadyBytes` came: as many as are sent in
+    /// one turn. Its readers stay.
     private static let steadyTurnBytes = 2 * turnBytes
     private static let steadyBytes: Int64 = 8 * 1024 * 1024
 
@@ -200,25 +219,25 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         tellBatch()
         let turnBytes = bodyBytes < Self.steadyBytes ? Self.turnBytes : Self.steadyTurnBytes
         guard isFirst || bytesOfTurn >= turnBytes else { return }
-        // Somebody waits for the first bytes, or for a turn.
+        // A reader waits for the first bytes, or another transfer for its turn.
         bytesOfTurn = 0
         loop.rest(self)
     }
 
-    /// Tells the receiver that bytes came, unless it knows.
+    /// Calls `batchEnded` of the receiver if bytes came since the last call.
     func tellBatch() {
         guard untoldBytes > 0, !isCancelled else { return }
         untoldBytes = 0
         receiver?.batchEnded()
     }
 
-    /// An answer that differs from `bytes.count` and is no pause.
+    /// Returns a value that differs from `bytes.count` and is no pause.
     private static func abort(_ bytes: UnsafeRawBufferPointer) -> Int { bytes.count == 0 ? 1 : 0 }
 }
 
 // MARK: - Callbacks of libcurl
 
-/// A header line, `context` being the transfer that the handle belongs to.
+/// Called for each header line. `context` is the transfer of the handle.
 let curlHeaderCallback: curl_write_callback = { pointer, size, count, context in
     guard let context else { return 0 }
     let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
@@ -226,14 +245,14 @@ let curlHeaderCallback: curl_write_callback = { pointer, size, count, context in
     return transfer.lineReceived(bytes) ? bytes.count : 0
 }
 
-/// Body bytes.
+/// Called for body bytes.
 let curlBodyCallback: curl_write_callback = { pointer, size, count, context in
     guard let context else { return 0 }
     let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
     return transfer.bodyReceived(UnsafeRawBufferPointer(start: pointer, count: size * count))
 }
 
-/// Room for bytes of the request's body.
+/// Called for room for bytes of the request's body.
 let curlUploadCallback: curl_read_callback = { pointer, size, count, context in
     guard let context else { return spool_curl_read_abort() }
     let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
@@ -244,7 +263,7 @@ let curlUploadCallback: curl_read_callback = { pointer, size, count, context in
 let curlOpenSocketCallback: curl_opensocket_callback = { context, _, target in
     guard let context, let target else { return -1 }
     let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-    // The address is longer than the field that it begins in: libcurl says how long.
+    // The address is longer than the field in which it begins; `addrlen` has its length.
     guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr),
         let address = SocketAddress(UnsafeRawPointer(target) + offset, length: Int(target.pointee.addrlen)),
         transfer.mayConnect(to: address)
@@ -252,7 +271,7 @@ let curlOpenSocketCallback: curl_opensocket_callback = { context, _, target in
     return transfer.openSocket(target.pointee)
 }
 
-/// The connection is there and the request goes out now.
+/// Called when there is a connection and the request leaves.
 let curlRequestCallback: curl_prereq_callback = { context, _, _, _, _ in
     guard let context else { return CURL_PREREQFUNC_ABORT }
     Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().requestSent()

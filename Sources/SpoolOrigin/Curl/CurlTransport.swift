@@ -4,17 +4,24 @@ package import SpoolSystem
 
 /// A transport over libcurl: one event loop, one multi handle, one easy handle for each transfer.
 ///
-/// Back-pressure is exact over HTTP/1.1: a paused transfer stops reading its socket. A cancelled transfer is taken off
-/// the multi handle at once, wherever it is, the name look-up included. Connections are kept and used again;
-/// a kept one that was dead before it answered is replaced by libcurl itself.
-/// Receivers are called on the loop, which a server may share: then bytes go from origin to client without waking a thread.
+/// Back-pressure is exact over HTTP/1.1, because a paused transfer stops reading its socket. A
+/// cancelled transfer is removed from the multi handle at once, even during the name look-up.
+/// Connections are kept and reused; libcurl itself replaces a kept one that was dead before it
+/// answered.
+///
+/// Receivers are called on the loop. A server may share the loop, so that bytes go from origin to
+/// client without waking a thread.
 package final class CurlTransport: Transport {
     private let loop: CurlLoop
     private let options: CurlTransportOptions
 
-    /// - Parameter thread: what to run on; nil starts a thread of its own.
-    /// - Parameter time: the clock of the first-byte and stall timeouts; nil is the system's monotonic clock.
-    ///   The connect timeout is libcurl's own and runs on real time.
+    /// Creates a transport.
+    ///
+    /// - Parameters:
+    ///   - options: The bounds and settings of libcurl.
+    ///   - time: The clock of the first-byte, head and stall timeouts, or nil for the monotonic
+    ///     clock of the system. The connect timeout is libcurl's own and runs on real time.
+    ///   - thread: The loop to run on, or nil for a thread of its own.
     package init(options: CurlTransportOptions = CurlTransportOptions(), time: (any TimeSource)? = nil, on thread: LoopThread? = nil) {
         self.options = options
         loop = CurlLoop(options: options, time: time, thread: thread ?? Self.ownThread())
@@ -28,6 +35,7 @@ package final class CurlTransport: Transport {
 
     deinit { loop.close() }
 
+    /// The most bytes that one request should ask for: nil over HTTP/1.1.
     package var windowBytes: Int64? {
         switch options.version {
         case .http1: nil
@@ -35,9 +43,10 @@ package final class CurlTransport: Transport {
         }
     }
 
-    /// The transport's loop as a mailbox; what is posted after `close` is dropped.
+    /// The loop of the transport as a mailbox. Jobs that are posted after `close` are dropped.
     package var mailbox: any Mailbox { loop }
 
+    /// Starts a request. The receiver is called on the loop.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         let transfer = CurlTransfer(request: request, receiver: receiver, loop: loop)
         if !loop.accept({ [loop] in loop.begin(transfer) }) {
@@ -46,9 +55,10 @@ package final class CurlTransport: Transport {
         return transfer
     }
 
-    /// Ends every transfer with `.cancelled`, closes the connections, and waits until that is done; a thread of its own ends then.
+    /// Ends every transfer with `.cancelled`, closes the connections, and waits until that is done.
+    /// A thread of its own ends then.
     ///
-    /// Called on the transport's own loop it does not wait. Harmless when repeated.
+    /// On the loop of the transport the call does not wait. Idempotent.
     package func close() { loop.close() }
 }
 #endif

@@ -1,12 +1,15 @@
 #if os(Linux)
 package import SpoolCore
 
-/// How libcurl talks to origins. Every bound is here, with its reason.
+/// The settings of libcurl, with every bound and its reason.
 package struct CurlTransportOptions: Sendable {
+    /// The protocol version of requests.
     package enum HTTPVersion: Sendable {
-        /// HTTP/1.1: a paused transfer stops the origin by TCP itself, so it costs no memory. The default.
+        /// HTTP/1.1, the default. A paused transfer stops the origin by TCP itself, so it costs no
+        /// memory.
         case http1
-        /// HTTP/2 where a TLS origin offers it: one connection for many transfers, but each paused one buffers.
+        /// HTTP/2 with TLS origins that offer it. It takes one connection for many transfers, but
+        /// each paused one buffers.
         case http2
     }
 
@@ -14,37 +17,44 @@ package struct CurlTransportOptions: Sendable {
     package var version: HTTPVersion = .http1
     /// The most time to look up a name, connect and finish the TLS handshake.
     package var connectTimeout: Nanoseconds = .seconds(8)
-    /// The most time from sending the request to the first byte of the answer.
+    /// The most time from the request to the first byte of the answer.
     package var firstByteTimeout: Nanoseconds = .seconds(8)
-    /// The most time from the first line of the answer to the end of its head, 1xx responses included: a head that trickles in is given up.
+    /// The most time from the first line of the answer to the end of its head, 1xx responses
+    /// included. It bounds a head that comes in small parts.
     package var headTimeout: Nanoseconds = .seconds(30)
-    /// The most time between two bytes while the receiver takes them; a paused transfer does not count.
+    /// The most time between two bytes while the receiver takes them. Pauses do not count.
     package var stallTimeout: Nanoseconds = .seconds(8)
-    /// The most connections at once. Each paused HTTP/1.1 transfer holds one, so this is more than the engine's 64 fetches;
-    /// further requests wait for a free one.
+    /// The most connections at once. Each paused HTTP/1.1 transfer holds one, so this is more than
+    /// the 64 fetches of the engine. Further requests wait for a free connection.
     package var maxConnections = 128
-    /// The most idle connections that are kept for the next request.
+    /// The most idle connections that are kept for later requests.
     package var maxIdleConnections = 32
-    /// The most idle handles that are kept; each has a receive buffer only while it is in use.
+    /// The most idle handles that are kept. Each has a receive buffer only while it is in use.
     package var maxPooledHandles = 32
-    /// What one read of the socket may bring, in bytes, and the memory that each running transfer takes: as much again while it is paused, when
-    /// libcurl keeps what was not taken. 16 KiB cost a quarter more time for each byte than 64.
+    /// The size of the receive buffer of a running transfer, in bytes, and so the most that one
+    /// read of the socket brings. A paused transfer takes as much again, because libcurl keeps the
+    /// bytes that were not taken. 16 KiB cost a quarter more time for each byte than 64 KiB.
     package var receiveBufferBytes = 32 * 1024
-    /// The same for a transfer that begins while no other runs: 256 KiB take a tenth less CPU for each byte, and one of them is affordable.
+    /// The size of the receive buffer of a transfer that begins while no other runs. 256 KiB take a
+    /// tenth less CPU for each byte, and one such buffer is affordable.
     package var loneReceiveBufferBytes = 256 * 1024
-    /// What `User-Agent` says unless the request has its own.
+    /// The value of `User-Agent` for requests without one.
     package var userAgent = "Spool"
-    /// A file of certificates (PEM) to trust instead of the system's bundle; the directory that libcurl was built with counts besides.
+    /// A file of certificates (PEM) to trust instead of the bundle of the system. The directory
+    /// that libcurl was built with is trusted as well.
     package var certificateFile: String?
-    /// Whether a public name may lead to a private address. A proxy of the environment looks names up by itself: then it has to see to that.
+    /// Whether a public name may lead to a private address. A proxy of the environment looks up
+    /// names by itself, and has to enforce this itself.
     package var privateNames = PrivateNames.allowed
-    /// Whether the proxies of the environment (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`) are used.
-    /// An origin on loopback is always asked directly.
+    /// Whether the proxies of the environment (`http_proxy`, `https_proxy`, `all_proxy`,
+    /// `no_proxy`) are used. An origin on loopback is always asked directly.
     package var usesEnvironmentProxies = true
 
+    /// Creates the default options.
     package init() {}
 
-    /// What one request should ask for at most over HTTP/2: a paused stream may buffer up to its window.
+    /// The most bytes that one request should ask for over HTTP/2, because a paused stream may
+    /// buffer up to its window.
     package static let http2WindowBytes: Int64 = 2 * 1024 * 1024
 }
 #endif

@@ -3,33 +3,40 @@ internal import Glibc
 internal import SpoolCore
 internal import SpoolSystem
 
-/// The proxies that the environment names, as curl reads it.
+/// The proxies that the environment names, read as curl reads them.
 package struct EnvironmentProxy {
-    /// The value of a variable; nil when it is not set.
+    /// Returns the value of a variable, or nil if it is not set.
     private let variable: (String) -> String?
 
+    /// Creates a view of the environment.
+    ///
+    /// - Parameter variable: Returns the value of a variable, or nil if it is not set.
     package init(_ variable: @escaping (String) -> String? = { name in getenv(name).map { String(cString: $0) } }) {
         self.variable = variable
     }
 
-    /// Whether requests to `url` go through a proxy.
+    /// Returns whether requests to `url` go through a proxy of the process environment.
     static func isUsed(for url: String) -> Bool { EnvironmentProxy().isUsed(for: url) }
 
+    /// Returns whether requests to `url` go through a proxy.
     package func isUsed(for url: String) -> Bool {
-        // "HTTP_PROXY" is left out on purpose, there as here: a CGI program gets it from the request's `Proxy` field.
+        // Like curl, this ignores "HTTP_PROXY": a CGI program gets that variable from the `Proxy`
+        // field of the request.
         let names = url.prefix(8).equalsIgnoringCase("https://") ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         guard (names + ["all_proxy", "ALL_PROXY"]).contains(where: { value(of: $0) != nil }) else { return false }
         return !isExempt(url)
     }
 
-    /// The variables that are set and name a proxy for some origin, in the order in which curl reads them.
+    /// The variables that are set and name a proxy for some origin, in the order in which curl
+    /// reads them.
     package var names: [String] {
         ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].filter { value(of: $0) != nil }
     }
 
     private func value(of name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Whether `no_proxy` names the host of `url`: by itself, by a domain that it lies below, or as an address in a block.
+    /// Returns whether `no_proxy` names the host of `url`: directly, by a domain above it, or as an
+    /// address in a block.
     private func isExempt(_ url: String) -> Bool {
         guard let list = value(of: "no_proxy") ?? value(of: "NO_PROXY") else { return false }
         let host: String
@@ -37,7 +44,7 @@ package struct EnvironmentProxy {
             guard let found = try URIReference(lenient: url).origin?.host else { return false }
             host = found
         } catch {
-            // The transport refuses what can't be split.
+            // The transport refuses a URL that can't be parsed.
             return false
         }
         if list == "*" { return true }
@@ -52,7 +59,7 @@ package struct EnvironmentProxy {
         }
     }
 
-    /// Whether an address is in a block such as `10.0.0.0/8`, or is the address that stands there alone.
+    /// Returns whether an address is in a block such as `10.0.0.0/8`, or equals a single address.
     private static func contains(_ address: SocketAddress, block: Substring) -> Bool {
         let parts = block.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let network = SocketAddress(literal: String(parts[0]), port: 0), network.family == address.family else { return false }
