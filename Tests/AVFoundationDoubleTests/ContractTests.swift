@@ -2,7 +2,7 @@ import AVFoundation
 import SpoolTesting
 import Testing
 
-/// Each breach of the loader's contract is seen, by the number of its rule.
+/// Each breach of the loader's contract is recorded with the number of its rule.
 @Suite struct ContractTests {
     @Test(arguments: [
         (ServingDelegate.Misstep.answersAfterFinishing, ContractRule.c8), (.finishesTwice, .c8),
@@ -13,7 +13,7 @@ import Testing
         (.neverAnswers, .c12), (.forgetsTheRequest, .d5), (.reusesItsBuffer, .r6),
         (.redirectsToFTP, .h1), (.redirectsWithoutResponse, .h1), (.redirectsLate, .h1),
     ])
-    func `a breach is noted`(misstep: ServingDelegate.Misstep, rule: ContractRule) {
+    func `each breach is recorded with its rule`(misstep: ServingDelegate.Misstep, rule: ContractRule) {
         var habits = PlayerHabits.small
         if misstep == .tellsForbiddenType { habits.allowedContentTypes = ["public.mp3"] }
         let bench = PlayBench(habits: habits)
@@ -23,7 +23,7 @@ import Testing
         #expect(bench.rules.contains(rule), "\(bench.world.journal.breaches)")
     }
 
-    @Test func `nothing is answered when the delegate is gone`() {
+    @Test func `a request without a delegate stays unanswered and is a breach`() {
         let bench = LoaderBench()
         bench.asset.resourceLoader.setDelegate(TinyDelegate(), queue: nil)
         bench.begin(.init(url: LoaderBench.url, wantsInformation: true))
@@ -31,7 +31,7 @@ import Testing
         #expect(bench.world.journal.breaches.map(\.rule) == [.d7])
     }
 
-    @Test func `without a delegate, or with one that refuses, the load fails`() {
+    @Test func `a load without a delegate, or with one that refuses, fails`() {
         let bench = LoaderBench()
         bench.asset = AVURLAsset(url: LoaderBench.url)
         bench.begin(.init(url: LoaderBench.url, wantsInformation: true))
@@ -43,7 +43,7 @@ import Testing
         #expect(play.world.journal.breaches == [])
     }
 
-    @Test func `the main queue as the delegate's queue is noted`() {
+    @Test func `the main queue as the delegate's queue is a breach`() {
         let bench = LoaderBench()
         bench.asset.resourceLoader.setDelegate(bench.delegate, queue: .main)
         bench.begin(.init(url: LoaderBench.url, wantsInformation: true))
@@ -51,7 +51,7 @@ import Testing
         #expect(bench.world.journal.breaches.map(\.rule) == [.r10])
     }
 
-    @Test func `a request that asks nothing has to be finished at once`() {
+    @Test func `a request without information or data has to be finished at once`() {
         let bench = LoaderBench()
         bench.begin(.init(url: LoaderBench.url))
         _ = bench.run()
@@ -71,7 +71,7 @@ import Testing
         #expect(bench.journal == [])
     }
 
-    @Test func `answers between the cancel and its news are nobody's fault`() {
+    @Test func `answers between a cancel and its notification are no breach`() {
         let bench = LoaderBench()
         bench.delegate.isSilent = true
         let transaction = bench.begin(.init(url: LoaderBench.url, data: .init(offset: 0, length: 10)))

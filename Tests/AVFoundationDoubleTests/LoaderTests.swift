@@ -2,7 +2,7 @@ import AVFoundation
 import SpoolSystem
 import Testing
 
-/// Every callback of the delegate arrives, and what it answers reaches who asked.
+/// Every callback of the delegate is called, and its answers reach the request.
 @Suite struct LoaderTests {
     @Test func `a loader does not keep its delegate`() {
         let asset = AVURLAsset(url: LoaderBench.url)
@@ -13,14 +13,14 @@ import Testing
         #expect(asset.resourceLoader.delegate == nil)
     }
 
-    @Test func `a request is asked, answered and finished`() {
+    @Test func `a request is passed to the delegate, answered and finished`() {
         let bench = LoaderBench()
         bench.begin(.init(url: LoaderBench.url, wantsInformation: true, data: .init(offset: 0, length: 2)))
         #expect(bench.run() == ["data 2 at 0", "finished 100000 public.mp3", "accepted"])
         #expect(bench.journal == [])
     }
 
-    @Test func `a cancelled request is told by identity`() {
+    @Test func `a cancelled request is identified by its object`() {
         let bench = LoaderBench()
         bench.delegate.isSilent = true
         let first = bench.begin(.init(url: LoaderBench.url, data: .init(offset: 0, length: 100_000, toEnd: true)))
@@ -33,7 +33,7 @@ import Testing
         bench.delegate.letGo()
     }
 
-    @Test func `an asset that goes cancels what is open`() {
+    @Test func `releasing an asset cancels its open requests`() {
         let bench = LoaderBench()
         bench.delegate.isSilent = true
         let copy = bench.asset.copy() as? AVURLAsset
@@ -66,7 +66,7 @@ import Testing
         #expect(answers.withLock { $0 } == [true])
     }
 
-    @Test func `a delegate that implements nothing refuses`() {
+    @Test func `a delegate without any method refuses`() {
         final class Idle: NSObject, AVAssetResourceLoaderDelegate {}
         let bench = LoaderBench()
         let idle = Idle()
@@ -93,7 +93,7 @@ import Testing
     }
 }
 
-/// Challenges of tests have no sender.
+/// Challenges in tests have no sender.
 private final class NoSender: NSObject, URLAuthenticationChallengeSender {
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
     func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}

@@ -2,11 +2,11 @@ import AVFoundation
 import SpoolSystem
 import Testing
 
-/// The players of the double keep what they are told and say what changes.
+/// The players of the double keep their state and report changes.
 @MainActor @Suite struct PlayerTests {
     private static func item() -> AVPlayerItem { AVPlayerItem(asset: AVURLAsset(url: LoaderBench.url)) }
 
-    @Test func `a queue plays its items in order and lets go of those that were played`() {
+    @Test func `a queue plays its items in order and releases played ones`() {
         let items = (0..<3).map { _ in Self.item() }
         let player = AVQueuePlayer(items: [items[0], items[1]])
         #expect(player.currentItem === items[0] && player.actionAtItemEnd == .advance)
@@ -22,7 +22,7 @@ import Testing
         #expect(player.currentItem == nil)
     }
 
-    @Test func `observers hear of a change until they are let go`() {
+    @Test func `an observer is called for each change until its token is released`() {
         let player = AVPlayer(playerItem: Self.item())
         let heard = Locked<[String]>([])
         var tokens = [
@@ -56,7 +56,7 @@ import Testing
         #expect(player.items().isEmpty)
     }
 
-    @Test func `an item can't be in a player twice`() async {
+    @Test func `an item cannot be in a player twice`() async {
         await #expect(processExitsWith: .failure) {
             await MainActor.run {
                 let item = AVPlayerItem(url: URL(fileURLWithPath: "/"))
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `what a simulated player does reaches the app's observers`() {
+    @Test func `a simulated player's changes reach the app's observers`() {
         let bench = PlayBench()
         let heard = Locked<[String]>([])
         let item = bench.player.items()[0]

@@ -6,14 +6,14 @@ import Testing
 
 /// The double and the recorder on real queues, for the thread sanitizer.
 @Suite(.timeLimit(.minutes(20))) struct RealQueueStressTests {
-    @Test func `a file is played on real queues, and its trace can be replayed`() async throws {
+    @Test func `a file plays on real queues, and its trace can be replayed`() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("double-" + UUID().uuidString)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: directory) } }
         let file = directory.appendingPathComponent("song.mp3")
         let content = OriginContent(seed: 7)
-        // The player has enough before it after a fifth of a second, and the rest takes most of one: a request is given up whatever else the
-        // machine does.
+        // The player has enough in advance after a fifth of a second, and the rest takes most of a
+        // second. So a request is cancelled, however busy the machine is.
         let length = 2_000_000
         try Data(content.bytes(at: 0, count: length)).write(to: file)
 
@@ -39,10 +39,11 @@ import Testing
         withExtendedLifetime(simulated) {}
     }
 
-    /// One element for each end of `item`, beginning when `start` was called.
+    /// A stream with one element for each end of `item`. It calls `start` at its beginning.
     private func ends(of item: AVPlayerItem, startedBy start: @escaping @Sendable () -> Void) -> AsyncStream<Void> {
         AsyncStream { continuation in
-            // The centre holds the block and the block the stream; both go with the process of the test.
+            // The notification centre holds the block, and the block holds the stream. Both end
+            // with the test process.
             _ = NotificationCenter.default.addObserver(
                 forName: AVPlayerItem.didPlayToEndTimeNotification, object: item, queue: nil
             ) { _ in continuation.yield() }

@@ -4,7 +4,8 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// The request patterns of the research notes come out of the simulated player, and a delegate that keeps the contract is not blamed.
+/// The simulated player makes the request patterns of docs/traces, and a correct delegate causes no
+/// breach.
 @Suite struct SimulatedPlayerTests {
     private static func habits(_ change: (inout PlayerHabits) -> Void) -> PlayerHabits {
         var habits = PlayerHabits.small
@@ -18,7 +19,7 @@ import Testing
         #expect(bench.feeder.openAskCount == 0)
     }
 
-    @Test func `T1: a probe, then to the end, taken back when far ahead, and again from a page's start`() {
+    @Test func `T1: a player probes, reads to the end, cancels when far ahead, and asks again from a page's start`() {
         let bench = PlayBench()
         bench.playToEnd()
         Self.expectPlayed(bench)
@@ -40,7 +41,7 @@ import Testing
         #expect(bench.asked == ["I+ @0+2", "→2 ✓", "@0+1000000 E", "→1000000 ✓"])
     }
 
-    @Test func `T1c: the first request to the end is dropped and made again`() {
+    @Test func `T1c: a player drops its first request to the end and repeats it`() {
         let bench = PlayBench(habits: Self.habits { ($0.startsTwice, $0.isGreedy) = (true, true) })
         bench.playToEnd()
         Self.expectPlayed(bench)
@@ -48,7 +49,7 @@ import Testing
         #expect(bench.requests.count == 3)
     }
 
-    @Test func `T1L: iOS 12 reads a few pages first`() {
+    @Test func `T1L: a player of iOS 12 reads a few pages first`() {
         let bench = PlayBench(habits: Self.habits { ($0.legacyProbes, $0.isGreedy) = (3, true) })
         bench.playToEnd()
         Self.expectPlayed(bench)
@@ -57,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: PlayerHabits.CancelOrder.allCases)
-    func `T2: a seek takes the old request back before the new one, after it, or never`(order: PlayerHabits.CancelOrder) {
+    func `T2: a seek cancels the old request before the new one, after it, or never`(order: PlayerHabits.CancelOrder) {
         let bench = PlayBench(habits: Self.habits { ($0.cancelOrder, $0.isGreedy) = (order, true) })
         bench.delegate.delay = .milliseconds(200)
         bench.app(after: .seconds(1)) { $0.player.beginSeek(to: CMTime(seconds: 15, preferredTimescale: 1000)) }
@@ -74,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `T2: a seek to the end ends`() {
+    @Test func `T2: a seek to the end ends the item`() {
         let bench = PlayBench()
         let isDone = Outcome()
         bench.app(after: .seconds(2)) { bench in
@@ -85,7 +86,7 @@ import Testing
         #expect(isDone.value == true)
     }
 
-    @Test func `T3: box headers are read eight bytes at a time`() {
+    @Test func `T3: a player reads box headers eight bytes at a time`() {
         let bench = PlayBench(.fastStart, habits: Self.habits { ($0.boxReads, $0.isGreedy) = (2, true) })
         bench.playToEnd()
         Self.expectPlayed(bench)
@@ -93,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `T4: an index at the end is asked early`(inParallel: Bool) {
+    func `T4: a player asks early for an index at the end`(inParallel: Bool) {
         let bench = PlayBench(.indexAtEnd, habits: Self.habits { $0.readsTailInParallel = inParallel })
         bench.playToEnd()
         Self.expectPlayed(bench)
@@ -101,7 +102,7 @@ import Testing
         #expect(bench.asked[3].hasSuffix("✗") != inParallel)
     }
 
-    @Test func `T5: a paused player reads until it has enough, then asks nothing`() {
+    @Test func `T5: a paused player reads until it has enough, then asks no more`() {
         let bench = PlayBench()
         bench.app(after: .milliseconds(1)) { $0.player.setRate(0) }
         bench.app(after: .seconds(600)) { $0.player.setRate(1) }
@@ -111,7 +112,7 @@ import Testing
         #expect(!times.contains { $0 > 5 && $0 < 600 })
     }
 
-    @Test func `T6: the next item is opened before it is played, and an advance takes nothing back`() {
+    @Test func `T6: a player opens the next item in advance, and an advance cancels nothing`() {
         let bench = PlayBench(habits: Self.habits { $0.isGreedy = true }, items: 2)
         bench.delegate.delay = .milliseconds(300)
         bench.app { $0.player.setRate(1) }
@@ -121,9 +122,10 @@ import Testing
         #expect(bench.transcript(of: 1).prefix(4) == ["I+ @0+2", "→2 ✓", "@0+1000000 E", "→256000 ✗"])
     }
 
-    @Test func `T6: an item that was opened ahead with a little less than it needs asks for more when its turn comes`() {
+    @Test func `T6: an item opened in advance with too few bytes asks for more at its turn`() {
         let bench = PlayBench(habits: Self.habits { ($0.lowWaterBytes, $0.prebufferBytes) = (70_000, 65_536) }, items: 2)
-        // In small pieces, so that the player takes its request back as soon as it has what it wants in advance.
+        // In small pieces, so that the player cancels its request as soon as it has enough in
+        // advance.
         (bench.delegate.chunkBytes, bench.delegate.delay) = (2000, .milliseconds(1))
         bench.app { $0.player.setRate(1) }
         bench.simulator.runUntilIdle(maxSteps: PlayBench.maxSteps)
@@ -131,7 +133,7 @@ import Testing
         #expect(bench.notifications == ["end", "end"])
     }
 
-    @Test func `T6: an advance in the middle leaves the request open until the item goes`() {
+    @Test func `T6: an advance in the middle leaves the request open until the item is released`() {
         let bench = PlayBench(habits: Self.habits { $0.isGreedy = true }, items: 2)
         bench.delegate.delay = .milliseconds(300)
         bench.app { $0.player.setRate(1) }
@@ -144,7 +146,7 @@ import Testing
         withExtendedLifetime(old) {}
     }
 
-    @Test func `T7: when every byte is at hand reads are small and just in time`() {
+    @Test func `T7: a player makes small requests just in time when every byte is available`() {
         let bench = PlayBench()
         bench.delegate.isEverythingAtHand = true
         bench.playToEnd()
@@ -153,7 +155,7 @@ import Testing
         #expect(bench.requests.count > 10)
     }
 
-    @Test func `T8: after a loss of the network the player asks again, and goes on`() {
+    @Test func `T8: a player asks again after a network loss, and goes on`() {
         let bench = PlayBench(habits: Self.habits { $0.retries = 3 })
         bench.delegate.delay = .milliseconds(100)
         bench.app(after: .seconds(2)) { $0.delegate.setOffline(true) }
@@ -163,7 +165,7 @@ import Testing
         #expect(bench.asked.contains { $0.hasSuffix("! NSURLErrorDomain -1009") })
     }
 
-    @Test func `T8: a player that gave up asking stalls and goes on when the app plays again`() {
+    @Test func `T8: a player without retries left stalls, and goes on when the app plays again`() {
         let bench = PlayBench(habits: Self.habits { ($0.retries, $0.afterRetries) = (0, .waits) })
         bench.player.state.withLock { $0.automaticallyWaitsToMinimizeStalling = false }
         bench.delegate.delay = .milliseconds(100)
@@ -178,7 +180,7 @@ import Testing
         #expect(bench.notifications == ["stall", "end"])
     }
 
-    @Test func `T8: an item whose tries are used up fails, with the cause below`() {
+    @Test func `T8: an item without retries left fails, with the cause beneath`() {
         let bench = PlayBench(habits: Self.habits { $0.retries = 0 })
         bench.delegate.delay = .milliseconds(100)
         bench.app(after: .seconds(1)) { $0.delegate.setOffline(true) }
@@ -189,7 +191,7 @@ import Testing
         #expect(error.code == AVError.Code.unknown.rawValue && error.domain == AVFoundationErrorDomain)
     }
 
-    @Test func `T9: the same request near the end twice`() {
+    @Test func `T9: a player makes the same request near the end twice`() {
         let bench = PlayBench(length: 100_000, habits: Self.habits { $0.repeatsTail = true })
         bench.delegate.chunkBytes = 10_000
         bench.playToEnd()
@@ -197,14 +199,14 @@ import Testing
         #expect(bench.requests == ["I+ @0+2", "@0+100000 E", "@0+100000 E"])
     }
 
-    @Test func `T11: the content information is asked three times at once`() {
+    @Test func `T11: a player asks for the content information three times at once`() {
         let bench = PlayBench(habits: Self.habits { $0.duplicateInformation = 2 })
         bench.playToEnd()
         Self.expectPlayed(bench)
         #expect(bench.requests.prefix(3) == ["I+ @0+2", "I+ @0+2", "I+ @0+2"])
     }
 
-    @Test func `T12: tracks that lie apart are read by two requests that go on side by side`() {
+    @Test func `T12: a player reads distant tracks with two requests side by side`() {
         let bench = PlayBench(.tracksApart)
         bench.delegate.delay = .milliseconds(100)
         bench.playToEnd()
@@ -226,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func `a URL that the system loads itself never reaches the delegate, except where it does`() {
+    @Test func `a URL that the system loads itself reaches the delegate only with that habit`() {
         for asks in [true, false] {
             let bench = PlayBench(habits: Self.habits { $0.asksForHTTP = asks }, url: "https://origin.test/song.mp3")
             bench.playToEnd()
@@ -234,14 +236,14 @@ import Testing
         }
     }
 
-    @Test func `a player that wants ranges does not play without them`() {
+    @Test func `a player that requires ranges does not play without them`() {
         let bench = PlayBench(habits: Self.habits { $0.demandsRanges = true })
         bench.delegate.supportsRanges = false
         bench.playToEnd()
         #expect(bench.feeder.lastError?.code == AVError.Code.serverIncorrectlyConfigured.rawValue)
     }
 
-    @Test func `an item that goes takes its request back`() {
+    @Test func `removing an item cancels its request`() {
         let bench = PlayBench(habits: Self.habits { $0.isGreedy = true })
         bench.delegate.delay = .milliseconds(500)
         bench.simulator.advance(by: .seconds(3))
@@ -266,7 +268,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
-    func `whatever its habits are, it plays to the end and a delegate that keeps the contract is not blamed`() {
+    func `a simulated player with any habits plays to the end without a breach by a correct delegate`() {
         for seed in Seeds.list(count: 300) {
             let random = Simulator(seed: seed)
             let length = random.pick([1...3, 1000...100_000, 500_000...2_000_000].map { random.number(in: $0) })
@@ -292,7 +294,7 @@ import Testing
     }
 }
 
-/// Where a completion leaves its word.
+/// Holds the result of a completion.
 final class Outcome: @unchecked Sendable {
     // Sendable for the jobs of the simulator, all of which run on one thread.
     var value: Bool?

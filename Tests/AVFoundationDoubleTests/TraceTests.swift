@@ -4,9 +4,9 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Traces are read, replayed, and written by the recorder that people paste into their apps.
+/// Traces are parsed, replayed, and written by the recorder for apps.
 @Suite struct TraceTests {
-    @Test func `there is a file for each pattern, and each is read`() throws {
+    @Test func `each pattern has a trace file that can be read`() throws {
         #expect(TraceFile.all.count >= 15)
         for file in TraceFile.all {
             let trace = try file.read()
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: TraceFile.all)
-    func `a trace is replayed against a delegate that keeps the contract`(file: TraceFile) throws {
+    func `a replayed trace shows no breach by a correct delegate`(file: TraceFile) throws {
         let trace = try file.read()
         let bench = PlayBench(length: try #require(trace.length))
         bench.player.replace(with: nil)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a replay sees what a delegate does wrong`() throws {
+    @Test func `a replay detects a delegate's breaches`() throws {
         let trace = try LoadingTrace("# spool trace 1\n0.0 1 I+ @0+2\n0.1 1 →2 ✓\n0.2 2 @0+1000000 E\n9 2 →1000000 ✓")
         for misstep in [ServingDelegate.Misstep.sendsWrongByte, .neverAnswers, .finishesShort] {
             let bench = PlayBench()
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `what a simulated player did can be replayed`() throws {
+    @Test func `a simulated player's transcript can be replayed`() throws {
         let bench = PlayBench(.indexAtEnd)
         bench.playToEnd()
         let trace = try LoadingTrace(bench.feeder.transcript.text)
@@ -62,11 +62,11 @@ import Testing
         "# spool trace 1\n0 1 →x ✗", "# spool trace 1\n0 1 →5", "# spool trace 1\n0 1 →5 ! domain", "# spool trace 1\n1e300 1 I+",
         "# spool trace 1\n0 1 @99999999999999999999+2",
     ])
-    func `what is no trace is refused with its line`(text: String) {
+    func `a malformed trace is refused with its line`(text: String) {
         #expect(throws: LoadingTrace.NotATrace.self) { try LoadingTrace(text) }
     }
 
-    @Test func `a text that was damaged anywhere is read or refused, and never worse`() throws {
+    @Test func `a damaged trace is read or refused without a crash`() throws {
         let text = try TraceFile.all[0].text()
         for seed in Seeds.list(count: 200) {
             let random = SeededRandom(seed: seed)

@@ -1,16 +1,16 @@
 import Foundation
 import Testing
 
-/// What the manifest promises to those who depend on it, on Linux and on Apple's systems.
+/// The guarantees of the manifest for packages that depend on it, on Linux and on Apple systems.
 struct ManifestTests {
-    /// The host's own branch and the other one, whatever the host is.
+    /// The host's own branch and the other one, on every host.
     enum Platform: String, CaseIterable {
         case linux = "true"
         case apple = "false"
     }
 
     @Test(arguments: Platform.allCases)
-    func `an app may depend on the package: it carries no unsafe flags and no warning settings`(platform: Platform) throws {
+    func `an app can depend on the package, which has no unsafe flags and no warning settings`(platform: Platform) throws {
         let manifest = try Manifest.dump(platform)
         #expect(manifest.settingKinds.isDisjoint(with: ["unsafeFlags", "treatAllWarnings", "treatWarning"]))
         #expect(manifest.settingKinds.contains("swiftLanguageMode"))
@@ -25,11 +25,11 @@ struct ManifestTests {
     func `the products are those of the design`(platform: Platform) throws {
         let products = try Manifest.dump(platform).products
         let everywhere = ["Rangeable", "Spool", "SpoolProxy", "SpoolTesting", "spool"]
-        // Where AVFoundation is a double nobody may depend on what stands on it.
+        // Where AVFoundation is a double, the module on top of it is no product.
         #expect(products == (platform == .apple ? everywhere + ["SpoolAVFoundation"] : everywhere))
     }
 
-    @Test func `on Apple's systems there are neither C library targets nor the AVFoundation double`() throws {
+    @Test func `on Apple systems the manifest has no C library targets and no AVFoundation double`() throws {
         let manifest = try Manifest.dump(.apple)
         #expect(manifest.targets(ofType: "system").isEmpty)
         #expect(!manifest.targetNames.contains("AVFoundation"))
@@ -38,18 +38,18 @@ struct ManifestTests {
         }
     }
 
-    @Test func `on Apple's systems URLSession is the transport that an app gets`() throws {
+    @Test func `on Apple systems the transport of an app is URLSession`() throws {
         #expect(try Manifest.dump(.apple).closure(of: "Spool").contains("SpoolURLSession"))
     }
 
-    @Test func `on Linux no product draws in URLSession`() throws {
+    @Test func `on Linux no product depends on URLSession`() throws {
         let manifest = try Manifest.dump(.linux)
         for target in manifest.productTargets {
             #expect(!manifest.closure(of: target).contains("SpoolURLSession"), "\(target)")
         }
     }
 
-    @Test func `on Linux the C libraries come with the names of their packages`() throws {
+    @Test func `on Linux each C library has the name of its package`() throws {
         let manifest = try Manifest.dump(.linux)
         #expect(manifest.targets(ofType: "system") == ["CCurl", "COpenSSL", "CSQLite"])
     }
@@ -64,13 +64,13 @@ struct ManifestTests {
     }
 }
 
-/// A manifest as `swift package dump-package` tells it.
+/// A manifest as `swift package dump-package` prints it.
 private struct Manifest {
     private let root: [String: Any]
 
-    /// Dumps a copy of the manifest in which `os(Linux)` is decided for `platform`.
+    /// Dumps a copy of the manifest in which `os(Linux)` is replaced by the value for `platform`.
     ///
-    /// The copy lies in a directory of its own: the test run holds the lock of the package's.
+    /// The copy has a directory of its own, because the test run holds the lock of the package's.
     static func dump(_ platform: ManifestTests.Platform) throws -> Manifest {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-manifest-" + UUID().uuidString)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -87,7 +87,7 @@ private struct Manifest {
         return Manifest(root: try #require(object as? [String: Any]))
     }
 
-    /// Runs a program found by name to its end; its standard output.
+    /// Runs a program from the search path to its end, and returns its standard output.
     private static func run(_ arguments: String...) throws -> Data {
         let process = Process()
         let output = Pipe()
@@ -128,7 +128,7 @@ private struct Manifest {
         return Set(dependencies.flatMap(\.values).compactMap { $0.first as? String })
     }
 
-    /// All that `target` draws in, itself included.
+    /// The targets that `target` depends on, directly or not, with itself.
     func closure(of target: String) -> Set<String> {
         var found: Set<String> = []
         var open = [target]

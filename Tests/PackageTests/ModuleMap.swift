@@ -1,6 +1,7 @@
-/// The module map of ARCHITECTURE.md as a table: what each module may import.
+/// The module map of ARCHITECTURE.md as a table of allowed imports.
 enum ModuleMap {
-    /// The modules right below each module. A module may import whatever its arrows lead to, near or far.
+    /// The modules right below each module. A module may import every module that its arrows lead
+    /// to, near or far.
     static let arrows: [String: Set<String>] = [
         "Rangeable": [],
         "SpoolCore": ["Rangeable"],
@@ -13,7 +14,7 @@ enum ModuleMap {
         "Spool": ["SpoolStore", "SpoolOrigin", "SpoolURLSession"],
         "SpoolProxy": ["Spool", "SpoolServer", "SpoolManifests"],
         "SpoolAVFoundation": ["Spool", "AVFoundation"],
-        // The double, on Linux; lies among the tests.
+        // The double for Linux, which lies among the tests.
         "AVFoundation": ["SpoolSystem"],
         "SpoolTesting": ["Spool"],
         "SpoolCommand": ["SpoolProxy"],
@@ -21,12 +22,13 @@ enum ModuleMap {
         "SpoolBenchmarks": ["SpoolProxy", "SpoolAVFoundation", "SpoolTesting"],
     ]
 
-    /// Modules whose binary must not grow by Foundation.
+    /// Modules that must not link Foundation, which keeps the program small.
     static let withoutFoundation: Set<String> = [
         "Rangeable", "SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests",
     ]
 
-    /// Modules that a simulation drives: their language is calls and callbacks, their time and chance are injected.
+    /// Modules that a simulation drives. They use calls and callbacks, and their clocks and
+    /// randomness are injected.
     static let engine: Set<String> = [
         "Rangeable", "SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests",
     ]
@@ -41,7 +43,7 @@ enum ModuleMap {
         return found
     }
 
-    /// What comes with the platforms, by who may use it; `nil` is everyone.
+    /// The platforms' modules, with the modules that may import them. `nil` allows every module.
     static let platform: [String: Set<String>?] = [
         "Glibc": nil,
         "Darwin": nil,
@@ -61,7 +63,7 @@ enum ModuleMap {
         "Combine": ["SpoolAVFoundation", "Spool"],
     ]
 
-    /// Whether `module` may say `import imported`.
+    /// Whether `module` may contain `import imported`.
     static func mayImport(_ imported: String, in module: String) -> Bool {
         if let users = platform[imported] { return users?.contains(module) ?? true }
         return reachable(from: module).contains(imported)

@@ -1,12 +1,13 @@
 import Foundation
 
-/// The package that is under test, as files.
+/// The files of the package under test.
 enum PackageDirectory {
     /// The directory that holds `Package.swift`: two above the one of this file.
     static let url = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Every file below the named directories whose extension is one of `extensions`, by path from the package's directory, sorted.
+    /// The files below the named directories whose extension is one of `extensions`, sorted by path
+    /// from the package's directory.
     static func files(below directories: [String], extensions: Set<String>) -> [PackageFile] {
         directories.flatMap { directory -> [PackageFile] in
             let names =
@@ -21,7 +22,7 @@ enum PackageDirectory {
     static let sources = files(below: ["Sources"], extensions: ["swift"])
     static let allSwift = files(below: ["Sources", "Tests", "Benchmarks"], extensions: ["swift"])
 
-    /// Everything that people read: code, scripts and pages.
+    /// Every text for readers: code, scripts and pages.
     static let allText: [PackageFile] =
         files(below: ["Sources", "Tests", "Benchmarks"], extensions: ["swift", "c", "h", "md", "modulemap"])
         + files(below: ["scripts", ".ci", "E2E"], extensions: ["", "sh", "py", "html", "md"])
@@ -31,7 +32,7 @@ enum PackageDirectory {
 
 /// One text file of the package.
 struct PackageFile: CustomStringConvertible, Sendable {
-    /// From the package's directory, with slashes.
+    /// The path from the package's directory, with slashes.
     let path: String
     let lines: [Substring]
 
@@ -47,9 +48,10 @@ struct PackageFile: CustomStringConvertible, Sendable {
     /// The module of a file below `Sources`.
     var module: String { String(path.split(separator: "/")[1]) }
 
-    /// The lines with comments and the contents of string literals taken out, so that words in prose are not taken for code.
+    /// The lines without comments and without the contents of string literals, so that words in
+    /// prose do not count as code.
     ///
-    /// Good enough for a search: a multi-line string literal is taken for code.
+    /// Good enough for a search: a multi-line string literal counts as code.
     let codeLines: [String]
 
     private static func code(of line: Substring) -> String {

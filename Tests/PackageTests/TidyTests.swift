@@ -1,8 +1,8 @@
 import Testing
 
-/// The code base holds to its own rules (a check that a machine can make is not left to a reviewer).
+/// The rules of the code base that a machine can check.
 struct TidyTests {
-    @Test func `arrows of the module map point down only`() {
+    @Test func `the arrows of the module map point down only`() {
         let offenders = PackageDirectory.sources.flatMap { file in
             file.codeLines.compactMap(Self.importedModule)
                 .filter { !ModuleMap.mayImport($0, in: file.module) }
@@ -29,7 +29,8 @@ struct TidyTests {
         #expect(offenders == [])
     }
 
-    /// Each with its reason: a simulation can't drive what it doesn't own, and some names need newer systems than the floor.
+    /// Each word with its reason: a simulation must drive time, threads and randomness, and some
+    /// names need newer systems than the floor.
     @Test(arguments: [
         ("Task {", "work crosses threads only by a mailbox"),
         ("Task.", "work crosses threads only by a mailbox"),
@@ -47,14 +48,14 @@ struct TidyTests {
         ("Atomic<", "needs a newer system than the floor: Locked"),
         ("InlineArray", "needs a newer system than the floor"),
     ])
-    func `the engine keeps to calls and callbacks`(word: String, reason: String) {
+    func `the engine uses calls and callbacks only`(word: String, reason: String) {
         let offenders = PackageDirectory.sources.filter { ModuleMap.engine.contains($0.module) }
             .flatMap { $0.codePlaces { Self.contains($0, word: word) } }
         #expect(offenders == [], "\(word): \(reason)")
     }
 
-    /// `guard let … = try? … else` decides what the failure means; a bare `try?` makes it vanish.
-    @Test func `no shipped code drops an error unseen`() {
+    /// `guard let … = try? … else` decides what the failure means. A bare `try?` drops it.
+    @Test func `shipped code drops no error unseen`() {
         let offenders = PackageDirectory.sources.flatMap {
             $0.codePlaces { line in
                 Self.contains(line, word: "try?") && !["guard", "if"].contains { Self.contains(line, word: $0 + " ") }
@@ -63,13 +64,14 @@ struct TidyTests {
         #expect(offenders == [])
     }
 
-    @Test func `only the AVFoundation door asks whether AVFoundation is there`() {
+    @Test func `only the AVFoundation door contains canImport of AVFoundation`() {
         let offenders = PackageDirectory.sources.filter { $0.module != "SpoolAVFoundation" }
             .flatMap { $0.codePlaces { $0.contains("canImport(AVFoundation)") } }
         #expect(offenders == [])
     }
 
-    /// A promise that the compiler can't check says what keeps it, within the three lines around it.
+    /// A promise that the compiler cannot check has a comment with its reason, within the three
+    /// lines around it.
     @Test(arguments: ["@unchecked Sendable", "nonisolated(unsafe)"])
     func `an unchecked promise has its reason beside it`(promise: String) {
         let offenders = PackageDirectory.sources.flatMap { file in
@@ -83,8 +85,9 @@ struct TidyTests {
         #expect(offenders == [])
     }
 
-    /// Before iOS 18 the runtime has no metadata for function types with typed throws: one inside an array, a tuple,
-    /// an optional or a generic argument does not compile for the floor. Linux does not notice.
+    /// Before iOS 18 the runtime has no metadata for function types with typed throws. One inside
+    /// an array, a tuple, an optional or a generic argument does not compile for the floor, and
+    /// Linux does not show it.
     @Test func `no function type with typed throws is an element or a generic argument`() {
         let offenders = PackageDirectory.sources.flatMap { file in
             let aliases = file.codeLines.compactMap(Self.aliasOfTypedThrows)
@@ -106,14 +109,14 @@ struct TidyTests {
         #expect(Self.nestsTypedThrows(line, aliases: ["Rule"]) == isNested)
     }
 
-    @Test func `tests see what an app or another module sees`() {
+    @Test func `the tests use only declarations that an app or another module can use`() {
         let offenders = PackageDirectory.allSwift.flatMap { $0.codePlaces { $0.contains("@test" + "able") } }
         #expect(offenders == [])
     }
 
-    /// All tests of a run share the cores, so the time that one of them takes says little about it. A limit is there for
-    /// hangs only, and every limit is the same.
-    @Test func `a test's time limit is twenty minutes, which only a hang takes`() {
+    /// All tests of a run share the cores, so the time of one of them means little. A limit is
+    /// there for hangs only, and every limit is the same.
+    @Test func `every time limit of a test is twenty minutes, which only a hang takes`() {
         let limit = ".time" + "Limit("
         let offenders = PackageDirectory.allSwift.flatMap { file in
             file.codePlaces { $0.contains(limit) && !$0.contains(limit + ".minutes(20))") }
@@ -121,7 +124,7 @@ struct TidyTests {
         #expect(offenders == [])
     }
 
-    @Test func `nothing is left for later, and no text names one machine`() {
+    @Test func `no text contains a note for later work or the path of one machine`() {
         let forbidden = ["TO" + "DO", "FIX" + "ME", "/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/", "/Us" + "ers/"]
         let offenders = PackageDirectory.allText.flatMap { file in
             file.linePlaces(where: { line in forbidden.contains { line.contains($0) } })
@@ -129,12 +132,12 @@ struct TidyTests {
         #expect(offenders == [])
     }
 
-    @Test func `a file holds one idea: none is over 700 lines`() {
+    @Test func `no Swift file is longer than 700 lines`() {
         let offenders = PackageDirectory.allSwift.filter { $0.lines.count > 700 }.map { "\($0.path): \($0.lines.count)" }
         #expect(offenders == [])
     }
 
-    @Test func `each source file says within its first screen what it is for`() {
+    @Test func `each source file explains its purpose within its first screen`() {
         let screenLines = 40
         let offenders = PackageDirectory.sources
             .filter { file in file.codeLines.contains(where: Self.declaresSomething) }
@@ -150,9 +153,11 @@ struct TidyTests {
         return line.firstMatch(of: /typealias ([A-Za-z]+) = .*throws\([A-Za-z]+\) *->/).map { String($0.1) }
     }
 
-    /// Whether the line names a function type with typed throws inside brackets or as an optional.
+    /// Whether the line contains a function type with typed throws inside brackets or as an
+    /// optional.
     private static func nestsTypedThrows(_ line: String, aliases: [String]) -> Bool {
-        // Most lines name neither; a regular expression costs a thousand times as much as this look.
+        // Most lines contain neither. A regular expression costs a thousand times as much as this
+        // check.
         guard (["throws("] + aliases).contains(where: { line.contains($0) }) else { return false }
         if line.contains(/\(\([^()]*\) *throws\([A-Za-z]+\) *-> *[^()]*\)\?/) { return true }
         let places =
@@ -168,7 +173,7 @@ struct TidyTests {
         }
     }
 
-    /// The module of an import line, whatever its access level and attributes.
+    /// The module of an import line with any access level and attributes.
     private static func importedModule(_ line: String) -> String? {
         let words = line.split(separator: " ")
         guard let index = words.firstIndex(of: "import"), index + 1 < words.count else { return nil }
@@ -180,7 +185,7 @@ struct TidyTests {
         return name.split(separator: ".").first.map(String.init)
     }
 
-    /// Whether the line has `word`, not as the end of a longer name.
+    /// Whether the line contains `word`, not as the end of a longer name.
     private static func contains(_ line: String, word: String) -> Bool {
         var rest = line[...]
         while let range = rest.firstRange(of: word) {
@@ -192,7 +197,8 @@ struct TidyTests {
         return false
     }
 
-    /// A doc comment, or a comment at the margin: what an extension's file begins with.
+    /// Whether the line is a doc comment, or a comment at the margin as at the start of an
+    /// extension's file.
     private static func isProse(_ line: Substring) -> Bool {
         line.contains("///") || (line.hasPrefix("// ") && !line.hasPrefix("// MARK"))
     }

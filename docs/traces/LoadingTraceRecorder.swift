@@ -1,6 +1,7 @@
 import AVFoundation
 
-// Paste this file into an app to write down what AVPlayer asks of a resource loader, in the notation of docs/traces/README.md.
+// Paste this file into an app to record the requests that AVPlayer makes of a resource loader, in the
+// notation of docs/traces/README.md.
 //
 //     let recorder = LoadingTraceRecorder(to: directory.appendingPathComponent("my.trace"), header: ["system": "iOS 18.1 iPhone15,2"])
 //     let loader = TracedFileLoader(file: song, contentType: "public.mp3", bytesPerSecond: 500_000, recorder: recorder)
@@ -8,11 +9,12 @@ import AVFoundation
 //     // play, seek, pause …; keep `loader` as long as the asset, then:
 //     recorder.close()
 //
-// An app that has a delegate of its own calls `began`, `cancelled`, and `ended` after it finished a request, and needs no `TracedFileLoader`.
+// An app that has a delegate of its own calls `began`, `cancelled`, and `ended` after it finished a
+// request, and needs no `TracedFileLoader`.
 
-/// Writes one line for each request, and one for what became of it.
+/// Writes one line for each request, and one for its outcome.
 ///
-/// May be used from any thread; the calls for one asset come from the loader's serial queue anyway.
+/// Can be used from any thread. The calls for one asset come from the loader's serial queue.
 final class LoadingTraceRecorder: @unchecked Sendable {
     // Safe to share: everything below is used on `queue` only.
     private let queue = DispatchQueue(label: "loading-trace")
@@ -22,13 +24,13 @@ final class LoadingTraceRecorder: @unchecked Sendable {
     private var next = 1
     private var lines: [String]
 
-    /// - Parameter header: what is known of the circumstances: `system`, `media`, `length`, whatever helps.
+    /// - Parameter header: Facts about the circumstances, such as `system`, `media` and `length`.
     init(to file: URL, header: [String: String]) {
         self.file = file
         lines = ["# spool trace 1"] + header.sorted { $0.key < $1.key }.map { "# \($0.key): \($0.value)" }
     }
 
-    /// To be called first thing in `shouldWaitForLoadingOfRequestedResource`.
+    /// Records a request. Call it first in `shouldWaitForLoadingOfRequestedResource`.
     func began(_ request: AVAssetResourceLoadingRequest) {
         var words: [String] = []
         if request is AVAssetResourceRenewalRequest {
@@ -48,12 +50,12 @@ final class LoadingTraceRecorder: @unchecked Sendable {
         }
     }
 
-    /// To be called in `didCancel`.
+    /// Records a cancel. Call it in `didCancel`.
     func cancelled(_ request: AVAssetResourceLoadingRequest) {
         end(request, "✗")
     }
 
-    /// To be called after `finishLoading()` or `finishLoading(with:)`.
+    /// Records an end. Call it after `finishLoading()` or `finishLoading(with:)`.
     func ended(_ request: AVAssetResourceLoadingRequest, error: (any Error)? = nil) {
         let failure = error.map { $0 as NSError }
         end(request, failure.map { "! \($0.domain) \($0.code)" } ?? "✓")
@@ -87,11 +89,11 @@ final class LoadingTraceRecorder: @unchecked Sendable {
     }
 }
 
-/// Serves a local file through the loader at the pace of a network, and has every request written down.
+/// Serves a local file through the loader at the pace of a network, and records every request.
 ///
-/// The loader does not keep its delegate: keep this object as long as the asset.
+/// The loader does not keep its delegate, so keep this object as long as the asset.
 final class TracedFileLoader: NSObject, AVAssetResourceLoaderDelegate, @unchecked Sendable {
-    // Safe to share: everything that changes is used on `queue` only.
+    // Safe to share: all mutable state is used on `queue` only.
     private static let chunkBytes = 65_536
 
     private let queue = DispatchQueue(label: "traced-file-loader")
@@ -113,7 +115,7 @@ final class TracedFileLoader: NSObject, AVAssetResourceLoaderDelegate, @unchecke
         self.recorder = recorder
     }
 
-    /// An asset whose loader asks this object.
+    /// Returns an asset whose loader asks this object.
     func makeAsset() -> AVURLAsset {
         let asset = AVURLAsset(url: URL(string: "traced-file://media/file.\(pathExtension)")!)
         asset.resourceLoader.setDelegate(self, queue: queue)

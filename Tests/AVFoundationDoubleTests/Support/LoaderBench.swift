@@ -27,7 +27,9 @@ final class LoaderBench {
         }
     }
 
-    /// Runs until nothing is left to do; what became of the requests since the last run.
+    /// Runs until no job is left.
+    ///
+    /// - Returns: The events of the requests since the last run.
     func run() -> [String] {
         simulator.runUntilIdle()
         return events.withLock { events in
@@ -58,7 +60,7 @@ final class TinyDelegate: NSObject, AVAssetResourceLoaderDelegate {
     var sendsData = true
     private(set) var waiting: [AVAssetResourceLoadingRequest] = []
     private(set) var cancelled: [AVAssetResourceLoadingRequest] = []
-    /// What else was called, by name.
+    /// The names of the other callbacks that were called.
     private(set) var calls: [String] = []
 
     func letGo() {

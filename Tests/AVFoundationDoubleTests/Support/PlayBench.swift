@@ -3,11 +3,11 @@ import SpoolCore
 import SpoolSystem
 import SpoolTesting
 
-/// A simulated player, one delegate and an app that does things at certain times, all on virtual time.
+/// A simulated player, one delegate, and an app that acts at certain times, all on virtual time.
 final class PlayBench: @unchecked Sendable {
     // Sendable for the jobs of the simulator, all of which run on one thread.
 
-    /// The most steps of a run; a longer one is a livelock.
+    /// The largest number of steps of a run. A longer run is a livelock.
     static let maxSteps = 200_000
 
     let simulator: Simulator
@@ -63,12 +63,12 @@ final class PlayBench: @unchecked Sendable {
         }
     }
 
-    /// The app does something after `delay`, on its main queue.
+    /// Runs `body` on the app's main queue after `delay`.
     func app(after delay: Nanoseconds = 0, _ body: @escaping @Sendable (PlayBench) -> Void) {
         _ = simulator.after(delay, on: world.main) { [weak self] in self.map(body) }
     }
 
-    /// Plays from the start and runs until nothing is left to do.
+    /// Plays from the start and runs until no job is left.
     func playToEnd() {
         app { $0.player.setRate(1) }
         simulator.runUntilIdle(maxSteps: Self.maxSteps)
@@ -77,7 +77,7 @@ final class PlayBench: @unchecked Sendable {
 
     var feeder: MediaFeeder { simulated.history[0] }
 
-    /// What was asked, without times and numbers: `I+ @0+2`, `→2 ✓`.
+    /// The requests and their outcomes, without times and numbers: `I+ @0+2`, `→2 ✓`.
     var asked: [String] { transcript(of: 0) }
 
     func transcript(of item: Int) -> [String] {
@@ -85,7 +85,7 @@ final class PlayBench: @unchecked Sendable {
         return simulated.history[item].transcript.lines.map { $0.split(separator: " ").dropFirst(2).joined(separator: " ") }
     }
 
-    /// The same without what became of the requests.
+    /// The requests alone.
     var requests: [String] { asked.filter { !$0.hasPrefix("→") && !$0.hasPrefix("!") } }
 
     var rules: Set<ContractRule> { Set(world.journal.breaches.map(\.rule)) }

@@ -3,13 +3,14 @@ import SpoolCore
 import SpoolSystem
 import SpoolTesting
 
-/// Answers loading requests from a virtual resource, in chunks over time, well or with one misstep.
+/// Answers loading requests from a virtual resource, in chunks over time, correctly or with one
+/// misstep.
 ///
-/// In a simulated world only: it keeps its state without a lock.
+/// For a simulated world only, because its state has no lock.
 final class ServingDelegate: NSObject, AVAssetResourceLoaderDelegate, @unchecked Sendable {
     // Sendable for the jobs of the simulator, all of which run on one thread.
 
-    /// What it does wrong.
+    /// A breach of the contract.
     enum Misstep: Equatable {
         case answersAfterFinishing, finishesTwice, answersAfterCancel, finishesAfterCancel
         case sendsTooMuch, sendsWrongByte, finishesShort
@@ -22,13 +23,13 @@ final class ServingDelegate: NSObject, AVAssetResourceLoaderDelegate, @unchecked
     let resource: VirtualResource
     var misstep: Misstep?
     var chunkBytes = 64_000
-    /// Between a request and its first chunk, and between two chunks.
+    /// The time between a request and its first chunk, and between two chunks.
     var delay: Nanoseconds = .milliseconds(5)
     var contentType = AVFileType.mp3.rawValue
     var isEverythingAtHand = false
     var supportsRanges = true
     var redirect: URL?
-    /// Fails every request from now on, like a network that is away.
+    /// Whether every request fails, as without a network.
     var isOffline = false
     private(set) var asked: [AVAssetResourceLoadingRequest] = []
     private(set) var cancelled: [Int] = []
@@ -71,7 +72,7 @@ final class ServingDelegate: NSObject, AVAssetResourceLoaderDelegate, @unchecked
         if misstep == .finishesAfterCancel { later { _ in loadingRequest.finishLoading() } }
     }
 
-    /// The network comes and goes; what is open fails when it goes.
+    /// Sets whether the network is away. Open requests fail when it goes.
     func setOffline(_ isOffline: Bool) {
         self.isOffline = isOffline
         guard isOffline else { return }
@@ -115,7 +116,7 @@ final class ServingDelegate: NSObject, AVAssetResourceLoaderDelegate, @unchecked
         finish(request)
     }
 
-    /// The next chunk, or the end.
+    /// Sends the next chunk, or finishes the request.
     private func go(on request: AVAssetResourceLoadingRequest) {
         guard open[ObjectIdentifier(request)] != nil, !isOffline else { return }
         guard let data = request.dataRequest else { return finish(request) }
@@ -133,7 +134,7 @@ final class ServingDelegate: NSObject, AVAssetResourceLoaderDelegate, @unchecked
     private func respond(_ data: AVAssetResourceLoadingDataRequest, _ count: Int) {
         var chunk = bytes(data.currentOffset, count)
         if misstep == .sendsWrongByte { chunk[chunk.startIndex] ^= 1 }
-        // A few bytes would be copied into the value itself.
+        // `Data` would copy a few bytes into the value itself.
         guard misstep == .reusesItsBuffer, count > 64 else { return data.respond(with: chunk) }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
         chunk.copyBytes(to: buffer)

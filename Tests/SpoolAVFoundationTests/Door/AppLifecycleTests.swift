@@ -4,7 +4,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// The app goes to the background and comes back.
+/// An app that enters the background and returns.
 @Suite(.timeLimit(.minutes(20))) struct AppLifecycleTests {
     private static func follow(_ world: DoorWorld) -> (AppLifecycle, NotificationCenter) {
         let center = NotificationCenter()
@@ -17,7 +17,7 @@ import Testing
         center.post(name: Notification.Name(name), object: nil)
     }
 
-    @Test func `connections that died in the background are tried at once when the app is back`() throws {
+    @Test func `broken connections are retried at once when the app returns to the foreground`() throws {
         let world = try DoorWorld(length: 600_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 100_000) }
         let (lifecycle, center) = Self.follow(world)
@@ -26,7 +26,7 @@ import Testing
         #expect(world.run { all.bytes.count > 100_000 })
         Self.post("away", center)
         world.world.origin.setOffline(true, breaksTransfers: true)
-        // Tries get rarer: the next one is seconds away.
+        // Retries get rarer. The next one is seconds away.
         world.pass(.seconds(40))
         #expect(!all.isOver)
         world.world.origin.setOffline(false)
@@ -40,7 +40,7 @@ import Testing
         withExtendedLifetime(lifecycle) {}
     }
 
-    @Test func `what is stored serves after the background as it did before`() throws {
+    @Test func `stored bytes are served after the background as before`() throws {
         var plan = World.Plan()
         plan.usesDisk = true
         let world = try DoorWorld(length: 300_000, plan: plan)
@@ -61,7 +61,7 @@ import Testing
         withExtendedLifetime(lifecycle) {}
     }
 
-    @Test func `a play in the middle of which the app was away goes on`() throws {
+    @Test func `playback goes on across several stays in the background`() throws {
         var plan = World.Plan()
         plan.usesDisk = true
         let world = try DoorWorld(length: 900_000, plan: plan)

@@ -4,7 +4,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Which asset a URL becomes, and what it says to the origin.
+/// The asset that a URL becomes, and the fields of its origin requests.
 @Suite(.timeLimit(.minutes(20))) struct FactoryTests {
     private static func url(_ text: String) -> URL { URL(string: text).unsafelyUnwrapped }
 
@@ -18,17 +18,18 @@ import Testing
         ("spool", true), ("spool-media", true), ("a+b.c-1", true), ("__loader__https", false), ("1spool", false), ("", false),
         ("spööl", false), ("https", false), ("FILE", false), ("a b", false),
     ])
-    func `a custom scheme is one by RFC 3986 and has no meaning yet`(scheme: String, isGood: Bool) {
+    func `a custom scheme follows RFC 3986 and has no other meaning`(scheme: String, isGood: Bool) {
         #expect(CachingAssetFactory.isCustomScheme(scheme) == isGood)
     }
 
-    @Test func `a cached asset has the custom scheme, the original's path and extension, and knows its original`() throws {
+    @Test func `a cached asset has the custom scheme, the original's path and extension, and its original URL`() throws {
         let world = try DoorWorld()
         let url = Self.url("https://user:secret@cdn.test:8443/a%2Fb/song.mp3?sig=%2B%252B&x=[1]")
         let asset = world.factory.asset(for: url)
         #expect(asset.route == .cache)
         #expect(asset.url.scheme == "spool-media" && asset.url.pathExtension == "mp3" && asset.url.user == nil)
-        // The original is never rebuilt from the custom URL: what a parser escapes anew would break its signature.
+        // The original is never rebuilt from the custom URL, because a parser's new escaping would
+        // break its signature.
         #expect(asset.originalURL == url && asset.originalURL.absoluteString == url.absoluteString)
         #expect(asset.key?.string.hasPrefix("https://cdn.test:8443/a%2Fb/song.mp3?") == true)
     }
@@ -38,7 +39,7 @@ import Testing
         ("data:audio/mpeg;base64,AAAA", .original(.unsupportedScheme)), ("song.mp3", .original(.unsupportedScheme)),
         ("https:///song.mp3", .original(.malformedURL)), ("HTTPS://Origin.test/song.mp3", .cache),
     ])
-    func `what can't be cached becomes a plain asset of the same URL`(text: String, route: AssetRoute) throws {
+    func `a URL that cannot be cached becomes a plain asset`(text: String, route: AssetRoute) throws {
         let world = try DoorWorld()
         let asset = world.factory.asset(for: Self.url(text))
         #expect(asset.route == route)
@@ -46,14 +47,14 @@ import Testing
         #expect(world.factory.isSchemeSupported(Self.url(text)) == !text.lowercased().hasPrefix("http") ? asset.route != .cache : true)
     }
 
-    @Test func `only the schemes that the app names are cached`() throws {
+    @Test func `only the app's schemes are cached`() throws {
         let world = try DoorWorld()
         let factory = CachingAssetFactory(cache: world.world.cache, supportedSchemes: ["HTTPS"])
         #expect(factory.asset(for: world.url).route == .original(.unsupportedScheme))
         #expect(factory.isSchemeSupported(Self.url("https://a.test/")))
     }
 
-    @Test func `a path without a media extension gets one by a hint, or by what the resource turned out to be`() throws {
+    @Test func `a path without a media extension gets one from a hint or from the stored type`() throws {
         let world = try DoorWorld()
         let url = Self.url("http://origin.test/stream?id=5")
         world.world.serve(VirtualResource(url: url.absoluteString, seed: 3, length: 50_000, contentType: "audio/flac"))
@@ -72,7 +73,7 @@ import Testing
                 == "/media.mp3")
     }
 
-    @Test func `a hint decides the type, and our own options do not reach AVFoundation`() throws {
+    @Test func `a hint decides the type, and the library's own options do not reach AVFoundation`() throws {
         let world = try DoorWorld(contentType: "application/octet-stream")
         let asset = world.factory.asset(
             for: world.url, options: [CachingAVURLAsset.contentTypeKey: "audio/flac", AVURLAssetPreferPreciseDurationAndTimingKey: true])
@@ -82,7 +83,7 @@ import Testing
         #expect(asset.options.keys.sorted() == [AVURLAssetPreferPreciseDurationAndTimingKey])
     }
 
-    @Test func `headers, cookies, user agent and networks are carried over to our requests`() throws {
+    @Test func `headers, cookies, user agent and network access carry over to origin requests`() throws {
         let world = try DoorWorld()
         func cookie(_ name: String, domain: String, path: String = "/", isSecure: Bool = false) -> HTTPCookie {
             var properties: [HTTPCookiePropertyKey: Any] = [.name: name, .value: "1", .domain: domain, .path: path]
@@ -109,7 +110,7 @@ import Testing
 
     // MARK: Playlists
 
-    @Test func `a playlist goes to the loopback endpoint, and without one to the original, with an event`() throws {
+    @Test func `a playlist goes to the loopback endpoint, and without one to the original with an event`() throws {
         let world = try DoorWorld()
         let url = Self.url("https://origin.test/live/master.m3u8?x=1")
         #expect(world.factory.asset(for: url).route == .original(.playlistWithoutEndpoint))
@@ -124,7 +125,7 @@ import Testing
             world.factory.asset(for: world.url, options: [CachingAVURLAsset.contentTypeKey: "application/x-mpegurl"]).route == .loopback)
     }
 
-    @Test func `an AirPlay receiver gets the original URL, or by choice that of the endpoint in the local network`() throws {
+    @Test func `an AirPlay receiver gets the original URL, or by choice the local network URL`() throws {
         let world = try DoorWorld()
         #expect(world.factory.externalPlaybackAsset(for: world.url).url == world.url)
         #expect(world.factory.externalPlaybackAsset(for: world.url, via: .localNetwork).url == world.url)
@@ -146,7 +147,7 @@ import Testing
 
     // MARK: Challenges
 
-    @Test func `challenges of AVFoundation are the app's`() throws {
+    @Test func `the app answers AVFoundation's authentication challenges`() throws {
         for willAnswer in [true, false] {
             let world = try DoorWorld()
             let seen = Locked<[String]>([])

@@ -4,7 +4,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// What becomes of resources that can't, or must not, be served through the cache.
+/// Resources that cannot, or must not, be served through the cache.
 @Suite(.timeLimit(.minutes(20))) struct FallbackTests {
     private static func follow(_ world: DoorWorld, _ behaviour: OriginBehaviour) {
         world.world.origin.follow { _, _ in behaviour }
@@ -25,7 +25,7 @@ import Testing
         ("playlist", .fields(["Content-Type": "application/vnd.apple.mpegurl"], .correct)),
         ("broken HTTP", .raw(Array("no HTTP at all\r\n\r\n".utf8))),
     ])
-    func `what the loader can't serve is redirected before anything was told, and remembered`(
+    func `an unservable resource is redirected before any information, and the factory remembers it`(
         name: String, behaviour: OriginBehaviour
     ) throws {
         let world = try DoorWorld()
@@ -43,7 +43,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `a playlist that is known by its answer only is redirected to the endpoint`() throws {
+    @Test func `a playlist recognised by its response is redirected to the endpoint`() throws {
         final class Endpoint: LoopbackEndpoint {
             func url(for original: String) -> String? { "http://127.0.0.1:4000/x" }
         }
@@ -59,7 +59,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `the origin that ignores ranges is served all the same, from one response`() throws {
+    @Test func `an origin that ignores ranges is served from one response`() throws {
         let world = try DoorWorld(length: 500_000)
         Self.follow(world, .ignoresRange)
         let asset = world.asset()
@@ -75,7 +75,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `what must not be stored is passed on, and leaves nothing behind`() throws {
+    @Test func `a no-store resource is passed on and not stored`() throws {
         let world = try DoorWorld(length: 300_000)
         Self.follow(world, .fields(["Cache-Control": "no-store"], .correct))
         let asset = world.asset()
@@ -87,7 +87,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `a store that fails in the middle of a play is not the player's trouble`() throws {
+    @Test func `a store that fails during playback does not affect the player`() throws {
         var plan = World.Plan()
         plan.capacityBytes = 200_000
         let world = try DoorWorld(length: 900_000, plan: plan)
@@ -104,7 +104,7 @@ import Testing
         (404, NSURLErrorFileDoesNotExist), (410, NSURLErrorFileDoesNotExist), (403, NSURLErrorNoPermissionsToReadFile),
         (401, NSURLErrorUserAuthenticationRequired), (500, NSURLErrorBadServerResponse),
     ])
-    func `an error status fails the item and names it; nothing of the page is kept`(status: Int, code: Int) throws {
+    func `an error status fails the item with its code, and nothing of its body is stored`(status: Int, code: Int) throws {
         let world = try DoorWorld()
         Self.follow(world, .status(status, fields: ["Content-Type": "text/html"], body: Array("<html>no</html>".utf8)))
         let asset = world.asset()
@@ -113,12 +113,12 @@ import Testing
         #expect(probe.error?.domain == NSURLErrorDomain && probe.error?.code == code)
         #expect(asset.lastError?.code == .originStatus && asset.lastError?.status == status)
         #expect(try Self.stored(world, asset.key) == nil)
-        // The next asset asks again: an error is not remembered.
+        // The next asset asks the origin again, because errors are not stored.
         #expect(world.asset().route == .cache)
         #expect(world.breaches == [])
     }
 
-    @Test func `a sign-in page instead of media fails with a name for it, and is not kept as the media`() throws {
+    @Test func `a sign-in page instead of media fails as notMedia and is not stored`() throws {
         let world = try DoorWorld()
         let page = Array("<!DOCTYPE html><html><body>Welcome to the hotel</body></html>".utf8)
         Self.follow(world, .status(200, fields: ["Content-Type": "text/html", "ETag": "\"p\""], body: page))
@@ -128,7 +128,7 @@ import Testing
         #expect(probe.error != nil && asset.lastError?.code == .notMedia)
         world.pass(.seconds(5))
         #expect(try Self.stored(world, asset.key) == nil)
-        // Back from the hotel the same URL plays.
+        // Outside the hotel the same URL plays.
         Self.follow(world, .correct)
         let next = world.asset()
         let all = world.load(next, information: true, 0, toEnd: true)
@@ -137,7 +137,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `an empty body is no media`() throws {
+    @Test func `an empty body is not media`() throws {
         let world = try DoorWorld(length: 0)
         let asset = world.asset()
         let probe = world.probe(asset)
@@ -146,7 +146,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `an origin that can't be reached fails the item with that`() throws {
+    @Test func `an unreachable origin fails the item with that error`() throws {
         let world = try DoorWorld()
         world.world.origin.setOffline(true)
         let asset = world.asset()
@@ -158,7 +158,7 @@ import Testing
 
     // MARK: Types
 
-    @Test func `a type that the player does not allow is not named`() throws {
+    @Test func `a type that the player does not allow is left out`() throws {
         let world = try DoorWorld()
         let asset = world.asset()
         let refused = world.load(asset, information: true, 0, 2, allowed: ["public.mpeg-4"])
@@ -167,10 +167,10 @@ import Testing
         #expect(refused.information?.contentType == nil && allowed.information?.contentType == "public.mp3")
     }
 
-    @Test func `a server that says octet-stream is contradicted by the bytes, within the one request`() throws {
+    @Test func `the type octet-stream is replaced by a better one within the same request`() throws {
         let world = try DoorWorld(contentType: "application/octet-stream")
         let asset = world.asset()
-        // The bytes of the virtual resource say nothing: the extension decides.
+        // The bytes of the virtual resource show no type, so the extension decides.
         let probe = world.probe(asset)
         #expect(world.runToEnd())
         #expect(probe.information?.contentType == "public.mp3")
@@ -178,7 +178,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `an expiry that the app knows becomes the renewal date, and the renewal is answered`() throws {
+    @Test func `the app's expiry date becomes the renewal date, and the renewal is answered`() throws {
         let world = try DoorWorld()
         let date = Date(timeIntervalSince1970: 1_800_003_600)
         let asset = world.factory.asset(for: world.url, options: [CachingAVURLAsset.expiryDateKey: date])

@@ -5,7 +5,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Complete resources that are handed out as their files, from a store on a real disk.
+/// Complete resources that are played from their files, in a store on a real disk.
 @Suite(.timeLimit(.minutes(20))) struct FileAssetTests {
     private static let songs = (0..<4).map {
         VirtualResource(url: "http://origin.test/song-\($0).mp3", seed: UInt64($0) + 1, length: 3 << 20, contentType: "audio/mpeg")
@@ -13,7 +13,7 @@ import Testing
 
     private static func url(_ index: Int) -> URL { URL(string: songs[index].url).unsafelyUnwrapped }
 
-    @Test func `a complete resource is played from its file, byte for byte; one with a gap through the loader`() async throws {
+    @Test func `a complete resource plays from its file, and one with a gap through the loader`() async throws {
         let shelf = try Shelf(Self.songs)
         #expect(await shelf.cache.preparedAsset(for: Self.url(0)).route == .cache)
         _ = try await shelf.cache.reader(for: Self.songs[0].url).read(at: 0, count: 100_000)
@@ -27,19 +27,19 @@ import Testing
         let bytes = try Data(contentsOf: asset.url)
         #expect(bytes.count == 3 << 20)
         #expect(bytes.withUnsafeBytes { Self.songs[0].content.firstDifference(in: $0, at: 0) } == nil)
-        // Only who asks for it gets the file.
+        // Only a factory that prefers files returns the file.
         #expect(shelf.cache.asset(for: Self.url(0)).route == .cache)
         #expect(await CachingAssetFactory(cache: shelf.cache).preparedAsset(for: Self.url(0)).route == .cache)
         await shelf.close()
     }
 
-    @Test func `the file stays as long as its asset lives, whatever room is needed, and goes in its turn afterwards`() async throws {
+    @Test func `a file stays while its asset lives, and is evicted in its turn afterwards`() async throws {
         let shelf = try Shelf(Self.songs) { $0.limits.quotaBytes = 7 << 20 }
         try await shelf.fill(Self.songs[0])
         var asset: CachingAVURLAsset? = await shelf.cache.preparedAsset(for: Self.url(0))
         let path = try #require(asset?.url.path)
         for song in Self.songs[1...2] { try await shelf.fill(song) }
-        // The oldest but the one that is played, in parts.
+        // The oldest resource besides the one that plays, in parts.
         #expect(try Set(shelf.evicted) == [shelf.cache.key(for: Self.songs[1].url)])
         #expect(asset?.route == .file && FileManager.default.fileExists(atPath: path))
         asset = nil
@@ -50,7 +50,7 @@ import Testing
         await shelf.close()
     }
 
-    @Test func `an encrypted file, a name that says something else, and a policy that asks the origin first keep the loader`() async throws
+    @Test func `an encrypted store, a misleading name and the standard policy keep the loader`() async throws
     {
         let key = try #require(EncryptionKey(bytes: [UInt8](1...32)))
         let changes: [(inout Configuration) -> Void] = [
@@ -74,7 +74,7 @@ import Testing
     }
 }
 
-/// A cache on a disk, and what happens in it.
+/// A cache on a disk, and its events.
 private final class Shelf: Sendable {
     let cache: MediaCache
     private let events = Events()
@@ -91,12 +91,13 @@ private final class Shelf: Sendable {
         cache = try MediaCache(configuration: configuration)
     }
 
-    /// What was evicted, in order.
+    /// The evicted keys, in order.
     var evicted: [ResourceKey] {
         events.all.compactMap { if case .evicted(let key, _) = $0 { key } else { nil } }
     }
 
-    /// Stores a whole resource, and waits until every byte is in the index and nothing is fetched: then it may be evicted.
+    /// Stores a whole resource, and waits until it is in the index and no fetch runs. From then on
+    /// it can be evicted.
     func fill(_ resource: VirtualResource) async throws {
         guard let url = URL(string: resource.url) else { return }
         let wanted = try cache.key(for: resource.url)
@@ -123,7 +124,7 @@ private final class Shelf: Sendable {
     }
 }
 
-/// Lets a test wait until something has happened.
+/// Records events, and lets a test wait for them.
 private final class Events: EventSink {
     private struct State {
         var all: [CacheEvent] = []
@@ -144,7 +145,7 @@ private final class Events: EventSink {
         ready?.resume()
     }
 
-    /// Returns when it is so; one waits at a time.
+    /// Waits until `isMet` is true for the events so far. One task can wait at a time.
     func until(_ isMet: @escaping @Sendable ([CacheEvent]) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isSo = state.withLock { state in

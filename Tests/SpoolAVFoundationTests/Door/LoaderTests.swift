@@ -5,9 +5,9 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// The loader of an asset against the double: one loading request after the other.
+/// The loader of an asset against the double, one loading request after the other.
 @Suite(.timeLimit(.minutes(20))) struct LoaderTests {
-    @Test func `a cold start is one origin request: the probe's head, then the body goes on`() throws {
+    @Test func `a cold start is one origin request for the probe and the body`() throws {
         let world = try DoorWorld(length: 300_000)
         let asset = world.asset()
         let probe = world.probe(asset)
@@ -25,7 +25,7 @@ import Testing
         #expect(asset.lastError == nil)
     }
 
-    @Test func `the second play asks the origin for nothing, and says that every byte is here`() throws {
+    @Test func `the second play makes no origin request and reports every byte as available`() throws {
         let world = try DoorWorld(length: 300_000)
         var asset = world.asset()
         world.load(asset, information: true, 0, toEnd: true)
@@ -45,7 +45,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `stored bytes come first, then the gap, then the stored island, in one answer`() throws {
+    @Test func `one answer joins stored bytes, a gap and a later stored range`() throws {
         let world = try DoorWorld(length: 400_000)
         let asset = world.asset()
         world.probe(asset)
@@ -60,7 +60,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `pieces are bounded, and those from the store are large`() throws {
+    @Test func `delivered pieces are bounded, and pieces from the store are large`() throws {
         let world = try DoorWorld(length: 3_000_000)
         var asset = world.asset()
         world.load(asset, information: true, 0, toEnd: true)
@@ -74,7 +74,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `a cancel in either order, before or after the new request, hits the right one`() throws {
+    @Test func `a cancel before or after a new request ends the right one`() throws {
         for newFirst in [true, false] {
             let world = try DoorWorld(length: 3_000_000)
             world.world.origin.follow { _, _ in .slow(bytesPerSecond: 500_000) }
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `identical requests near the end are served by one fetch`() throws {
+    @Test func `identical requests near the end share one fetch`() throws {
         let world = try DoorWorld(length: 1_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 50_000) }
         let asset = world.asset()
@@ -121,7 +121,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `a dead connection is retried where it broke, inside the same loading request`() throws {
+    @Test func `a dead connection is retried where it broke, within the same loading request`() throws {
         let world = try DoorWorld(length: 600_000)
         world.world.origin.follow { _, number in number < 6 ? .cut(afterBytes: 100_000, .reset, .correct) : .correct }
         let asset = world.asset()
@@ -131,7 +131,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `a network that is away for half a minute is waited for`() throws {
+    @Test func `a loading request survives a network loss of half a minute`() throws {
         let world = try DoorWorld(length: 600_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 100_000) }
         let asset = world.asset()
@@ -147,7 +147,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `a network that stays away ends the request before the player gives up, with the cause`() throws {
+    @Test func `a lasting network loss fails the request before the player gives up, with the cause`() throws {
         let world = try DoorWorld(length: 600_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 100_000) }
         let asset = world.asset()
@@ -159,7 +159,7 @@ import Testing
         #expect(world.simulator.now - start < .seconds(120))
         #expect(all.error?.domain == NSURLErrorDomain && all.error?.code == NSURLErrorCannotConnectToHost)
         #expect(asset.lastError?.code == .originUnreachable)
-        // The player asks again: it goes on where it was.
+        // The player asks again and continues at the same offset.
         world.world.origin.setOffline(false)
         let offset = Int64(all.bytes.count)
         let rest = world.load(asset, offset, toEnd: true)
@@ -168,7 +168,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `a network that changes just when an item begins does not end the item`() throws {
+    @Test func `a network change at an item's start does not end the item`() throws {
         let world = try DoorWorld(length: 300_000)
         world.world.origin.setOffline(true)
         let asset = world.asset()
@@ -181,7 +181,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `an origin that says nothing ends the request before the player's two minutes`() throws {
+    @Test func `a silent origin ends the request before the player's two minutes`() throws {
         let world = try DoorWorld()
         world.world.origin.follow { _, _ in .silence }
         let asset = world.asset()
@@ -192,7 +192,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `a resource that changes between two requests is an error, never mixed bytes`() throws {
+    @Test func `a resource that changes between two requests fails, and bytes never mix`() throws {
         let world = try DoorWorld(length: 600_000)
         let asset = world.asset()
         world.probe(asset)
@@ -212,7 +212,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `a resource that was removed in the middle of a play is fetched again and plays on`() throws {
+    @Test func `a resource removed during playback is fetched again and plays on`() throws {
         let world = try DoorWorld(length: 600_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
         let asset = world.asset()
@@ -224,7 +224,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `an item that was switched away and never cancelled does not drag in the whole file`() throws {
+    @Test func `an abandoned request that was never cancelled does not fetch the whole file`() throws {
         let world = try DoorWorld(length: 40_000_000)
         world.limit {
             $0.runAheadBytes = 2_000_000; $0.floorBytesPerSecond = 100_000
@@ -234,12 +234,12 @@ import Testing
         world.pass(.seconds(60))
         let most = 2_000_000 + 61 * 100_000 + 512 << 10
         #expect(all.bytes.count > 6_000_000 && all.bytes.count < most)
-        // The origin is not asked for more than that and one read-ahead window.
+        // The origin sends no more than that and one read-ahead window.
         #expect(world.world.cache.statistics.fetchedBytes < Int64(most) + world.world.cache.configuration.readAheadBytes + 65_536)
         #expect(world.breaches == [])
     }
 
-    @Test func `when an asset is released its requests end and its readers leave`() throws {
+    @Test func `releasing an asset ends its requests and its readers`() throws {
         let world = try DoorWorld(length: 3_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
         var asset: CachingAVURLAsset? = world.asset()
@@ -262,7 +262,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `a copied asset keeps the loader alive after the first one is gone`() throws {
+    @Test func `a copy of an asset keeps the loader after the first one is released`() throws {
         let world = try DoorWorld(length: 300_000)
         var asset: CachingAVURLAsset? = world.asset()
         world.probe(try #require(asset))
@@ -275,7 +275,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `stopped loading ends what is open, and the player may ask again`() throws {
+    @Test func `stopping an asset's loading ends open requests, and the player may ask again`() throws {
         let world = try DoorWorld(length: 3_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
         let asset = world.asset()

@@ -7,10 +7,11 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// The table of hostile origins at the AVFoundation door (docs/origins.md): the answer, what is stored, and what the origin was asked.
+/// The table of hostile origins at the AVFoundation door (docs/origins.md): the answer, the stored
+/// bytes, and the requests to the origin.
 @Suite(.timeLimit(.minutes(20))) struct OriginCaseTests {
     @Test(arguments: OriginCase.all.filter(\.isForLoader))
-    func `each origin gets the right answer`(row: OriginCase) throws {
+    func `each hostile origin leads to the answer of its row`(row: OriginCase) throws {
         let run = try OriginCaseRun(row)
         let differences = try run.play().differences(from: row.loaderOutcome)
         #expect(differences.isEmpty, "an origin that \(row.name)\n\(differences.joined(separator: "\n"))")
@@ -23,7 +24,8 @@ private final class OriginCaseRun {
     private let row: OriginCase
     private let door: DoorWorld
     private let script = OriginCaseScript()
-    /// Further away than the disk: what is stored is told before the origin answers, in whichever order the machine's threads take turns.
+    /// Further away than the disk, so the stored bytes are found before the origin answers, in any
+    /// order of the threads.
     private static let pace = OriginPace(latency: 20_000_000...20_000_000)
 
     init(_ row: OriginCase) throws {
@@ -50,7 +52,7 @@ private final class OriginCaseRun {
             case .ask(let ask): answers.append(try words(for: ask))
             }
         }
-        // What lingers ends, and what was received is stored.
+        // Lingering fetches end, and received bytes are stored.
         door.pass(.seconds(5))
         return OriginCase.Outcome(
             answers: answers.joined(separator: "; "), stored: try storedWords(), requests: row.words(for: door.requests))

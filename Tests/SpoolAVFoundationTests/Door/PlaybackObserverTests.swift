@@ -4,7 +4,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// What looks after players, with a simulated one behind them. On the main actor, as in an app.
+/// The observer of players, with a simulated one behind it. On the main actor, as in an app.
 @MainActor @Suite(.timeLimit(.minutes(20))) struct PlaybackObserverTests {
     /// A player with a simulated one behind it, and an observer.
     @MainActor private final class Stage {
@@ -40,7 +40,7 @@ import Testing
         return URL(string: url).unsafelyUnwrapped
     }
 
-    @Test func `a play from start to end is loading, playing, ended`() throws {
+    @Test func `a play from start to end goes through loading, playing and ended`() throws {
         let world = try DoorWorld(length: 600_000)
         let stage = Stage(world, items: [world.factory.playerItem(for: world.url)], seconds: 20)
         #expect(!stage.player.automaticallyWaitsToMinimizeStalling || stage.observer.state == .idle)
@@ -51,7 +51,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `items that the cache serves are not waited for by the player, others are`() throws {
+    @Test func `the player does not wait to minimise stalls for cached items, and does for others`() throws {
         let world = try DoorWorld(length: 600_000)
         let stage = Stage(world, items: [world.factory.playerItem(for: world.url)])
         #expect(world.run { !stage.player.automaticallyWaitsToMinimizeStalling })
@@ -59,7 +59,7 @@ import Testing
         #expect(world.run { stage.player.automaticallyWaitsToMinimizeStalling })
     }
 
-    @Test func `an item that the queue left stops loading after the grace, without being released`() throws {
+    @Test func `an item that left the queue stops loading after the grace, without being released`() throws {
         let world = try DoorWorld(length: 60_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 1_000_000) }
         var habits = PlayerHabits()
@@ -80,7 +80,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `an item that comes back within the grace goes on`() throws {
+    @Test func `an item that returns within the grace goes on`() throws {
         let world = try DoorWorld(length: 4_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 300_000) }
         let item = world.factory.playerItem(for: world.url)
@@ -96,7 +96,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `loopers play one resource again and again from one loader and one origin request`() throws {
+    @Test func `a looper plays one resource repeatedly from one loader and one origin request`() throws {
         let world = try DoorWorld(length: 300_000)
         let player = AVQueuePlayer()
         let simulated = SimulatedPlayer(driving: player, habits: PlayerHabits(), world: world.playback) { _ in
@@ -113,7 +113,7 @@ import Testing
         withExtendedLifetime((observer, looper)) {}
     }
 
-    @Test func `a stall is told, and the player goes on by itself when bytes are back`() throws {
+    @Test func `the observer reports a stall, and the player resumes once bytes arrive`() throws {
         let world = try DoorWorld(length: 4_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
         let stage = Stage(world, items: [world.factory.playerItem(for: world.url)], seconds: 60)
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a player that is sent to the original plays it, or fails with the cause's name; the next asset is plain either way`(
+    func `a redirected player plays the original or fails with the cause, and the next asset is plain`(
         followsRedirects: Bool
     ) throws {
         let world = try DoorWorld()
@@ -178,7 +178,7 @@ import Testing
         #expect(world.breaches == [])
     }
 
-    @Test func `the next item of a queue steps back for the one that plays`() throws {
+    @Test func `the next item of a queue yields to the one that plays`() throws {
         let world = try DoorWorld(length: 20_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 500_000) }
         world.limit { $0.upcomingRunAheadBytes = 300_000 }
@@ -190,7 +190,7 @@ import Testing
         let assets = items.compactMap { $0.asset as? CachingAVURLAsset }
         world.probe(assets[0])
         world.probe(assets[1])
-        // The one that plays waits all the time: its origin is slower than it could take.
+        // The playing item waits all the time, because its origin is slower than the player.
         let playing = world.load(assets[0], 0, toEnd: true)
         let waiting = world.load(assets[1], 0, toEnd: true)
         world.pass(.seconds(10))
@@ -202,7 +202,7 @@ import Testing
         withExtendedLifetime(watching) {}
     }
 
-    @Test func `what plays gets its origin request at once, also when later items were first; the next item's turn comes when it plays`()
+    @Test func `the playing item gets its origin request before later items, which wait their turn`()
         throws
     {
         var plan = World.Plan()
@@ -219,7 +219,8 @@ import Testing
         world.pass(.milliseconds(100))
         let playing = world.load(assets[0], information: true, 0, toEnd: true)
         world.pass(.seconds(2))
-        // Of the host's two slots later items share one: what plays had the origin's whole rate from its first moment.
+        // Later items share one of the host's two slots, so the playing item has the origin's whole
+        // rate from the start.
         #expect(playing.bytes.count > 900_000)
         #expect(later.allSatisfy { $0.bytes.count < 400_000 })
         player.advanceToNextItem()
@@ -228,7 +229,7 @@ import Testing
         withExtendedLifetime(watching) {}
     }
 
-    @Test func `an AirPlay receiver takes over with the original URL, at the same moment`() throws {
+    @Test func `an AirPlay receiver takes over with the original URL`() throws {
         let world = try DoorWorld(length: 600_000)
         let stage = Stage(world, items: [world.factory.playerItem(for: world.url)], seconds: 30)
         stage.observer.play()
@@ -238,7 +239,7 @@ import Testing
         #expect((stage.player.currentItem?.asset as? CachingAVURLAsset)?.route == .original(.requested))
     }
 
-    @Test func `a queue player from the cache is looked after`() throws {
+    @Test func `a queue player from the cache has a playback observer`() throws {
         let world = try DoorWorld()
         let player = world.world.cache.queuePlayer(items: [world.factory.playerItem(for: world.url)])
         #expect(player.items().count == 1)

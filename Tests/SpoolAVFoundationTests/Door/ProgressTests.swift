@@ -4,9 +4,9 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// What an asset tells about itself, and downloads.
+/// The progress of an asset, and downloads.
 @Suite(.timeLimit(.minutes(20))) struct ProgressTests {
-    /// Follows an asset's progress without tasks: the simulation is driven by hand.
+    /// Follows an asset's progress without tasks, because the test drives the simulation.
     private static func follow(_ asset: CachingAVURLAsset, _ world: DoorWorld) -> (Locked<[AssetProgress]>, Broadcast<AssetProgress>) {
         let seen = Locked<[AssetProgress]>([])
         let watch = AssetWatch(
@@ -17,7 +17,7 @@ import Testing
         return (seen, broadcast)
     }
 
-    @Test func `stored ranges and length are told as they grow, and nothing is told twice`() throws {
+    @Test func `progress reports growing ranges and each value once`() throws {
         let world = try DoorWorld(length: 1_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
         let asset = world.asset()
@@ -32,7 +32,7 @@ import Testing
         #expect(all.last?.isComplete == true && all.last?.cachedFractions == [0...1])
     }
 
-    @Test func `bytes are told by where they came from, and as a ratio`() throws {
+    @Test func `progress counts bytes by their source, and their ratio`() throws {
         let world = try DoorWorld(length: 400_000)
         for expected in [0.0, 1.0] {
             let asset = world.asset()
@@ -45,7 +45,7 @@ import Testing
             let progress = seen.withLock { $0 }
             #expect(progress.bytesFromCache + progress.bytesFromOrigin == 400_000)
             #expect(progress.hitRatio == expected)
-            // What it has got once needs no origin the second time.
+            // Bytes that are stored need no origin the second time.
             world.load(asset, 0, 100_000)
             #expect(world.runToEnd())
             world.pass(.seconds(3))
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `nobody looks while nobody wants to know`() throws {
+    @Test func `progress without a follower costs no timer`() throws {
         let world = try DoorWorld(length: 400_000)
         let asset = world.asset()
         let watch = try #require(asset.broadcast)
@@ -66,7 +66,7 @@ import Testing
         #expect(world.simulator.waitingTimers == 0)
     }
 
-    @Test func `an asset that is not cached tells nothing, at once`() async throws {
+    @Test func `the progress of an asset that is not cached ends at once`() async throws {
         let world = try DoorWorld()
         let asset = world.factory.asset(for: URL(fileURLWithPath: "/song.mp3"))
         var count = 0
@@ -74,7 +74,7 @@ import Testing
         #expect(count == 0)
     }
 
-    @Test func `a follower of a broadcast gets the newest, each change once, and its end`() async {
+    @Test func `a broadcast's follower gets the newest value, each change once, and its end`() async {
         let broadcast = Broadcast(1)
         broadcast.send(1)
         let stream = broadcast.stream()
@@ -89,7 +89,7 @@ import Testing
 
     // MARK: Downloads
 
-    @Test func `a download stores the whole, counts up to it, and takes one origin request`() throws {
+    @Test func `a download stores the whole resource with one origin request and reports its progress`() throws {
         let world = try DoorWorld(length: 2_000_000)
         let download = try world.factory.download(world.url)
         #expect(world.run { download.progress.isFinished && download.result != nil })
@@ -101,7 +101,7 @@ import Testing
         #expect(probe.information?.isEntireLengthAvailableOnDemand == true && world.requests.count == 1)
     }
 
-    @Test func `a download that is cancelled stops the origin and keeps what came`() throws {
+    @Test func `a cancelled download stops the origin and keeps the bytes that arrived`() throws {
         let world = try DoorWorld(length: 20_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 1_000_000) }
         let download = try world.factory.download(world.url)
@@ -114,7 +114,7 @@ import Testing
         #expect((world.world.cache.storedNow(of: try world.world.cache.key(for: DoorWorld.url))?.totalBytes ?? 0) > 2_000_000)
     }
 
-    @Test func `a download of what must not be stored says so`() throws {
+    @Test func `a download of a no-store resource fails as notStored`() throws {
         let world = try DoorWorld(length: 200_000)
         world.world.origin.follow { _, _ in .fields(["Cache-Control": "no-store"], .correct) }
         let download = try world.factory.download(world.url)
@@ -123,7 +123,7 @@ import Testing
         #expect(error.code == .notStored)
     }
 
-    @Test func `what can't be cached can't be downloaded`() throws {
+    @Test func `a URL that cannot be cached cannot be downloaded`() throws {
         let world = try DoorWorld()
         #expect(throws: CacheError.self) { try world.factory.download(URL(fileURLWithPath: "/song.mp3")) }
     }

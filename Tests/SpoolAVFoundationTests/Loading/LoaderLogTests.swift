@@ -4,7 +4,7 @@ import SpoolCore
 import SpoolSystem
 import Testing
 
-/// The lines that a loader writes: none below the level of the app's log.
+/// The log lines of a loader, none of them below the level of the app's log.
 struct LoaderLogTests {
     private final class Lines: LogSink {
         let level: LogLevel
@@ -16,7 +16,7 @@ struct LoaderLogTests {
     }
 
     @Test(arguments: LogLevel.allCases)
-    func `a loader makes no line below the level of the log`(level: LogLevel) {
+    func `a loader builds no line below the level of the log`(level: LogLevel) {
         let lines = Lines(level: level)
         let log = LoaderLog(lines, key: ResourceKey(normalized: "http://cdn.test/a.mp3?signature=secret"))
         var made = 0
@@ -28,6 +28,6 @@ struct LoaderLogTests {
         log.fellBack(.playlist)
         log.failed(CacheError(.closed, "the cache is closed"))
         #expect(lines.levels.withLock { $0 } == [LogLevel.trace, .info, .warning].filter { $0 >= level })
-        #expect(made == (level == .trace ? 1 : 0), "a line that no one takes is not made")
+        #expect(made == (level == .trace ? 1 : 0), "a line below the level is not built")
     }
 }

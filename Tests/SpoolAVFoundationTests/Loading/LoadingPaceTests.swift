@@ -2,12 +2,12 @@ import SpoolAVFoundation
 import SpoolCore
 import Testing
 
-/// How far delivery runs ahead of a player that says nothing.
+/// How far delivery runs ahead of a player that gives no feedback.
 @Suite struct LoadingPaceTests {
     private static let start = MonotonicInstant(nanoseconds: 0)
     private static let feed = LoadingFeedID(rawValue: 1)
 
-    /// A machine with one request for all of a file of 1 GiB.
+    /// A machine with one request for the whole of a file of 1 GiB.
     private static func playing(_ limits: LoadingLimits = LoadingLimits()) -> LoadingRequestStateMachine {
         var machine = LoadingRequestStateMachine(limits: limits)
         _ = machine.requested(LoadingAsk(wantsInformation: true, bytes: .init(start: 0, end: nil)), now: start)
@@ -15,7 +15,10 @@ import Testing
         return machine
     }
 
-    /// Takes whatever the machine allows until `end`, with an origin that is never the bottleneck; how many bytes.
+    /// Takes all bytes that the machine allows until `end`, from an origin that is never the
+    /// bottleneck.
+    ///
+    /// - Returns: The number of bytes.
     private static func drain(_ machine: inout LoadingRequestStateMachine, from: MonotonicInstant, until end: MonotonicInstant) -> Int64 {
         var now = from
         var taken: Int64 = 0
@@ -35,7 +38,7 @@ import Testing
         return taken
     }
 
-    @Test func `an item that was switched away and never cancelled gets the run-ahead and then the floor rate`() {
+    @Test func `an abandoned request gets the run-ahead and then the floor rate`() {
         var machine = Self.playing()
         let limits = machine.limits
         #expect(Self.drain(&machine, from: Self.start, until: Self.start) >= limits.runAheadBytes - Int64(limits.slowPieceBytes))
@@ -45,7 +48,7 @@ import Testing
         #expect(more <= floor + Int64(limits.slowPieceBytes) && more >= floor - Int64(limits.slowPieceBytes))
     }
 
-    @Test func `delivery never stops: two pieces are never further apart than the floor rate says`() {
+    @Test func `delivery never stops, and pieces follow each other at the floor rate at least`() {
         var machine = Self.playing()
         var now = Self.start
         _ = Self.drain(&machine, from: now, until: now)
@@ -63,7 +66,7 @@ import Testing
         var machine = Self.playing()
         machine.mediaRateLearnt(bytesPerSecond: 5 << 20)
         #expect(machine.floorBytesPerSecond == 10 << 20)
-        // A duration of nothing would make any rate: not believed.
+        // A duration of zero would give any rate, so extreme rates are ignored.
         machine.mediaRateLearnt(bytesPerSecond: .max)
         machine.mediaRateLearnt(bytesPerSecond: -1)
         #expect(machine.floorBytesPerSecond == 10 << 20)
@@ -72,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [(LoadingPriority.upcoming, 4 << 20), (.yielding, 64 << 10), (.playing, 32 << 20)])
-    func `a later item of a queue gets less in advance`(priority: LoadingPriority, bytes: Int64) {
+    func `a later item of a queue gets a smaller run-ahead`(priority: LoadingPriority, bytes: Int64) {
         var machine = Self.playing()
         machine.prioritized(priority)
         let taken = Self.drain(&machine, from: Self.start, until: Self.start)
@@ -88,7 +91,7 @@ import Testing
         #expect(before + after > machine.limits.runAheadBytes - Int64(machine.limits.slowPieceBytes))
     }
 
-    @Test func `a new request begins with a run-ahead of its own`() {
+    @Test func `a new request begins with its own run-ahead`() {
         var machine = Self.playing()
         _ = Self.drain(&machine, from: Self.start, until: Self.start)
         _ = machine.requested(LoadingAsk(wantsInformation: false, bytes: .init(start: 1 << 29, end: nil)), now: Self.start)

@@ -3,7 +3,7 @@ import SpoolCore
 import SpoolSystem
 import Testing
 
-/// The rules for loading requests as a table: what comes in, what is to be done.
+/// The rules for loading requests as a table of events and actions.
 @Suite struct LoadingRequestStateMachineTests {
     private static let start = MonotonicInstant(nanoseconds: 1_000_000_000)
     private static let probe = LoadingAsk(wantsInformation: true, bytes: .init(start: 0, end: 2))
@@ -16,7 +16,7 @@ import Testing
         LoadingAsk(wantsInformation: false, bytes: .init(start: start, end: end))
     }
 
-    /// A machine that was told of a resource of `length` bytes and has no requests.
+    /// A machine with a discovered resource of `length` bytes and no requests.
     private static func known(length: Int64, limits: LoadingLimits = LoadingLimits()) -> LoadingRequestStateMachine {
         var machine = LoadingRequestStateMachine(limits: limits)
         _ = machine.requested(LoadingAsk(wantsInformation: true, bytes: nil), now: start)
@@ -68,7 +68,7 @@ import Testing
         #expect(machine.phase == .unknown)
     }
 
-    @Test func `a discovery that fails ends who waits, and the next request tries again`() {
+    @Test func `a failed discovery ends the waiting requests, and the next request tries again`() {
         var machine = LoadingRequestStateMachine()
         _ = machine.requested(Self.probe, now: Self.start)
         #expect(machine.discoveryFailed(Self.gone, now: Self.start) == [.fail(Self.first, Self.gone)])
@@ -76,13 +76,13 @@ import Testing
         #expect(actions == [.discover])
     }
 
-    @Test func `a discovery that a bad network ended is tried again twice, a little later each time, then it fails who waits`() {
+    @Test func `a discovery without network is retried twice, then fails the waiting requests`() {
         var machine = LoadingRequestStateMachine()
         _ = machine.requested(Self.probe, now: Self.start)
         var now = Self.start
         for pause in [Nanoseconds.seconds(1), .seconds(2)] {
             #expect(machine.discoveryFailed(Self.offline, now: now) == [])
-            // Who comes meanwhile waits with the others.
+            // A request that arrives meanwhile waits with the others.
             let (other, none) = machine.requested(Self.probe, now: now)
             #expect(none == [] && machine.cancelled(other) == [])
             #expect(machine.nextDeadline == now + pause && machine.timePassed(now: now + (pause - 1)) == [])
@@ -93,7 +93,7 @@ import Testing
         #expect(machine.nextDeadline == nil && machine.phase == .unknown)
     }
 
-    @Test func `a discovery that waits for another try begins at once when the network is back, and not for nobody`() {
+    @Test func `a waiting discovery restarts when the network is back, if a request still waits`() {
         var machine = LoadingRequestStateMachine()
         let (id, _) = machine.requested(Self.probe, now: Self.start)
         _ = machine.discoveryFailed(Self.offline, now: Self.start)
@@ -103,7 +103,7 @@ import Testing
         #expect(machine.triedAgain(now: Self.start) == [] && machine.phase == .unknown)
     }
 
-    @Test func `what falls back sends this request and all later ones to the original`() {
+    @Test func `a fallback sends the request and all later ones to the original`() {
         var machine = LoadingRequestStateMachine()
         _ = machine.requested(Self.probe, now: Self.start)
         #expect(machine.fellBack(.unknownLength) == [.redirect(Self.first, .unknownLength)])
@@ -111,7 +111,7 @@ import Testing
         #expect(actions == [.redirect(second, .unknownLength)])
     }
 
-    @Test func `once information was given there is no falling back`() {
+    @Test func `a fallback after the information has no effect`() {
         var machine = Self.known(length: 10)
         #expect(machine.fellBack(.playlist) == [])
         #expect(machine.phase == .known(length: 10))
@@ -119,14 +119,14 @@ import Testing
 
     // MARK: Bytes
 
-    @Test func `a request to the end ends at the length, whatever length it named`() {
+    @Test func `a request to the end ends at the resource's length, whatever length it states`() {
         var machine = Self.known(length: 1000)
         let ask = LoadingAsk(wantsInformation: false, bytes: .init(offset: 100, length: 5, toEnd: true))
         let (_, actions) = machine.requested(ask, now: Self.start)
         #expect(actions == [.open(Self.feed, start: 100, end: 1000)])
     }
 
-    @Test func `a request beyond the end gets what there is and its finish`() {
+    @Test func `a request beyond the end gets the remaining bytes and its finish`() {
         var machine = Self.known(length: 1000)
         let (id, actions) = machine.requested(Self.bytes(990, 2000), now: Self.start)
         #expect(actions == [.open(Self.feed, start: 990, end: 1000)])
@@ -139,7 +139,7 @@ import Testing
         #expect(actions == [.finish(id)])
     }
 
-    @Test func `the current offset moves with each piece, and the finish comes with the last one only`() {
+    @Test func `the current offset moves with each piece, and only the last piece finishes the request`() {
         var machine = Self.known(length: 1 << 20)
         let (id, _) = machine.requested(Self.bytes(0, nil), now: Self.start)
         #expect(machine.delivered(Self.feed, count: 1000, now: Self.start) == [])
@@ -147,7 +147,7 @@ import Testing
         #expect(machine.delivered(Self.feed, count: (1 << 20) - 1000, now: Self.start) == [.finish(id), .close(Self.feed)])
     }
 
-    @Test func `an identical request that stands at the same byte shares the reader, one that is behind has its own`() {
+    @Test func `a request shares the reader of an identical one at the same byte, and otherwise gets its own`() {
         var machine = Self.known(length: 1000)
         let (a, _) = machine.requested(Self.bytes(0, nil), now: Self.start)
         let (b, none) = machine.requested(Self.bytes(0, nil), now: Self.start)
@@ -157,7 +157,7 @@ import Testing
         #expect(actions == [.open(LoadingFeedID(rawValue: 2), start: 0, end: 1000)])
     }
 
-    @Test func `cancelling one of two that share a reader leaves the other its bytes`() {
+    @Test func `cancelling one of two requests with a shared reader leaves the other its bytes`() {
         var machine = Self.known(length: 1000)
         let (a, _) = machine.requested(Self.bytes(0, nil), now: Self.start)
         let (b, _) = machine.requested(Self.bytes(0, nil), now: Self.start)
@@ -169,7 +169,7 @@ import Testing
 
     // MARK: Failures
 
-    @Test func `a reader that ends before the end is opened again where it stood, never a finish`() {
+    @Test func `a reader that ends early is reopened at its offset, and the request does not finish`() {
         var machine = Self.known(length: 1000)
         _ = machine.requested(Self.bytes(0, nil), now: Self.start)
         _ = machine.delivered(Self.feed, count: 400, now: Self.start)
@@ -180,7 +180,7 @@ import Testing
         #expect(machine.timePassed(now: later) == [.open(Self.feed, start: 400, end: 1000)])
     }
 
-    @Test func `pauses between readers grow, are bounded, and begin anew after a byte`() {
+    @Test func `pauses between readers grow to a bound and start again after a byte`() {
         var machine = Self.known(length: 1000)
         _ = machine.requested(Self.bytes(0, nil), now: Self.start)
         var now = Self.start
@@ -197,7 +197,7 @@ import Testing
         #expect(machine.nextDeadline == now + .seconds(1))
     }
 
-    @Test func `tries end before the patience does, with the reader's own failure`() {
+    @Test func `retries end within the patience, with the reader's own failure`() {
         var machine = Self.known(length: 1000)
         let (id, _) = machine.requested(Self.bytes(0, nil), now: Self.start)
         var now = Self.start
@@ -215,14 +215,14 @@ import Testing
         Issue.record("it never gave up")
     }
 
-    @Test func `a failure that no second try mends ends the request at once`() {
+    @Test func `a permanent failure ends the request at once`() {
         var machine = Self.known(length: 1000)
         let (id, _) = machine.requested(Self.bytes(0, nil), now: Self.start)
         let changed = LoadingFailure(CacheError(.representationChanged, "changed"))
         #expect(machine.failed(Self.feed, changed, now: Self.start) == [.fail(id, changed), .close(Self.feed)])
     }
 
-    @Test func `a request that gets nothing ends before the player gives up`() {
+    @Test func `a request without an answer ends before the player gives up`() {
         var machine = LoadingRequestStateMachine()
         let (id, _) = machine.requested(Self.probe, now: Self.start)
         let deadline = Self.start + machine.limits.patience
@@ -234,7 +234,7 @@ import Testing
         #expect(machine.phase == .unknown)
     }
 
-    @Test func `when the network is back, who rests is opened at once`() {
+    @Test func `a resting reader is opened at once when the network is back`() {
         var machine = Self.known(length: 1000)
         _ = machine.requested(Self.bytes(0, nil), now: Self.start)
         _ = machine.failed(Self.feed, Self.offline, now: Self.start)
@@ -242,7 +242,7 @@ import Testing
         #expect(machine.triedAgain(now: Self.start) == [])
     }
 
-    @Test func `with more requests than any player has, the oldest ends`() {
+    @Test func `with too many requests, the oldest one ends`() {
         var limits = LoadingLimits()
         limits.openRequests = 2
         var machine = Self.known(length: 1000, limits: limits)
@@ -253,7 +253,7 @@ import Testing
         #expect(actions.dropFirst() == [.close(Self.feed), .open(LoadingFeedID(rawValue: 3), start: 2, end: 1000)])
     }
 
-    @Test func `when the asset is gone everything ends, and what comes after ends as it comes`() {
+    @Test func `releasing the asset ends every request, and later ones at once`() {
         var machine = Self.known(length: 1000)
         let (id, _) = machine.requested(Self.bytes(0, nil), now: Self.start)
         #expect(machine.end(.released) == [.fail(id, .released), .close(Self.feed)])

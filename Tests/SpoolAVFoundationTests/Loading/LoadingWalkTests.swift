@@ -4,13 +4,14 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Random walks over the machine: whatever the order of events, each request gets its bytes in order, and one end.
+/// Random walks over the machine. For every order of events, each request gets its bytes in order
+/// and exactly one end.
 @Suite struct LoadingWalkTests {
     @Test(.timeLimit(.minutes(20)))
     func `every request ends once, in order, with all its bytes or an error`() {
         for seed in Seeds.list(count: 300) {
             guard LoadingWalk.run(seed, records: false).violation != nil else { continue }
-            // The same way once more, with its trail.
+            // The same walk again, with its trail.
             let walk = LoadingWalk.run(seed, records: true)
             if let violation = walk.violation {
                 Issue.record(
@@ -21,7 +22,8 @@ import Testing
     }
 }
 
-/// The shell's stand-in: it carries out actions and holds each of them against the contract of AVFoundation.
+/// Stands in for the shell: carries out actions and checks each against the contract of
+/// AVFoundation.
 private struct LoadingWalk {
     private struct Open {
         let ask: LoadingAsk
@@ -55,7 +57,7 @@ private struct LoadingWalk {
         length = Int64(1 + random.next(below: 600))
     }
 
-    /// A whole walk; with its trail where that is wanted, which costs most of the time.
+    /// Runs a whole walk. Recording its trail takes most of the time.
     static func run(_ seed: UInt64, records: Bool) -> LoadingWalk {
         var walk = LoadingWalk(seed: seed, records: records)
         for _ in 0..<200 where walk.violation == nil { walk.event() }
@@ -85,9 +87,9 @@ private struct LoadingWalk {
         }
     }
 
-    /// Lets everything come to its end: the origin is good, time passes.
+    /// Lets every request come to its end: the origin answers, and time passes.
     mutating func settle() {
-        // Each turn brings a byte or time; the floor rate bounds the number of turns.
+        // Each turn brings a byte or passes time. The floor rate bounds the number of turns.
         for _ in 0..<20_000 where violation == nil && !open.isEmpty {
             if owesDiscovery { apply(machine.discovered(length: length, now: now), "discovered") }
             for id in readers.keys.sorted() { readOnce(id) }
@@ -182,7 +184,7 @@ private struct LoadingWalk {
             if request.offset < min(bytes.end ?? length, length) { fail("request \(id.rawValue) is cut short at \(request.offset)") }
         case .fail(let id, _):
             if open.removeValue(forKey: id) == nil { fail("request \(id.rawValue) ends twice") }
-        case .redirect: fail("nobody fell back")
+        case .redirect: fail("redirected without a fallback")
         }
     }
 }

@@ -4,7 +4,7 @@ import SpoolCore
 import SpoolSystem
 import Testing
 
-/// What a player is told when a loading request fails.
+/// The error of a failed loading request, as the player gets it.
 @Suite struct PlayerErrorTests {
     @Test(
         arguments: [
@@ -15,7 +15,7 @@ import Testing
             (.notMedia, nil, NSURLErrorCannotDecodeContentData), (.closed, nil, NSURLErrorCancelled),
             (.representationChanged, nil, NSURLErrorResourceUnavailable),
         ] as [(CacheError.Code, Int?, Int)])
-    func `a cause has the code that the system's own requests would fail with, and lies beneath in words`(
+    func `an error has the code of the system's own requests, and its cause beneath`(
         code: CacheError.Code, status: Int?, expected: Int
     ) {
         let error = playerError(CacheError(code, "what happened", status: status))
@@ -25,7 +25,7 @@ import Testing
         #expect(beneath?.domain == "Spool.CacheError" && beneath?.code == status ?? 0)
     }
 
-    @Test func `a certificate that is not trusted ends a request at once: another try is as bad`() {
+    @Test func `an untrusted certificate ends a request at once, without a retry`() {
         var machine = LoadingRequestStateMachine()
         let start = MonotonicInstant(nanoseconds: 1)
         let (id, _) = machine.requested(LoadingAsk(wantsInformation: true, bytes: nil), now: start)

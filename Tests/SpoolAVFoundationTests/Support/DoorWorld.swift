@@ -41,7 +41,7 @@ final class DoorWorld: @unchecked Sendable {
 
     // MARK: Requests
 
-    /// One loading request of an asset and what became of it.
+    /// One loading request of an asset, and its outcome.
     final class Load: @unchecked Sendable {
         // Sendable for the simulator's jobs.
         var transaction: LoadingTransaction?
@@ -55,7 +55,7 @@ final class DoorWorld: @unchecked Sendable {
         var isOver: Bool { isFinished || redirect != nil || error != nil || isCancelled }
     }
 
-    /// Makes the request that a player makes: information, bytes `[offset, offset + length)`, or both.
+    /// Makes the request of a player: information, bytes `[offset, offset + length)`, or both.
     @discardableResult
     func load(
         _ asset: AVURLAsset, information: Bool = false, _ offset: Int64? = nil, _ length: Int = .max, toEnd: Bool = false,
@@ -66,7 +66,7 @@ final class DoorWorld: @unchecked Sendable {
             url: asset.url, wantsInformation: information,
             data: offset.map { AVFoundation.LoadingAsk.Data(offset: $0, length: length, toEnd: toEnd) })
         ask.allowedContentTypes = allowed
-        // The asset knows the length by its first answer.
+        // The asset has the length from its first answer.
         if !information { ask.knownLength = world.versions[Self.url]?.last?.length }
         load.transaction = asset.resourceLoader.begin(ask, for: asset, world: playback, on: simulator.mailbox("player")) { event in
             switch event {
@@ -86,7 +86,7 @@ final class DoorWorld: @unchecked Sendable {
         return load
     }
 
-    /// The probe with which every player begins.
+    /// Makes the probe with which every player begins.
     @discardableResult
     func probe(_ asset: AVURLAsset) -> Load { load(asset, information: true, 0, 2) }
 
@@ -97,22 +97,22 @@ final class DoorWorld: @unchecked Sendable {
 
     // MARK: Running
 
-    /// Runs until it holds, within a bound of steps.
+    /// Runs until the condition is true, within a bound of steps.
     func run(until condition: () -> Bool) -> Bool { simulator.run(until: condition, maxSteps: 200_000) }
 
     /// Runs until every request is over.
     func runToEnd() -> Bool { run { self.loads.allSatisfy(\.isOver) } }
 
-    /// Lets so much virtual time pass.
+    /// Lets virtual time pass.
     func pass(_ time: Nanoseconds) { simulator.advance(by: time) }
 
-    /// Breaches of AVFoundation's contract so far, in words.
+    /// The breaches of AVFoundation's contract so far, in words.
     var breaches: [String] {
         playback.journal.checkKept()
         return playback.journal.breaches.map(\.description)
     }
 
-    /// The offset of the first wrong byte of a load that began at `offset`.
+    /// The offset of the first wrong byte of a load that began at `offset`, or nil.
     func difference(_ load: Load, at offset: Int64) -> Int? {
         let resource = world.versions[Self.url]?.last
         return load.bytes.withUnsafeBytes { resource?.content.firstDifference(in: $0, at: offset) }

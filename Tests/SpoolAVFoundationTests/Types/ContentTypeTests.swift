@@ -1,7 +1,7 @@
 import SpoolAVFoundation
 import Testing
 
-/// What the player is told that a resource is, by what servers say and by what the bytes show.
+/// The type of a resource for the player, from the server's statement and from the bytes.
 @Suite struct ContentTypeTests {
     @Test(arguments: [
         ("audio/mpeg", "public.mp3"), ("AUDIO/MPEG; charset=UTF-8", "public.mp3"), ("video/mp4;UTF-8", "public.mpeg-4"),
@@ -9,23 +9,23 @@ import Testing
         ("audio/mp4", "public.mpeg-4-audio"), ("audio/x-m4a", "com.apple.m4a-audio"), ("audio/flac", "org.xiph.flac"),
         ("audio/wav", "com.microsoft.waveform-audio"), ("video/mp2t", "public.mpeg-2-transport-stream"), ("text/vtt", "org.w3.webvtt"),
     ])
-    func `a type that names a kind becomes its identifier, without looking at a byte`(contentType: String, identifier: String) {
+    func `a type of a known kind becomes its identifier, without a look at the bytes`(contentType: String, identifier: String) {
         #expect(ContentTypeDecision(.init(contentType: contentType)) == .identifier(identifier))
     }
 
     @Test(arguments: [
         "application/vnd.apple.mpegurl", "application/x-mpegURL", "audio/mpegurl", "audio/x-scpls", "application/dash+xml",
     ])
-    func `a playlist is told as one`(contentType: String) {
+    func `the type of a playlist is recognised`(contentType: String) {
         #expect(ContentTypeDecision(.init(contentType: contentType)) == .playlist)
     }
 
     @Test(arguments: [nil, "", "application/octet-stream", "binary/octet-stream", "text/plain", "text/html", "no type at all", "video"])
-    func `a vague type makes us look at the bytes`(contentType: String?) {
+    func `a vague type needs a look at the bytes`(contentType: String?) {
         #expect(ContentTypeDecision(.init(contentType: contentType, fileExtension: "mp3")) == .needsBytes)
     }
 
-    @Test func `bytes win over the extension, the extension over nothing`() {
+    @Test func `the bytes take precedence over the extension, and the extension over nothing`() {
         let evidence = ContentTypeDecision.Evidence(contentType: "application/octet-stream", fileExtension: "mp3")
         func with(_ bytes: [UInt8]) -> ContentTypeDecision {
             var evidence = evidence
@@ -40,14 +40,14 @@ import Testing
     }
 
     @Test(arguments: ["<!DOCTYPE html>", "\u{FEFF} \n<html>", "{\"error\":1}", "<?xml version="])
-    func `a page is no media, whatever its type and its extension`(text: String) {
+    func `a page is not media, whatever its type and extension`(text: String) {
         for type in ["text/html", "application/octet-stream", "text/plain"] {
             let evidence = ContentTypeDecision.Evidence(contentType: type, fileExtension: "mp4", firstBytes: Array(text.utf8.prefix(16)))
             #expect(ContentTypeDecision(evidence) == .notMedia(type))
         }
     }
 
-    @Test func `media that a server calls HTML is believed by its bytes only`() {
+    @Test func `media with an HTML type counts as media only by its bytes`() {
         func decision(_ bytes: [UInt8]) -> ContentTypeDecision {
             ContentTypeDecision(.init(contentType: "text/html", fileExtension: "mp3", firstBytes: bytes))
         }
@@ -55,7 +55,7 @@ import Testing
         #expect(decision([1, 2, 3, 4]) == .notMedia("text/html"))
     }
 
-    @Test func `the app's hint wins, as MIME type or as identifier`() {
+    @Test func `the app's hint takes precedence, as MIME type or as identifier`() {
         #expect(ContentTypeDecision(.init(hint: "audio/flac", contentType: "video/mp4")) == .identifier("org.xiph.flac"))
         #expect(ContentTypeDecision(.init(hint: "public.mp3", contentType: "text/html")) == .identifier("public.mp3"))
         #expect(ContentTypeDecision(.init(hint: "com.example.own")) == .identifier("com.example.own"))
@@ -77,12 +77,12 @@ import Testing
             ("ac3", [0x0B, 0x77, 1, 2], "public.ac3-audio"), ("webm", [0x1A, 0x45, 0xDF, 0xA3], "org.webmproject.webm"),
             ("transport stream", [0x47, 0x40, 0x00, 0x10], nil), ("nothing", [], nil), ("one byte", [0xFF], nil),
         ] as [(String, [UInt8], String?)])
-    func `first bytes tell the kind`(name: String, bytes: [UInt8], identifier: String?) {
+    func `the first bytes determine the kind`(name: String, bytes: [UInt8], identifier: String?) {
         let found: String? = if case .media(let kind) = ContentSniffer.look(at: bytes) { kind.identifier } else { nil }
         #expect(found == identifier, "\(name)")
     }
 
-    @Test func `the table is consistent: no name stands for two kinds, and all are in lower case`() {
+    @Test func `the table has each name once, in lower case`() {
         let types = MediaKind.all.flatMap(\.mediaTypes)
         let extensions = MediaKind.all.flatMap(\.fileExtensions)
         #expect(Set(types).count == types.count && Set(extensions).count == extensions.count)
@@ -90,8 +90,9 @@ import Testing
         #expect(Set(MediaKind.all.map(\.identifier)).count == MediaKind.all.count)
     }
 
-    /// Bytes from the network never make it trap: every prefix of every two-byte beginning.
-    @Test func `any first bytes are looked at safely`() {
+    /// Bytes from the network never make the sniffer trap: every prefix of every two-byte
+    /// beginning.
+    @Test func `the sniffer accepts any first bytes`() {
         for first in UInt8.min...UInt8.max {
             for second in [0x00, 0x0B, 0x45, 0x77, 0xF1, 0xFB, 0xFF] as [UInt8] {
                 let bytes = [first, second] + Array("ftypRIFFFORM".utf8)
