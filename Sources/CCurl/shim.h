@@ -1,8 +1,9 @@
 #pragma once
 #include <curl/curl.h>
 
-// Swift can't call C functions with a variable number of arguments, so each kind of argument has a
-// function of its own here. They are typed: an option that wants a `long` can't be given a pointer.
+// Swift can't call C functions with a variable number of arguments, so this file has one function
+// for each kind of argument. The functions are typed: an option that requires a `long` can't get a
+// pointer.
 
 static inline CURLcode spool_curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -44,7 +45,7 @@ static inline CURLcode spool_curl_get_long(CURL *handle, CURLINFO info, long *va
     return curl_easy_getinfo(handle, info, value);
 }
 
-// The socket of a finished transfer's connection, where that is kept.
+// The socket of a finished transfer's connection, if the connection is kept open.
 static inline CURLcode spool_curl_get_socket(CURL *handle, curl_socket_t *value) {
     return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, value);
 }
@@ -63,13 +64,14 @@ static inline void spool_curl_multi_set_timer_callback(CURLM *multi, curl_multi_
     curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
 }
 
-// The result of a message of `curl_multi_info_read` that says DONE: Swift sees no union member by name here.
+// The result of a DONE message of `curl_multi_info_read`. Swift can't access the union's member by
+// name here.
 static inline CURLcode spool_curl_message_result(const CURLMsg *message) {
     return message->data.result;
 }
 
-// Lets a cancelled transfer go at once instead of waiting for its name lookup (libcurl 7.87 and later;
-// the look-up's thread cleans up after itself).
+// Ends a cancelled transfer at once instead of waiting for its name lookup (libcurl 7.87 and later;
+// the thread of the lookup frees its resources itself).
 static inline CURLcode spool_curl_set_quick_exit(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075700
     return curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
@@ -88,9 +90,9 @@ static inline CURLcode spool_curl_set_web_only(CURL *handle) {
 #endif
 }
 
-// What the callback for a request's body answers to be asked again later, and to end the transfer.
+// The results of the callback for a request's body that pause and end the transfer.
 static inline size_t spool_curl_read_pause(void) { return CURL_READFUNC_PAUSE; }
 static inline size_t spool_curl_read_abort(void) { return CURL_READFUNC_ABORT; }
 
-// What a body callback answers to be asked again later.
+// The result of a body callback that pauses the transfer.
 static inline size_t spool_curl_pause(void) { return CURL_WRITEFUNC_PAUSE; }

@@ -19,7 +19,8 @@
 #define INSTRUCTION_TARGET __attribute__((target("crc")))
 #endif
 
-// A check is a polynomial over GF(2) modulo P, its highest power in the lowest bit. P without its x^32:
+// A check is a polynomial over GF(2) modulo P, with its highest power in the lowest bit. P without
+// its x^32:
 static const uint32_t polynomial = 0x82F63B78;
 
 // The polynomials 1 and x.
@@ -46,12 +47,12 @@ static uint32_t raise(uint32_t base, uint64_t exponent) {
     return result;
 }
 
-// x^(8 * count) modulo P: by what a check is multiplied when so many zero bytes follow.
+// x^(8 * count) modulo P: the factor of a check that `count` zero bytes follow.
 static uint32_t shift_by_bytes(uint64_t count) { return raise(one >> 8, count); }
 
 // MARK: By table
 
-// Eight bytes a step: table[k][b] is the check of the byte b with k zero bytes behind it.
+// Each step takes eight bytes: table[k][b] is the check of the byte b followed by k zero bytes.
 static uint32_t table[8][256];
 
 static void fill_table(void) {
@@ -89,8 +90,8 @@ static uint32_t by_table(uint32_t check, const void *bytes, size_t count) {
 
 #ifdef HAS_INSTRUCTION
 
-// The instruction takes three cycles and can begin in each, so three lanes run side by side. Three of these and 16 bytes
-// are a block of 64 KiB.
+// The instruction takes three cycles, and a new one can begin in each cycle, so three lanes run
+// side by side. Three lanes and 16 bytes are a block of 64 KiB.
 enum { LANE = 21840 };
 
 static uint32_t lane_shift, two_lanes_shift;
@@ -140,7 +141,7 @@ static int has_instruction(void) {
     // HWCAP_CRC32 of the kernel's asm/hwcap.h.
     return (getauxval(AT_HWCAP) & 1 << 7) != 0;
 #else
-    // Every 64-bit CPU that Apple's supported systems run on has it.
+    // Every 64-bit CPU of Apple's supported systems has the instruction.
     return 1;
 #endif
 }
@@ -151,14 +152,16 @@ static int has_instruction(void) {
 
 #ifdef HAS_PRODUCTS
 
-// Four registers of 64 bytes; each is four lanes of 16. A step multiplies every lane by what 256 bytes behind it make of it, modulo P, and adds the
-// bytes that are there: the sum has the check that the whole had.
+// Four registers of 64 bytes; each is four lanes of 16. A step moves every lane 256 bytes forward
+// by a multiplication modulo P, and adds the bytes at that place. The sum has the same check as all
+// bytes before it.
 enum { REGISTER = 64, STEP = 4 * REGISTER };
-// Fewer bytes are done by the instruction: there is no step to be made.
+// The instruction processes shorter runs, because they have no complete step.
 enum { LEAST_FOR_PRODUCTS = 2 * STEP };
 
-// A lane is a polynomial of two halves of 64 bits, its highest power in the lowest bit of the first: first * x^64 + second. Times x^bits it is
-// first * x^(bits + 64) + second * x^bits; a carry-less product of two such halves comes out times x, so the factors have one power less.
+// A lane is a polynomial of two halves of 64 bits, with its highest power in the lowest bit of the
+// first: first * x^64 + second. Times x^bits it is first * x^(bits + 64) + second * x^bits. A
+// carry-less product of two such halves is multiplied by x, so the factors have one power less.
 struct factors {
     uint64_t first, second;
 };
@@ -175,7 +178,8 @@ PRODUCTS_TARGET static inline __m512i in_every_lane(struct factors factors) {
         (int64_t)factors.second, (int64_t)factors.first, (int64_t)factors.second, (int64_t)factors.first);
 }
 
-// The lanes of `folded` as many bytes further on as `factors` are for, and the bytes that are there.
+// Moves the lanes of `folded` forward by the number of bytes that `factors` are for, and adds the
+// bytes at that place.
 PRODUCTS_TARGET static inline __m512i fold(__m512i folded, __m512i factors, __m512i bytes) {
     __m512i first = _mm512_clmulepi64_epi128(folded, factors, 0x00), second = _mm512_clmulepi64_epi128(folded, factors, 0x11);
     return _mm512_xor_si512(_mm512_xor_si512(first, second), bytes);
@@ -186,7 +190,7 @@ PRODUCTS_TARGET static uint32_t by_products(uint32_t check, const void *bytes, s
     const uint8_t *next = bytes;
     __m512i folded[4];
     for (int k = 0; k < 4; k++) folded[k] = _mm512_loadu_si512(next + k * REGISTER);
-    // The check that comes before is added to the first four bytes.
+    // The check of the preceding bytes is added to the first four bytes.
     folded[0] = _mm512_xor_si512(folded[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int32_t)~check)));
     next += STEP, count -= STEP;
 
@@ -199,7 +203,8 @@ PRODUCTS_TARGET static uint32_t by_products(uint32_t check, const void *bytes, s
 
     uint8_t last[REGISTER];
     _mm512_storeu_si512(last, folded[3]);
-    // Nothing comes before these any more: what came is in them. by_instruction inverts what it is given, and its result.
+    // These bytes already include all preceding ones. by_instruction inverts its argument and its
+    // result.
     return by_instruction(by_instruction(~(uint32_t)0, last, sizeof last), next, count);
 }
 
@@ -210,7 +215,7 @@ static int has_products(void) {
 
 #endif
 
-// MARK: Which
+// MARK: Choice of the method
 
 static int32_t best = SPOOL_CRC32C_TABLE;
 static pthread_once_t is_chosen = PTHREAD_ONCE_INIT;

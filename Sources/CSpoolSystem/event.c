@@ -117,14 +117,15 @@ void spool_pipe_signal_unblock(void) {
 }
 #endif
 
-// One slot a signal; written before the handler is installed, read by it.
+// One slot for each signal. It is written before the handler is installed, and the handler reads
+// it.
 enum { SIGNAL_LIMIT = 32 };
 static volatile int redirected[SIGNAL_LIMIT];
 
 static void redirect(int number) {
     int saved = errno;
     unsigned char byte = (unsigned char)number;
-    // A full pipe holds the news already.
+    // If the pipe is full, the loop has unread signals anyway.
     ssize_t ignored = write(redirected[number], &byte, 1);
     (void)ignored;
     errno = saved;

@@ -29,7 +29,7 @@ void *spool_open_directory(const char *path) { return opendir(path); }
 
 void spool_close_directory(void *directory) { closedir(directory); }
 
-// readdir tells the end from a failure by errno alone.
+// readdir returns NULL at the end and on failure; only errno distinguishes the two.
 int32_t spool_next_name(void *directory, char *buffer) {
     for (;;) {
         errno = 0;
@@ -46,7 +46,8 @@ int32_t spool_flock(int32_t fd, int32_t kind) {
     return flock(fd, operation | LOCK_NB);
 }
 
-// By a second name, for file systems whose rename always replaces: link(2) never does.
+// For file systems whose rename always replaces: link(2) creates a second name and never replaces
+// one.
 static int32_t rename_by_link(const char *from, const char *to) {
     if (link(from, to) != 0) return -1;
     unlink(from);
@@ -78,7 +79,7 @@ int32_t spool_rename_exclusive(const char *from, const char *to) {
     return errno == ENOTSUP || errno == EINVAL ? rename_by_link(from, to) : -1;
 }
 
-// F_PUNCHHOLE wants offset and length in whole blocks, so the range shrinks to them.
+// F_PUNCHHOLE requires offset and length in whole blocks, so the range is reduced to them.
 int32_t spool_punch_hole(int32_t fd, int64_t offset, int64_t count) {
     const int64_t block = 4096;
     int64_t lower = (offset + block - 1) / block * block;
@@ -110,7 +111,7 @@ int32_t spool_start_writeback(int32_t fd) {
     return 0;
 }
 
-// Not every volume knows the barrier (network mounts): fsync is what is left there.
+// Some volumes do not support the barrier (network mounts); fsync replaces it there.
 int32_t spool_synchronize(int32_t fd, int32_t full) {
     int result = fcntl(fd, full ? F_FULLFSYNC : F_BARRIERFSYNC);
     if (result == -1 && (errno == ENOTSUP || errno == EINVAL || errno == ENOTTY)) return fsync(fd);
@@ -153,7 +154,7 @@ int64_t spool_read_resident(int32_t fd, void *buffer, size_t count, int64_t offs
     return preadv2(fd, &vector, 1, offset, RWF_NOWAIT);
 }
 
-// The C library has no name for it yet; the number is the same on every architecture.
+// The C library does not declare it yet. The number is the same on every architecture.
 #ifndef SYS_cachestat
 #define SYS_cachestat 451
 #endif

@@ -36,7 +36,8 @@ void spool_name_this_thread(const char *name) {
     pthread_setname_np(pthread_self(), shortened);
 }
 
-// The first version of the kernel's struct sched_attr, which every kernel with the call takes; the C library has none.
+// The first version of the kernel's struct sched_attr. Every kernel with the call accepts it, and
+// the C library does not declare it.
 struct spool_sched_attributes {
     uint32_t size;
     uint32_t policy;

@@ -1,20 +1,23 @@
 public import SpoolCore
 import SpoolSystem
 
-// What the store does with data files.
+// Opening, checking and unlinking data files.
 
 extension SQLiteStore {
+    /// Returns the open file of a generation, or opens it. Creates an empty file when it is missing
+    /// and the store is writable.
     public func dataFile(
         of generation: GenerationID, key: ResourceKey, fileExtension: String
     ) throws(StoreError) -> any DataFile {
         guard !files.isClosed else { throw .closed }
         if role.withLock({ $0.isSuspended }) { throw .suspended }
-        // A file that was opened for reading only, by a process that writes now, can't be written to.
+        // A process that became the writer can't use a file that it opened for reading only.
         if let open = files.file(of: generation), open.isWritable || !isWritable {
             do throws(SystemError) { _ = try open.use() } catch { throw StoreError(error) }
             return open
         }
-        // Asked once: the store may get another key meanwhile, but not for a generation that it gave out before.
+        // Read once: another thread may rotate the store's key meanwhile. Generations that already
+        // exist keep their key.
         let keys = keys?.media(of: generation)
         let hash = keys?.hash(of: key) ?? options.keyHash(key.string)
         let path = path(of: generation, hash: hash, fileExtension: fileExtension)
@@ -35,7 +38,8 @@ extension SQLiteStore {
         return file
     }
 
-    /// A handle of the file that is still open, unless another program has taken its name away meanwhile.
+    /// Returns a handle of the file that is still open, unless another program has removed or
+    /// replaced the file's name.
     private func keptHandle(of generation: GenerationID, _ path: String) throws(StoreError) -> (any FileHandle)? {
         guard let kept = files.handle(of: generation, isWritable: isWritable) else { return nil }
         do throws(SystemError) {
@@ -47,7 +51,8 @@ extension SQLiteStore {
     private func open(
         _ path: String, of generation: GenerationID, in directory: String
     ) throws(StoreError) -> any FileHandle {
-        // A number beyond the reserved ones could be given out again after a crash, to another resource's bytes.
+        // After a crash, a number beyond the reserved ones could be handed out again, for another
+        // resource.
         guard !isWritable || numbers.isReserved(generation) else { throw .readOnly }
         let handle: any FileHandle
         let isShared: Bool
@@ -57,7 +62,7 @@ extension SQLiteStore {
             }
             isShared = try handle.lock(.shared)
         } catch { throw StoreError(error) }
-        // Only a process that is about to punch or unlink the file has it exclusively.
+        // Another process holds the file exclusively only when it is about to punch or unlink it.
         guard isShared else { throw .locked(by: nil) }
         return handle
     }
@@ -66,13 +71,16 @@ extension SQLiteStore {
         _ path: String, of generation: GenerationID, in directory: String
     ) throws(SystemError) -> any FileHandle {
         guard let status = try fileSystem.status(path) else { return try createNew(path, in: directory) }
-        // A number of ours never had a file, unless its reservation was lost:
-        // 1. A power loss took the transaction that reserved it, or the index was set aside; but not the file.
-        // 2. The next opening gives the number out again.
-        // 3. Bytes of the old file would stand in the holes of the new one, where nothing tells them apart.
+        // A new number normally has no file. It has one when its reservation was lost:
+        //
+        // 1. A power loss took the transaction that reserved the number, or the index was set
+        //    aside. The file stayed.
+        // 2. The next opening hands the number out again.
+        // 3. Bytes of the old file would fill the holes of the new one, without a difference that a
+        //    reader could detect.
         let isStranger = generation.rawValue >= numbers.first && !files.wasOpened(generation) && status.size > 0
         if isStranger, status.linkCount > 1 {
-            // An exported file that is the same one keeps its bytes.
+            // An exported hard link to this file keeps its bytes.
             try fileSystem.unlink(path)
             return try createNew(path, in: directory)
         }
@@ -85,7 +93,8 @@ extension SQLiteStore {
         try fileSystem.createDirectory(directory)
         let handle: any FileHandle
         do throws(SystemError) { handle = try fileSystem.open(path, .create) } catch {
-            // Another lane has taken the last file out of the directory, and then the directory: in this very moment, so not twice.
+            // Another lane has just unlinked the last file of the directory and then removed the
+            // directory. This does not happen twice.
             guard error.meansMissing else { throw error }
             try fileSystem.createDirectory(directory)
             handle = try fileSystem.open(path, .create)
@@ -94,19 +103,22 @@ extension SQLiteStore {
         return handle
     }
 
-    /// Names are durable only when the next durable point has synced their directories, from the file's up to the store's.
+    /// Records new directory entries, from the file's directory up to the store's. The names become
+    /// durable when the next durable point syncs these directories.
     func noteNewEntries(in directory: String) {
         for directory in [directory, parentDirectory(of: directory) ?? layout.data, layout.data, layout.root] {
             files.entryCreated(in: directory)
         }
     }
 
-    /// What names the directory of a generation's file: a hash that anyone can make, or one that only the key can by which it is sealed.
+    /// Returns the hash that names the directory of a generation's file: a plain hash, or one that
+    /// needs the key that seals the generation.
     func fileHash(of key: ResourceKey, _ generation: GenerationID) -> [UInt8] {
         keys?.media(of: generation).hash(of: key) ?? options.keyHash(key.string)
     }
 
-    /// Where the data file of a generation lies. In an encrypted store the name does not say what kind of file it is.
+    /// Returns the path of a generation's data file. In an encrypted store the name has no
+    /// extension, so it does not reveal the type of the file.
     func path(of generation: GenerationID, hash: [UInt8], fileExtension: String) -> String {
         layout.dataFile(hash: hash, generation: generation, fileExtension: keys == nil ? fileExtension : "")
     }
@@ -117,18 +129,19 @@ extension SQLiteStore {
 
     // MARK: Checking
 
-    /// A resource as it is served: with the bytes that its file can really have.
+    /// Returns an entry of the index, clipped to the bytes that its file really has.
     func checked(_ entry: StoreIndex.Entry, _ index: StoreIndex) throws(StoreError) -> StoredResource {
         var resource = entry.resource
         guard let end = resource.spans.upperBound else { return resource }
-        // Made again only where the key that finds the row may not be the one that named the file.
+        // The hash is computed again only when the file may be named by another key than the row.
         let hash = keys?.previous == nil ? entry.keyHash : fileHash(of: resource.key, resource.generation)
         let path = path(of: resource.generation, hash: hash, fileExtension: resource.fileExtension)
         let status = try fileStatus(path, of: resource.generation)
         let size = status?.size ?? 0
         guard size < end else { return resource }
         if isWritable {
-            // A check that covers lost bytes says nothing of the others, so a block may go as a whole.
+            // A check that covers lost bytes can't verify the other bytes of its block, so the
+            // block is removed as a whole.
             (resource.spans, resource.unverified) = try index.translating { (index) throws(SQLiteError) in
                 try index.clip(resource.generation, to: size, allocatedBytes: status?.allocatedBytes ?? 0)
                 return try index.spans(of: resource.generation)
@@ -142,10 +155,10 @@ extension SQLiteStore {
         return resource
     }
 
-    /// The state of the data file that a commit is about, nil when there is none.
+    /// Returns the status of a commit's data file, or nil when there is none.
     func dataFileStatus(of commit: StoreCommit) throws(StoreError) -> FileStatus? {
         let isOpen = files.file(of: commit.generation) != nil
-        // Hashing the key is needed only for a file that nobody has open.
+        // The hash of the key is needed only when the file is not open.
         let path =
             isOpen
             ? ""
@@ -153,7 +166,8 @@ extension SQLiteStore {
         return try fileStatus(path, of: commit.generation)
     }
 
-    /// The commit without pieces that its file does not reach: another program shortened it, so their bytes are gone.
+    /// Returns the commit without the pieces beyond the end of its file. Another program has
+    /// truncated the file, so their bytes are lost.
     func clipped(_ commit: StoreCommit, to size: Int64) -> StoreCommit {
         guard commit.pieces.contains(where: { $0.range.upperBound > size }) else { return commit }
         var commit = commit
@@ -162,7 +176,8 @@ extension SQLiteStore {
         return commit
     }
 
-    /// The state of a generation's file: of the open one, whatever its name has become; else of what has its name.
+    /// Returns the status of a generation's file: of the open file, even if its name is gone,
+    /// otherwise of the file with its name.
     private func fileStatus(_ path: String, of generation: GenerationID) throws(StoreError) -> FileStatus? {
         do throws(SystemError) {
             if let open = files.file(of: generation) {
@@ -177,6 +192,7 @@ extension SQLiteStore {
 
     // MARK: Unlinking
 
+    /// Retires a generation and unlinks its file. Removes its directory if that is empty.
     public func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String) {
         files.retire(generation)
         let hash = fileHash(of: key, generation)
@@ -190,6 +206,7 @@ extension SQLiteStore {
         removeDirectory(layout.directory(hash: hash))
     }
 
+    /// Drops a generation unless the index has it.
     public func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError) {
         let isNamed = try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.file(of: generation) } != nil
@@ -197,13 +214,15 @@ extension SQLiteStore {
         if !isNamed { drop(generation, key: key, fileExtension: fileExtension) }
     }
 
-    /// Unlinks the file of a generation that is out of the index. Its open handles go on reading it.
+    /// Unlinks the file of a generation that is no longer in the index. Open handles can still read
+    /// it.
     func retire(_ retired: StoreIndex.Retired) {
         files.retire(retired.generation)
         unlink(path(of: retired), of: retired.generation)
     }
 
-    /// Unlinks every data file with a number below `next`; younger ones are of fetches that began meanwhile.
+    /// Unlinks every data file with a number below `next`. Later files belong to fetches that began
+    /// meanwhile.
     func unlinkDataFiles(below next: Int64) {
         for group in layout.groups(on: fileSystem, onTrouble: noteUnlistable) {
             for directory in layout.directories(ofGroup: group, on: fileSystem, onTrouble: noteUnlistable) {
@@ -216,21 +235,22 @@ extension SQLiteStore {
         }
     }
 
-    /// Removes a directory if it is empty; a generation that was not committed yet may have a file in it.
+    /// Removes a directory if it is empty. A generation that was not committed yet may have a file
+    /// in it.
     func removeDirectory(_ path: String) {
         do throws(SystemError) { try fileSystem.removeDirectory(path) } catch {
             if !error.meansMissing && !error.meansNotEmpty { options.onRecovery(.fileLeftBehind(path: path, error)) }
         }
     }
 
-    /// A directory that can't be listed keeps what is in it.
+    /// Reports a directory that can't be listed. Its files stay.
     func noteUnlistable(_ path: String, _ error: SystemError) {
         if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: path, error)) }
     }
 
     // MARK: A damaged index
 
-    /// Leaves a mark for the next opening when a call found the index to contradict itself.
+    /// Leaves a mark for the next opening when a call found a contradiction in the index.
     func noteDamage(_ error: StoreError) {
         guard isWritable, case .index(let code, let message) = error, SQLiteError.isCorruption(code) else { return }
         do throws(SystemError) {

@@ -1,10 +1,12 @@
 public import SpoolCore
 import SpoolSystem
 
-// A full disk: the index keeps room of its own, and what nobody names gives its room back.
+// Handling of a full disk: a reserve of space for the index, and the release of bytes that the
+// index does not name.
 
 extension SQLiteStore {
-    /// Makes the room for the index, if the disk has enough left. Index call, or before the first one.
+    /// Creates the reserve for the index if the disk has enough space. Index call, or called before
+    /// the first one.
     func fillReserve() {
         guard isWritable, options.keepsReserve ?? !options.usesFileSystemForIndex else { return }
         do throws(SystemError) { try reserve.fill() } catch {
@@ -12,7 +14,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Gives up the room that is kept for the index; false when there was none.
+    /// Deletes the reserve. Returns false when that freed no space.
     func releaseReserve() -> Bool {
         do throws(SystemError) { return try reserve.release() } catch {
             options.onRecovery(.fileLeftBehind(path: layout.reserve, error))
@@ -20,8 +22,10 @@ extension SQLiteStore {
         }
     }
 
-    /// Unlinks the files of a resource although the index names them, because it has no room to enter that they go; true when there were
-    /// some. Bytes of a missing file are gaps at the next look-up, and no file of that number is made before.
+    /// Unlinks the file of a resource before the index enters the removal, because the index has no
+    /// space for the entry. Returns whether the resource was in the index. Until the removal is
+    /// entered, bytes of the missing file are gaps at the next look-up, and no file of that number
+    /// is created.
     func freeWithoutIndex(_ key: ResourceKey) throws(StoreError) -> Bool {
         try write { (index) throws(StoreError) in
             let entry = try index.translating { (index) throws(SQLiteError) in try index.lookup(key) }
@@ -34,12 +38,14 @@ extension SQLiteStore {
         }
     }
 
+    /// Returns the bytes of a generation that are in the index.
     public func namedBytes(of generation: GenerationID) throws(StoreError) -> ByteRangeSet {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.spans(of: generation).all }
         }
     }
 
+    /// Frees the space of a file except `kept` and the bytes in the index.
     public func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) {
         try write { (index) throws(StoreError) in
             let named = try index.translating { (index) throws(SQLiteError) in try index.spans(of: generation).all }

@@ -1,33 +1,38 @@
 public import SpoolCore
 import SpoolSystem
 
-// Another key for an encrypted store. The index changes at once: from then on the store opens with the new key and with no other. Data
-// files follow, one resource at a time: into the file of a new generation, which takes the place of the old one when it is on the disk.
+// The rotation of an encrypted store's key. The index changes at once: from then on the store opens
+// with the new key only. Data files follow, one resource at a time. Each one is copied into the
+// file of a new generation, which replaces the old one when it is on disk.
 
 extension SQLiteStore {
-    /// What the beginning of a rotation found.
+    /// The result of beginning a rotation.
     public enum RotationStart: Hashable, Sendable {
         /// The store has the new key.
         case begun
-        /// It has this key already; there may be files to be sealed anew.
+        /// The store already has this key. There may be files to seal anew.
         case isThisKey
-        /// Files are still sealed by the key before the present one: they come first.
+        /// Files are still sealed with the key before the current one. Their rotation has to finish
+        /// first.
         case isUnfinished
     }
 
-    /// How much is not sealed by the store's own key.
+    /// The amount of data that is not sealed with the store's current key.
     public struct RotationBacklog: Hashable, Sendable {
+        /// The number of resources.
         public var resources = 0
+        /// The number of their stored bytes.
         public var bytes: Int64 = 0
     }
 
-    /// What became of a resource that was sealed anew.
+    /// The result of entering a resource that was sealed anew.
     public enum ResealOutcome: Hashable, Sendable {
-        /// The new file has the place of the old one, which is unlinked.
+        /// The new file has replaced the old one, which is unlinked.
         case replaced
-        /// More of it was stored meanwhile: these bytes are missing in the new file.
+        /// More bytes of the resource were stored meanwhile. These bytes are missing in the new
+        /// file.
         case grew(ByteRangeSet)
-        /// It is not stored any more, or another version of it is.
+        /// The resource is no longer stored, or in another version only.
         case isGone
     }
 
@@ -35,11 +40,12 @@ extension SQLiteStore {
 
     /// Gives the store another key, in one transaction. Index call.
     ///
-    /// Asks the key provider up to twice, which may block for as long as its derivation takes.
-    /// - Parameters:
-    ///   - encryption: the new key.
-    ///   - algorithm: how media are sealed from now on; nil for the cipher that the store has.
-    /// - Throws: `.key(.notEncrypted)` for a plain store, `.key(.unavailable)` when the provider has no key, `.readOnly`.
+    /// The method asks the key provider up to twice, which may block for as long as its derivation
+    /// takes.
+    /// - Parameters: - encryption: the new key. - algorithm: the algorithm that seals media from
+    ///   now on, or nil for the current one.
+    /// - Throws: `.key(.notEncrypted)` for a plain store, `.key(.unavailable)` when the provider
+    ///   has no key, `.readOnly`.
     public func beginRotation(
         to encryption: EncryptionOptions, algorithm: CipherAlgorithm? = nil
     ) throws(StoreError) -> RotationStart {
@@ -50,7 +56,8 @@ extension SQLiteStore {
             guard present.previous == nil else { return .isUnfinished }
             let parameters = KeyParameters(
                 salt: sealedParts.random.bytes(KeyParameters.saltBytes), iterations: encryption.iterations)
-            // Every number that may name a file by now: what is written to those files goes on being sealed by the present key.
+            // Includes every number that may already name a file. Later writes to those files are
+            // still sealed with the current key.
             let last = GenerationID(rawValue: index.reservedGeneration)
             let keys = try derive(encryption, parameters, present, algorithm).with(
                 previous: PreviousKeys(media: present.media, lastGeneration: last))
@@ -59,7 +66,8 @@ extension SQLiteStore {
             }
             role.withLock { $0.keys = keys }
             self.encryption.withLock { $0 = encryption }
-            // Numbers behind the last one are given out only now that everybody finds the new keys.
+            // Numbers after the last one are handed out only now, when all callers use the new
+            // keys.
             numbers.skip(to: last.rawValue, reserved: index.reservedGeneration)
             for retired in retired { retire(retired) }
             return .begun
@@ -84,17 +92,18 @@ extension SQLiteStore {
 
     // MARK: Going on
 
-    /// Whether nothing more of a generation enters the index, because its key is gone.
+    /// Whether the generation's key is gone, so that nothing more of it may be committed.
     func isOutdated(_ generation: GenerationID) -> Bool {
         role.withLock { $0.lastOutdated }.map { generation <= $0 } ?? false
     }
 
-    /// Whether a generation is sealed by the key before the store's present one.
+    /// Whether a generation is sealed with the key before the store's current one.
     public func isSealedByPreviousKey(_ generation: GenerationID) -> Bool {
         keys?.previous.map { generation <= $0.lastGeneration } ?? false
     }
 
-    /// What is left to be sealed anew; nothing when no rotation is under way. Index call.
+    /// Returns the amount of data that must still be sealed anew; nothing when there is no
+    /// rotation. Index call.
     public func rotationBacklog() throws(StoreError) -> RotationBacklog {
         try read { (index) throws(StoreError) in
             guard let previous = keys?.previous else { return RotationBacklog() }
@@ -103,12 +112,16 @@ extension SQLiteStore {
         }
     }
 
-    /// The next resource that is not sealed by the store's own key, in the order of their generations, or nil. Index call.
+    /// Returns the next resource that is not sealed with the store's current key, in the order of
+    /// generations, or nil. Index call.
+    ///
+    /// Rows that do not open, and generations that are not current, can't be read. The method
+    /// removes them on the way.
     public func nextToReseal(after generation: GenerationID?) throws(StoreError) -> StoredResource? {
         try write { (index) throws(StoreError) in
             guard let previous = keys?.previous else { return nil }
             var last = generation ?? GenerationID(rawValue: .min)
-            // Each turn looks at a later generation, or ends.
+            // Each iteration looks at a later generation, or returns.
             while true {
                 let next = try index.translating { (index) throws(SQLiteError) in
                     try index.nextToReseal(after: last, upTo: previous.lastGeneration)
@@ -119,7 +132,8 @@ extension SQLiteStore {
                     try index.translating { (index) throws(SQLiteError) in try index.lookup(key) }
                 }
                 if let entry, entry.resource.generation == last { return try checked(entry, index) }
-                // A row that does not open, or a generation that is not the current one: nobody can read it.
+                // The row does not open, or the generation is not the current one. Neither can be
+                // read.
                 let file = try index.translating { (index) throws(SQLiteError) in
                     let file = try index.file(of: last)
                     try index.change { () throws(SQLiteError) in try index.takeOut(last) }
@@ -130,7 +144,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Begins to seal a resource anew. Index call.
+    /// Creates the copy of a resource for the new key. Index call.
     public func reseal(_ resource: StoredResource) throws(StoreError) -> ResealedCopy {
         if owesGenerations() { try reserveGenerations() }
         let generation = makeGeneration()
@@ -143,7 +157,8 @@ extension SQLiteStore {
             directories: layout.entries(toFileOf: fileHash(of: resource.key, generation)), fileSystem: fileSystem)
     }
 
-    /// Puts the copy in the place of the resource, if it has all that is stored of it. Its bytes are on the disk (`synchronize`). Index call.
+    /// Replaces a resource by its copy, if the copy has all stored bytes. The caller has made the
+    /// copy durable (`synchronize`). Index call.
     public func enter(_ copy: ResealedCopy) throws(StoreError) -> ResealOutcome {
         try write { (index) throws(StoreError) in
             let old = copy.resource.generation
@@ -164,11 +179,12 @@ extension SQLiteStore {
         }
     }
 
-    /// Ends a rotation: forgets the key before. False when something is still sealed by it, or will be. Index call.
+    /// Ends a rotation and removes the previous key. Returns false when something is still sealed
+    /// with that key, or will be. Index call.
     public func finishRotation() throws(StoreError) -> Bool {
         try write { (index) throws(StoreError) in
             let last = keys?.previous?.lastGeneration
-            // What is being fetched or imported is not in the index yet.
+            // Bytes of a running fetch or import are not in the index yet.
             if let last, files.mayBring(upTo: last) { return false }
             guard try index.translating({ (index) throws(SQLiteError) in try index.finishRotation() }) else { return false }
             role.withLock { role in
@@ -182,8 +198,9 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    /// Unlinks the indexes that were set aside. They are sealed by the key that is gone: whoever has that key could read from them what
-    /// was stored, and nobody else can.
+    /// Unlinks the indexes that were set aside. They are sealed with the removed key: an attacker
+    /// with that key could read from them which resources were stored, and they are of no other
+    /// use.
     private func removeDamagedIndexes() {
         for number in 1...StoreOpening.damagedIndexLimit {
             let path = layout.damagedIndex(number: number)
@@ -197,12 +214,12 @@ extension SQLiteStore {
 }
 
 extension StoreKeys {
-    /// Whether both are of one master key and seal by one cipher.
+    /// Whether both come from the same master key and use the same algorithm.
     fileprivate func isSame(as other: StoreKeys) -> Bool { check.matches(other.check) && algorithm == other.algorithm }
 }
 
 extension StoreLayout {
-    /// The directories that have an entry on the way to a data file, from the inside out.
+    /// The directories with a new entry on the path to a data file, from the inside out.
     fileprivate func entries(toFileOf hash: [UInt8]) -> [String] {
         let directory = directory(hash: hash)
         return [directory, parentDirectory(of: directory) ?? data, data, root]

@@ -1,21 +1,26 @@
 import SpoolCore
 import SpoolSystem
 
-// One process writes, others read; who writes may change, and a process that will be suspended lets go of everything.
+// Sharing a store between processes: one process writes, others read. A process can become the
+// writer, and releases all locks before it is suspended.
 
 extension SQLiteStore {
-    /// Whether this process writes, and by what it does. Changes between two index calls only.
+    /// Whether this process writes, with the lock and keys that it has. Changes only between two
+    /// index calls.
     struct Role {
         /// Nil for a process that reads.
         var lock: StoreLock?
         /// The keys of an encrypted store.
         var keys: StoreKeys?
-        /// Generations up to this one are sealed by a key that the store has no more: nothing more of them enters the index.
+        /// Generations up to this one are sealed with a key that the store no longer has. Nothing
+        /// more of them may be committed.
         var lastOutdated: GenerationID?
-        /// Everything was let go of, until `resume`.
+        /// Whether everything is released until `resume`.
         var isSuspended = false
     }
 
+    /// Opens the store for writing if this process reads and no other process writes. Returns
+    /// whether it did.
     public func becomeWriter() throws(StoreError) -> Bool {
         guard !isWritable else { return false }
         try read { (_) throws(StoreError) in }
@@ -24,7 +29,7 @@ extension SQLiteStore {
         return true
     }
 
-    /// Takes over what an opening found.
+    /// Takes over the result of an opening.
     private func adopt(_ opened: StoreOpening.Result) {
         opened.index.fields.plainHash = options.keyHash
         role.withLock { $0 = Role(lock: opened.lock, keys: opened.index.fields.keys) }
@@ -38,12 +43,14 @@ extension SQLiteStore {
 
     // MARK: Suspension
 
+    /// Makes everything durable, closes the index and releases all locks.
     public func suspend() throws(StoreError) {
         knownKeys.withLock { $0 = nil }
         let openings = try read { (index) throws(StoreError) in index.openings }
         let failure = try settle()
         files.letGo()
-        // The last connection writes its log into the database when it goes: still under our lock.
+        // The last connection writes its log into the database when it closes. The store's lock is
+        // still held here.
         index.use { $0 = nil }
         suspendedOpenings.withLock { $0 = openings }
         let lock = role.withLock { role in
@@ -54,9 +61,12 @@ extension SQLiteStore {
         if let failure { throw failure }
     }
 
+    /// Opens the index again and takes the locks. Returns false when another process may have
+    /// written meanwhile.
     public func resume() throws(StoreError) -> Bool {
         guard role.withLock({ $0.isSuspended }) else { return true }
-        // Before the index is read, as whenever a file is opened.
+        // The files are locked before the index is read, in the same order as when a file is
+        // opened.
         let hasFiles = files.takeBack()
         let opened: StoreOpening.Result
         do throws(StoreError) { opened = try opening.open() } catch {
@@ -71,19 +81,21 @@ extension SQLiteStore {
 
     // MARK: Unlinking
 
-    /// Whether another process has the file of a generation that is out of the index.
+    /// Whether another process has the file of a generation that is no longer in the index.
     ///
-    /// Tries for the file's lock, exclusively. Our own handle loses its shared lock when that is in vain, and takes it again: nobody but
-    /// the one writer ever asks for an exclusive one, so it never waits for it.
+    /// The method tries to lock the file exclusively. If that fails, this process's handle loses
+    /// its shared lock and takes it again. Only the one writer ever asks for an exclusive lock, so
+    /// taking the shared lock again never waits.
     private func isInUseElsewhere(_ path: String, _ generation: GenerationID) throws(SystemError) -> Bool {
         if let open = files.file(of: generation) { return try !open.holdsAlone() }
         guard try fileSystem.status(path) != nil else { return false }
         return try !files.opening { () throws(SystemError) in try fileSystem.open(path, .readWrite) }.lock(.exclusive)
     }
 
-    /// Unlinks a file that is out of the index, unless another process reads it: then it stays until that process lets go of it.
+    /// Unlinks a file that is no longer in the index, unless another process reads it. Such a file
+    /// stays until that process releases it.
     ///
-    /// The index is right whatever happens to the file, so a failure is noted and not thrown.
+    /// The index is correct even if the file stays, so a failure is reported and not thrown.
     func unlink(_ path: String, of generation: GenerationID) {
         do throws(SystemError) {
             guard try !isInUseElsewhere(path, generation) else { return leaveBehind(path, generation) }
@@ -96,7 +108,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The most files that are tried again; beyond, the next opening's sweep finds them.
+    /// The maximum number of files that are tried again. The next opening's sweep finds any others.
     static let leftBehindLimit = 1024
 
     private func leaveBehind(_ path: String, _ generation: GenerationID) {
@@ -105,7 +117,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Tries again to unlink what another process had open; with each durable point.
+    /// Tries again to unlink files that another process had open. Called with each durable point.
     func unlinkLeftBehind() {
         let waiting = leftBehind.use { files in
             defer { files = [] }

@@ -1,24 +1,31 @@
 import SpoolCore
 import SpoolSystem
 
-/// Where a search for files and rows that nothing names has got to, and for what the index does not know of the others.
+/// The progress of a search for files and rows without a counterpart, and for the real sizes of the
+/// other files.
 ///
-/// Such *orphans* are left by a kill between the index and an unlink, by a file that another process had open, by an index that was set
-/// aside. They take room and do no other harm, and so do bytes that were written to a file and never committed. The search has time: a
-/// step looks at a bounded number of directories or rows. First come the files, since until then nobody knows what they occupy.
+/// Such *orphans* remain after a kill between a commit of the index and an unlink, after another
+/// process had a file open, or after an index was set aside. They occupy space and do no other
+/// harm. The same is true of bytes that were written to a file and never committed. The search may
+/// take long: each step examines a bounded number of directories or rows. Files come first, because
+/// their sizes are unknown until then.
 struct OrphanSweep {
-    /// Directories that are still to be looked at; nil before the first step. Bounded by the 256 groups and the resources of one of them.
+    /// Directories that must still be examined; nil before the first step. Bounded by the 256
+    /// groups and the resources of one of them.
     var directories: [String]?
     var hasFiles = true
-    /// Rows up to this generation were looked at.
+    /// The last generation whose rows were examined.
     var lastGeneration: Int64 = .min
 }
 
 extension SQLiteStore {
+    /// Whether the sweep has not ended yet.
     public var owesSweep: Bool { sweep.use { $0 != nil } }
 
+    /// Whether the sweep has not examined all files yet.
     public var hasUncountedFiles: Bool { sweep.use { $0?.hasFiles ?? false } }
 
+    /// Examines up to `limit` directories or generations. Returns true when the sweep has ended.
     public func sweepOrphans(limit: Int) throws(StoreError) -> Bool {
         guard var step = sweep.use({ $0 }) else { return true }
         let isDone = try write { (index) throws(StoreError) in
@@ -58,7 +65,7 @@ extension SQLiteStore {
         }
         for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: noteUnlistable) {
             let (path, generation) = (file.path, file.generation)
-            // Younger ones are ours, and may not be in the index yet.
+            // Later files belong to this opening, and may not be in the index yet.
             guard generation.rawValue < numbers.first else { continue }
             let named = try index.translating { (index) throws(SQLiteError) in try index.file(of: generation) }
             if named.map({ self.path(of: $0) }) == path {
@@ -70,10 +77,11 @@ extension SQLiteStore {
         removeDirectory(directory)
     }
 
-    /// Enters what a file occupies: with bytes that were written by a process which was killed before it committed them.
+    /// Enters the space that a file occupies, including bytes that a killed process wrote and did
+    /// not commit.
     private func enterSize(_ path: String, of generation: GenerationID, _ index: StoreIndex) throws(StoreError) {
         let status: FileStatus?
-        // One that can't be looked at keeps the size that the index has.
+        // If the status can't be read, the index keeps its size.
         do throws(SystemError) { status = try fileSystem.status(path) } catch { return }
         guard let status, !status.isDirectory else { return }
         try index.translating { (index) throws(SQLiteError) in try index.enterSize(of: generation, status.allocatedBytes) }
@@ -81,7 +89,8 @@ extension SQLiteStore {
 }
 
 extension StoreIndex {
-    /// What names the file of a generation, or nil when it is not in the index.
+    /// Returns the values that name a generation's file, or nil when the generation is not in the
+    /// index.
     func file(of generation: GenerationID) throws(SQLiteError) -> Retired? {
         try database.with(
             """
@@ -94,8 +103,9 @@ extension StoreIndex {
         }
     }
 
-    /// Takes the rows of up to `limit` generations after `generation` out that belong to no resource. Answers with the last one that was
-    /// looked at; nil when there was none.
+    /// Removes rows that belong to no resource, of up to `limit` generations after `generation`.
+    ///
+    /// - Returns: the last generation that was examined, or nil when there was none.
     func sweepRows(after generation: Int64, limit: Int) throws(SQLiteError) -> Int64? {
         var last: Int64?
         for _ in 0..<limit {
@@ -108,7 +118,7 @@ extension StoreIndex {
         return last
     }
 
-    /// The next number that a row of any table has.
+    /// Returns the next generation that has a row in any table.
     private func nextGeneration(after generation: Int64) throws(SQLiteError) -> Int64? {
         try database.with(
             """
@@ -124,7 +134,7 @@ extension StoreIndex {
         }
     }
 
-    /// Enters whether files or rows may lie about that nothing names.
+    /// Enters whether there may be orphans.
     func noteSweep(isOwed: Bool) throws(SQLiteError) {
         guard try (metaNumber(.owesSweep) ?? 0 != 0) != isOwed else { return }
         try change { () throws(SQLiteError) in try setMeta(.owesSweep, isOwed ? 1 : 0 as Int64) }

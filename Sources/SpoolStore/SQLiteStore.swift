@@ -3,58 +3,69 @@ package import SpoolSystem
 
 /// The store on a disk: an index in SQLite, and one sparse data file for each generation.
 ///
-/// One process writes; another that opens the same directory reads (`isWritable`). Opening reads no rows, so it takes the same
-/// time however much is stored. docs/disk-format.md is the contract of what lies on the disk.
+/// One process writes; another process that opens the same directory reads (`isWritable`). Opening
+/// reads no rows, so its duration does not depend on the amount of stored data. docs/disk-format.md
+/// is the contract for the files on disk.
 ///
-/// Index calls block and are made one at a time, on one lane; two at once trap. `makeGeneration` and `dataFile(of:)` may be
-/// called on any thread, `dataFile(of:)` for one generation one at a time.
+/// Index calls block, and callers make them one at a time, on one lane; two at once trap.
+/// `makeGeneration` and `dataFile(of:)` may be called on any thread, but `dataFile(of:)` for one
+/// generation one at a time.
 public final class SQLiteStore: ResourceStore {
-    /// How a store is opened.
+    /// The settings with which a store is opened.
     public struct Options: Sendable {
-        /// Whether opening fails with `.locked` when another process has the store; else it opens for reading.
+        /// Whether opening fails with `.locked` when another process has the store. Otherwise the
+        /// store opens for reading.
         public var mustBeWritable = false
-        /// Whether the store is opened for reading whoever has it: takes no lock, so that a process that wants to write still can.
+        /// Whether the store always opens for reading. It then takes no lock, so another process
+        /// can still open it for writing.
         public var isReadOnly = false
-        /// How the store is encrypted; nil for a plain one.
+        /// The encryption of the store, or nil for a plain one.
         public var encryption: EncryptionOptions?
-        /// Whose files may be unlinked where the disk has no room for the index to be opened for writing: the caller is about to remove them.
+        /// The resources whose files may be unlinked when the disk has no space to open the index
+        /// for writing. The caller is about to remove them.
         package var expendable: Expendable?
-        /// Hears of each file that went so: of which resource, where that is known, and what it occupied.
+        /// Called for each file that was unlinked in this way, with its resource if known and the
+        /// bytes that it occupied.
         package var onExpended: @Sendable (ResourceKey?, Int64) -> Void = { _, _ in }
-        /// How many descriptors data files take.
+        /// The limits on descriptors for data files.
         package var openFiles = OpenFileLimits()
-        /// Hears of damage that was found and repaired. Called on the thread of the call that found it.
+        /// Called for each damage that was found and repaired, on the thread of the call that found
+        /// it.
         public var onRecovery: @Sendable (RecoveryNote) -> Void = { _ in }
-        /// Whether the store keeps room for its index. A simulated one does not, unless that is what is tested.
+        /// Whether the store keeps a reserve for its index. Nil means yes, except with
+        /// `usesFileSystemForIndex`.
         package var keepsReserve: Bool?
-        /// Whether the index's own I/O goes through the injected file system: for simulation.
+        /// Whether the index's own I/O goes through the injected file system, for simulation.
         package var usesFileSystemForIndex = false
-        /// Which start of the machine this is; nil when that can't be known, which counts as a new one.
+        /// The identifier of the machine's current boot. Nil when it is unknown, which counts as a
+        /// new boot.
         package var bootID: String? = ProcessIdentity.bootID()
-        /// What the lock file tells other processes.
+        /// The process number that the lock file contains.
         package var processID: Int32 = ProcessIdentity.processID
-        /// The hash of a key in a plain store; tests make two keys meet.
+        /// The hash of a key in a plain store. Tests replace it to make two keys collide.
         package var keyHash: @Sendable (String) -> [UInt8] = { SHA256Digest.of($0) }
 
+        /// Creates the default settings: a plain store that may be opened for reading.
         public init() {}
     }
 
     /// The resources that a caller is about to remove.
     package enum Expendable: Sendable {
-        /// Found by the hash of the key, and so in a plain store only.
+        /// Found by the hash of the key, and therefore only in a plain store.
         case resources([ResourceKey])
+        /// All resources.
         case everything
     }
 
-    /// Changes when this process becomes the writer, or is suspended.
+    /// Whether this process is the writer. Changes when it becomes the writer, or is suspended.
     public var isWritable: Bool { role.withLock { $0.lock != nil } }
     let layout: StoreLayout
     let fileSystem: any FileSystem
     let files: OpenDataFiles
     let options: Options
-    /// How the store is encrypted, with the key that it has now.
+    /// The encryption of the store, with its current key.
     let encryption: Locked<EncryptionOptions?>
-    /// The way to open it once more.
+    /// A new opening with the store's current settings.
     var opening: StoreOpening {
         var options = options
         options.encryption = encryption.withLock { $0 }
@@ -65,24 +76,27 @@ public final class SQLiteStore: ResourceStore {
     /// The keys of an encrypted store.
     var keys: StoreKeys? { role.withLock { $0.keys } }
     let sealedParts: SealedFileParts
-    /// What index calls use; nil while the store is suspended, and once it is closed.
+    /// The index for index calls. Nil while the store is suspended, and after it is closed.
     let index: Confined<StoreIndex?>
     /// Used inside index calls only.
     let durability: Confined<Durability>
-    /// Used inside index calls only; nil when no orphans are to be looked for.
+    /// Used inside index calls only; nil when there is no sweep for orphans.
     let sweep: Confined<OrphanSweep?>
-    /// Room for the index on a full disk.
+    /// The reserve of space for the index on a full disk.
     let reserve: StoreReserve
-    /// Files out of the index that could not be unlinked. Used inside index calls only.
+    /// Files that are no longer in the index and could not be unlinked. Used inside index calls
+    /// only.
     let leftBehind = Confined<[(path: String, generation: GenerationID)]>([], name: "index calls")
-    /// Which keys may be stored; nil where other processes may write, after another opening, and in an encrypted store.
+    /// The filter of stored keys. Nil when other processes may write, after another opening, and in
+    /// an encrypted store.
     let knownKeys = Locked<KnownKeys?>(nil)
     /// The number of the opening that was suspended.
     let suspendedOpenings = Locked<Int64>(0)
 
-    /// Opens the store in `directory`, making it when it is missing.
+    /// Opens the store in `directory`, and creates it when it is missing.
     ///
-    /// - Throws: `.locked` when another process writes and `options` demand writing, `.formatTooNew`, `.key`, `.full`, `.io`, `.index`.
+    /// - Throws: `.locked` when another process writes and `options` require writing,
+    ///   `.formatTooNew`, `.key`, `.full`, `.io`, `.index`.
     package init(
         directory: String, fileSystem: any FileSystem, random: any RandomSource, options: Options = Options()
     ) throws(StoreError) {
@@ -110,12 +124,16 @@ public final class SQLiteStore: ResourceStore {
         fillReserve()
     }
 
+    /// Returns the next unused generation number.
     public func makeGeneration() -> GenerationID { numbers.make() }
 
+    /// Whether the writing process has to reserve more numbers. Returns true once for each
+    /// reservation.
     public func owesGenerations() -> Bool { isWritable && numbers.beginReservation() }
 
     // MARK: Index calls
 
+    /// Reserves a block of generation numbers after the last one handed out.
     public func reserveGenerations() throws(StoreError) {
         defer { numbers.endReservation() }
         try write { (index) throws(StoreError) in
@@ -124,6 +142,7 @@ public final class SQLiteStore: ResourceStore {
         }
     }
 
+    /// Returns the stored resource of a key, clipped to the bytes that its file really has, or nil.
     public func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource? {
         try read { (index) throws(StoreError) in
             guard let entry = try index.translating({ (index) throws(SQLiteError) in try index.lookup(key) }) else { return nil }
@@ -131,9 +150,12 @@ public final class SQLiteStore: ResourceStore {
         }
     }
 
+    /// Enters a commit, and unlinks the files of the generations that it replaces. Uses the reserve
+    /// when the disk is full.
     public func commit(_ commit: StoreCommit) throws(StoreError) {
         try writeWithReserve { (index) throws(StoreError) in
-            // Who still holds a retired generation goes on reading and writing it; nothing of it enters the index again.
+            // A holder of a retired generation can still read and write its file, but nothing of it
+            // enters the index again.
             guard !files.isRetired(commit.generation), !isOutdated(commit.generation) else { return }
             if let failure = files.failure(of: commit.generation), !commit.pieces.isEmpty { throw StoreError(failure) }
             let status = try dataFileStatus(of: commit)
@@ -147,24 +169,29 @@ public final class SQLiteStore: ResourceStore {
         }
     }
 
+    /// Returns the pieces of a generation that have bytes in `range`.
     public func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece] {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.pieces(of: generation, in: range) }
         }
     }
 
+    /// Removes ranges of a generation from the index. Uses the reserve when the disk is full.
     public func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError) {
         try writeWithReserve { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.discard(ranges, of: generation) }
         }
     }
 
+    /// Sets access times.
     public func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) {
         try write { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.touch(accesses) }
         }
     }
 
+    /// Removes a resource. On a full disk, unlinks its file first, so that the index has space to
+    /// enter the removal.
     public func remove(_ key: ResourceKey) throws(StoreError) -> Bool {
         do throws(StoreError) { return try removeByIndex(key) } catch {
             guard error == .full, try freeWithoutIndex(key) else { throw error }
@@ -181,11 +208,13 @@ public final class SQLiteStore: ResourceStore {
         }
     }
 
+    /// Removes everything. On a full disk, unlinks the files first, so that the index has space to
+    /// enter the removal.
     public func removeAll() throws(StoreError) {
         let next = numbers.next
         do throws(StoreError) { try removeAll(below: next) } catch {
             guard error == .full else { throw error }
-            // The index may name files that are gone: those bytes are gaps.
+            // The index may name files that are gone. Their bytes are gaps.
             try write { (_) throws(StoreError) in unlinkDataFiles(below: next) }
             try removeAll(below: next)
         }
@@ -199,24 +228,29 @@ public final class SQLiteStore: ResourceStore {
         }
     }
 
+    /// Returns up to `limit` resources after `key`, in the order of the keys' bytes.
     public func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource] {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.entries(after: key, limit: limit) }.map(\.resource)
         }
     }
 
+    /// Returns the bytes that the data files occupy, as far as they are counted.
     public func totalSizeBytes() throws(StoreError) -> Int64 {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.allocatedBytes(isSoleWriter: isWritable) }
         }
     }
 
+    /// Returns the number of resources.
     public func count() throws(StoreError) -> Int {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.count() }
         }
     }
 
+    /// Makes everything durable, closes the index and releases all locks. Releases them even when a
+    /// durable point fails, and then throws.
     public func close() throws(StoreError) {
         let wasSuspended = role.withLock { role in
             defer { role.isSuspended = false }
@@ -225,7 +259,8 @@ public final class SQLiteStore: ResourceStore {
         knownKeys.withLock { $0 = nil }
         let failure = wasSuspended ? nil : try settle()
         files.close()
-        // The last connection writes its log into the database when it goes: still under our lock.
+        // The last connection writes its log into the database when it closes. The store's lock is
+        // still held here.
         index.use { $0 = nil }
         let lock = role.withLock { role in
             defer { role = Role(lock: nil, keys: role.keys) }
@@ -235,7 +270,8 @@ public final class SQLiteStore: ResourceStore {
         if let failure { throw failure }
     }
 
-    /// Makes the last durable point; what went wrong does not keep the store open.
+    /// Makes the last durable point and marks the store as closed. Returns a failure instead of
+    /// throwing it, so that the caller can still close the store.
     func settle() throws(StoreError) -> StoreError? {
         guard isWritable else {
             try read { (_) throws(StoreError) in }
@@ -271,7 +307,8 @@ public final class SQLiteStore: ResourceStore {
         }
     }
 
-    /// Runs a change of the index; when the disk has no room for it, once more with the room that is kept for the index.
+    /// Runs a change of the index. When the disk has no space for it, releases the reserve and runs
+    /// the change once more.
     func writeWithReserve<R>(_ body: (StoreIndex) throws(StoreError) -> R) throws(StoreError) -> R {
         do throws(StoreError) { return try write(body) } catch {
             guard error == .full, releaseReserve() else { throw error }
@@ -288,7 +325,7 @@ public final class SQLiteStore: ResourceStore {
 }
 
 extension StoreIndex {
-    /// Runs `body` with SQLite's errors as the store's.
+    /// Runs `body` and converts errors of SQLite to errors of the store.
     func translating<R>(_ body: (StoreIndex) throws(SQLiteError) -> R) throws(StoreError) -> R {
         do throws(SQLiteError) { return try body(self) } catch { throw StoreError(error) }
     }

@@ -1,37 +1,40 @@
 public import SpoolCore
 public import SpoolSystem
 
-/// What a store can't do.
+/// An error of a store.
 public enum StoreError: Error, Hashable, Sendable {
-    /// The disk or the quota has no room.
+    /// The disk or the quota has no space.
     case full
-    /// Another process has the store; its process number where it is known.
+    /// Another process has the store. The associated value is its process number, if known.
     case locked(by: Int32?)
     /// Stored bytes do not match their check.
     case corrupt(ResourceKey, ByteRange)
     /// A newer program wrote the store.
     case formatTooNew(found: Int, supported: Int)
-    /// The file system holds no file as large as this one would be. Nothing is wrong with the disk.
+    /// The file system does not support a file of this size. The disk has no fault.
     case tooLarge
     /// The store was closed.
     case closed
-    /// The store let go of its locks, because the process will be suspended; until it is resumed.
+    /// The store has released its locks, because the process will be suspended. Calls work again
+    /// after `resume`.
     case suspended
     /// The store is open for reading only.
     case readOnly
-    /// The store's key and the one that was given do not fit.
+    /// The store's key and the given key do not match.
     case key(KeyProblem)
-    /// The app's content transform failed on bytes that were read; its reader says how.
+    /// The app's content transform failed on bytes that were read. The transform's reader has the
+    /// cause.
     case transformFailed
     /// The index failed: SQLite's extended result code and message.
     case index(code: Int32, message: String)
     /// The file system failed.
     case io(SystemError)
 
-    /// Whether a read that failed so says that the stored bytes are lost.
+    /// Whether a read that failed with this error has found lost bytes.
     ///
-    /// Only damage, an error of the disk, and a file that is gone or another one do. A file of a locked device (`EPERM`), one that may not be opened now, or a store that is
-    /// suspended has the same bytes later.
+    /// This is true for damage, an error of the disk, and a file that is missing or was replaced.
+    /// It is false for temporary failures: a file of a locked device (`EPERM`), a file that can't
+    /// be opened now, or a suspended store still has its bytes later.
     package var losesBytes: Bool {
         switch self {
         case .corrupt: true
@@ -42,7 +45,7 @@ public enum StoreError: Error, Hashable, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-    /// What went wrong and what to do about it, in one line for people.
+    /// The failure and its remedy, in one line for people.
     public var description: String {
         switch self {
         case .full: "the store has no room"
@@ -64,7 +67,7 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension KeyProblem: CustomStringConvertible {
-    /// What is wrong and what to do about it, in one line for people.
+    /// The problem and its remedy, in one line for people.
     public var description: String {
         switch self {
         case .missing: "the store is encrypted; give its key, or use another directory"

@@ -1,10 +1,11 @@
 import SpoolCore
 import SpoolSystem
 
-// A disk without room for the index to be opened: the store gives up what keeps room for it, then what is about to be removed anyway.
+// Opening on a disk without space for the index: the opening frees the reserve first, then the
+// files that the caller is about to remove anyway.
 
 extension StoreOpening {
-    /// Runs `open`; while the disk has no room for it, once more after each thing that could be given up.
+    /// Runs `open`. While the disk has no space for it, frees the next thing and runs it again.
     func makingRoom(_ open: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         do throws(StoreError) { return try open() } catch {
             guard error == .full, try releaseReserve() else { return try openWithoutExpendable(error, open) }
@@ -21,8 +22,9 @@ extension StoreOpening {
         do throws(SystemError) { return try StoreReserve(layout, fileSystem: fileSystem).release() } catch { throw StoreError(error) }
     }
 
-    /// Unlinks the files of what the caller is about to remove. The index still names them: their bytes are gaps until the removal is
-    /// entered, and no file of their number is made before.
+    /// Unlinks the files of the resources that the caller is about to remove. The index still names
+    /// these files. Until the removal is entered, their bytes are gaps, and no file of their number
+    /// is created.
     private func unlinkExpendable() -> Bool {
         var hasUnlinked = false
         for (key, directory) in expendableDirectories {
@@ -35,7 +37,8 @@ extension StoreOpening {
         return hasUnlinked
     }
 
-    /// Where the files are that may go, and of which resource; nil where that is not known.
+    /// The directories of the files that may be unlinked, with their resource, or nil when it is
+    /// not known.
     private var expendableDirectories: [(key: ResourceKey?, path: String)] {
         switch options.expendable {
         case nil: []
@@ -47,8 +50,9 @@ extension StoreOpening {
         }
     }
 
-    /// What the file occupied; nil when it is still there. The caller holds the store's lock, so no other process asks for an exclusive lock
-    /// on a data file.
+    /// Unlinks the file unless another process uses it. Returns the bytes that it occupied, or nil
+    /// when it is still there. The caller holds the store's lock, so no other process asks for an
+    /// exclusive lock on a data file.
     private func unlinkUnlessInUse(_ path: String) -> Int64? {
         do throws(SystemError) {
             let file = try fileSystem.open(path, .readWrite)

@@ -7,30 +7,30 @@ import CSQLite
 import SQLite3
 #endif
 
-/// The way from a directory to an open store: lock, index, recovery.
+/// The steps from a directory to an open store: lock, index, recovery.
 struct StoreOpening {
     let layout: StoreLayout
     let fileSystem: any FileSystem
     let random: any RandomSource
     let options: SQLiteStore.Options
 
-    /// What an opening has found and made.
+    /// The result of an opening.
     struct Result {
         var index: StoreIndex
         /// Nil when the store is open for reading.
         var lock: StoreLock?
         var firstGeneration: Int64
-        /// Whether a process of this start of the machine had the store and did not close it.
+        /// Whether a process of the machine's current boot had the store and did not close it.
         var isAfterKill = false
-        /// Generations that it wrote and did not sync.
+        /// The generations that this process wrote and did not sync.
         var unsynced: [StoreIndex.Retired] = []
-        /// Whether files or rows may lie about that nothing names.
+        /// Whether there may be files or rows without a counterpart.
         var owesSweep = false
-        /// Directories, the store's own and those above it, that may have entries which were never synced.
+        /// The store's directory and its parents, if they may have entries that were never synced.
         var newDirectories: [String] = []
     }
 
-    /// How many damaged indexes are kept for a look; the last one is replaced.
+    /// The number of damaged indexes that are kept for inspection. A further one replaces the last.
     static let damagedIndexLimit = 8
 
     func open() throws(StoreError) -> Result {
@@ -39,7 +39,7 @@ struct StoreOpening {
         switch try acquireLock() {
         case .acquired(let lock):
             do throws(StoreError) { return try openForWriting(lock, newDirectories) } catch {
-                // A store without room still serves what it has.
+                // A store on a full disk can still serve its contents.
                 guard error == .full, !options.mustBeWritable, !options.usesFileSystemForIndex else { throw error }
                 options.onRecovery(.diskFull)
                 return try openForReading(heldBy: nil)
@@ -48,7 +48,7 @@ struct StoreOpening {
         }
     }
 
-    /// Opens for writing if no other process does; nil if one does.
+    /// Opens the store for writing, or returns nil when another process does so.
     func openForWritingIfFree() throws(StoreError) -> Result? {
         let newDirectories = try directoriesAboveWhatIsMissing()
         guard case .acquired(let lock) = try acquireLock() else { return nil }
@@ -58,7 +58,8 @@ struct StoreOpening {
     private func openForWriting(_ lock: StoreLock, _ newDirectories: [String]) throws(StoreError) -> Result {
         do throws(StoreError) {
             var result = try makingRoom { () throws(StoreError) in try openForWriting(lock) }
-            // A killed process may have made the store and not synced the names that lead to it.
+            // A killed process may have created the store without syncing the directories that lead
+            // to it.
             result.newDirectories = result.isAfterKill ? layout.rootAndAbove : newDirectories
             return result
         } catch {
@@ -67,7 +68,8 @@ struct StoreOpening {
         }
     }
 
-    /// The directories that get an entry when the store's own is made. Their number is bounded by the path's length.
+    /// Returns the directories that get an entry when the store's directory is created. Their
+    /// number is limited by the length of the path.
     private func directoriesAboveWhatIsMissing() throws(StoreError) -> [String] {
         var found: [String] = []
         var path = layout.root
@@ -85,7 +87,7 @@ struct StoreOpening {
             try fileSystem.createDirectory(layout.data)
             return try StoreLock.acquire(path: layout.lock, fileSystem: fileSystem, processID: options.processID)
         } catch {
-            // A disk that takes no changes can still be read.
+            // A read-only disk can still be read.
             if error.meansReadOnly, !options.mustBeWritable { return .held(by: nil) }
             throw StoreError(error)
         }
@@ -97,7 +99,7 @@ struct StoreOpening {
         // The injected layer has no shared memory, so it can't read beside a writer.
         guard !options.mustBeWritable, !options.usesFileSystemForIndex else { throw .locked(by: process) }
         let (index, format) = try openIndexForReading(heldBy: process)
-        // The other process is making the store just now.
+        // Another process is creating the store at this moment.
         guard let format, format > 0 else { throw .locked(by: process) }
         guard format <= IndexSchema.currentFormat else {
             throw .formatTooNew(found: format, supported: IndexSchema.currentFormat)
@@ -132,7 +134,7 @@ struct StoreOpening {
         let wasSetAside = try setAsideIfMarked()
         let first = try attempt(lock)
         if case .damaged(let reason) = first { try setAside(reason: reason) }
-        // An index that was set aside is made anew, once.
+        // After an index was set aside, a new one is created, once.
         switch try first.isDamaged ? attempt(lock) : first {
         case .opened(var result):
             if wasSetAside || first.isDamaged { result.owesSweep = true }
@@ -148,13 +150,14 @@ struct StoreOpening {
             return try openIndex(lock)
         } catch {
             guard error.isCorruption || error.primaryCode == SQLITE_ERROR else { throw StoreError(error) }
-            // SQLITE_ERROR: a table or column that the format promises is missing.
+            // SQLITE_ERROR means that a table or column of the format is missing.
             return .damaged(reason: error.description)
         }
     }
 
-    /// Makes an empty index file when there is none: with our mode, which SQLite gives to the files beside it as well.
-    /// Left to SQLite it would be readable by everyone.
+    /// Creates an empty index file when there is none. It gets this process's mode, and SQLite uses
+    /// the same mode for the files beside it. A file that SQLite creates itself would be readable
+    /// by all users.
     private func createIndexFile() throws(StoreError) {
         do throws(SystemError) {
             if try fileSystem.status(layout.index) == nil { _ = try fileSystem.open(layout.index, .create) }
@@ -170,28 +173,29 @@ struct StoreOpening {
         guard format <= IndexSchema.currentFormat else {
             return .refused(.formatTooNew(found: format, supported: IndexSchema.currentFormat))
         }
-        // Before anything is changed: a wrong key leaves no trace.
+        // Checked before any change, so that a wrong key leaves the store unchanged.
         let unlocking = StoreUnlocking(index, options, random)
         if format > 0, let problem = try unlocking.unlock() { return .refused(.key(problem)) }
         try index.prepareForWriting(from: format)
         if !index.fields.isSealed, let problem = try unlocking.encrypt() { return .refused(.key(problem)) }
         var result = Result(index: index, lock: lock, firstGeneration: 0)
         try recover(&result)
-        // A new index knows nothing of the files that an earlier one named.
+        // A new index has no entries of the files that an earlier one named.
         let lastOnDisk = format == 0 ? lastGenerationOnDisk() : nil
         if lastOnDisk != nil { result.owesSweep = true }
         result.firstGeneration = try index.beginUse(bootID: options.bootID, behind: lastOnDisk ?? 0, makeStoreID: random.storeID)
         return .opened(result)
     }
 
-    /// Drops what the machine's last stop may have taken; notes what a killed process left to be synced.
+    /// Removes pieces that the last power loss may have damaged, and finds the generations that a
+    /// killed process left unsynced.
     private func recover(_ result: inout Result) throws(SQLiteError) {
         let index = result.index
         let lastUse = try index.lastUse()
         result.owesSweep = try index.metaNumber(.owesSweep) ?? 0 != 0 || !lastUse.wasClosedCleanly
         guard !lastUse.wasClosedCleanly else { return }
         let unsynced = try index.unsyncedGenerations()
-        // In the same start of the machine the page cache still has everything that was written.
+        // During the same boot, the page cache still has everything that was written.
         if let bootID = options.bootID, bootID == lastUse.bootID {
             index.unsynced = Set(unsynced.map(\.generation))
             index.notedUnsynced = index.unsynced
@@ -202,16 +206,19 @@ struct StoreOpening {
         var dropped = 0
         for generation in unsynced.map(\.generation) where try index.dropUnchecked(of: generation) { dropped += 1 }
         if dropped > 0 { options.onRecovery(.unsyncedDropped(generations: dropped)) }
-        // What is left has checks, which its first reader compares; the first durable point makes it as durable as it is.
+        // The remaining pieces have checks, and their first reader verifies them. The first durable
+        // point syncs them.
         index.unsynced = Set(unsynced.map(\.generation))
         index.notedUnsynced = index.unsynced
         result.unsynced = unsynced
     }
 
-    /// The highest number that a data file has; nil when there is no file.
+    /// Returns the highest number of a data file, or nil when there is no file.
     ///
-    /// 1. An index was set aside, or the system has purged it. 2. The new one begins with number 1 again. 3. The search for orphans would
-    /// take the old files for those of this run, which may not be in the index yet, and would leave them for ever.
+    /// 1. An index was set aside, or the system has purged it.
+    /// 2. The new index begins with number 1 again.
+    /// 3. The sweep for orphans would take the old files for files of this opening, which may not
+    ///    be in the index yet, and would never remove them.
     private func lastGenerationOnDisk() -> Int64? {
         var last: Int64?
         let note: StoreLayout.OnTrouble = { [onRecovery = options.onRecovery] path, error in
@@ -238,11 +245,12 @@ struct StoreOpening {
         return true
     }
 
-    /// Gives the index and its log another name, so that a new one can be made.
+    /// Renames the index and its log, so that a new index can be created.
     private func setAside(reason: String) throws(StoreError) {
         do throws(SystemError) {
             let target = try freeDamagedIndex()
-            // The log first: left behind alone it would be taken for the log of the new index.
+            // The log is renamed first. If only the log stayed, SQLite would use it as the log of
+            // the new index.
             for suffix in StoreLayout.indexCompanionSuffixes {
                 try moveIfPresent(layout.index + suffix, to: target + suffix)
             }

@@ -1,7 +1,8 @@
 import SpoolCore
 import SpoolSystem
 
-/// The way from a given key to an index that can be read: compares, derives, and encrypts a store that is new.
+/// The steps from a given key to a readable index: derives the keys, compares them, and encrypts a
+/// new store.
 struct StoreUnlocking {
     private let index: StoreIndex
     private let options: SQLiteStore.Options
@@ -13,9 +14,9 @@ struct StoreUnlocking {
         self.random = random
     }
 
-    /// Gives the index its keys when it is encrypted. Returns why that can't be; nil when all is well.
+    /// Sets the keys of the index when it is encrypted. Returns the problem if that fails, or nil.
     ///
-    /// A plain store without any resource passes with a key: `encrypt` makes it an encrypted one.
+    /// A plain store without any resource accepts a key: `encrypt` then makes it an encrypted one.
     func unlock() throws(SQLiteError) -> KeyProblem? {
         guard let check = try index.metaBytes(.keyCheck) else {
             let isEmpty = options.encryption == nil ? true : try index.count() == 0
@@ -33,9 +34,10 @@ struct StoreUnlocking {
         return try use(encryption, algorithm, parameters) { keys in keys.check.matches(check) ? nil : .wrong }
     }
 
-    /// Makes the index an encrypted one when a key was given. Returns why that can't be; nil when all is well.
+    /// Makes the index an encrypted one when a key was given. Returns the problem if that fails, or
+    /// nil.
     ///
-    /// - Precondition: it holds no resource, and the process may write.
+    /// - Precondition: the index has no resource, and the process may write.
     func encrypt() throws(SQLiteError) -> KeyProblem? {
         guard let encryption = options.encryption else { return nil }
         let parameters = KeyParameters(
@@ -52,7 +54,7 @@ struct StoreUnlocking {
         return nil
     }
 
-    /// Derives the keys and sets them if they are acceptable.
+    /// Derives the keys, and sets them if `accept` returns no problem.
     private func use(
         _ encryption: EncryptionOptions, _ algorithm: CipherAlgorithm, _ parameters: KeyParameters, accept: (StoreKeys) -> KeyProblem?
     ) throws(SQLiteError) -> KeyProblem? {
@@ -73,13 +75,13 @@ struct StoreUnlocking {
 }
 
 extension [UInt8] {
-    /// Whether both are the same, in a time that does not tell where they differ.
+    /// Whether both are equal. The duration does not depend on the place of a difference.
     func matches(_ other: [UInt8]) -> Bool {
         count == other.count && zip(self, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }
 
 extension RandomSource {
-    /// The number of a new store.
+    /// Returns the identifier of a new store.
     func storeID() -> [UInt8] { bytes(16) }
 }

@@ -1,28 +1,35 @@
-/// A descriptor of an open file. It stays open as long as something holds `owner`.
+/// A descriptor of an open file. It stays open as long as a reference to `owner` exists.
 public struct OpenDescriptor: Sendable {
+    /// The number of the descriptor.
     public let number: Int32
-    /// Closes the descriptor when the last reference goes.
+    /// The object that closes the descriptor when its last reference is released.
     public let owner: any AnyObject & Sendable
 
+    /// Creates a descriptor with its owner.
     public init(_ number: Int32, owner: any AnyObject & Sendable) {
         self.number = number
         self.owner = owner
     }
 }
 
-/// Bytes that can be read by offset: a data file, or what stands before one.
+/// Bytes that can be read by offset: a data file, or a wrapper around one.
 public protocol StoredBytes: AnyObject, Sendable {
-    /// A descriptor to `sendfile` from, or nil when the bytes must be read: they are opened or changed on the way, or the file is not open
-    /// at this moment, which the next `read` changes. Never blocks.
+    /// A descriptor for `sendfile`, or nil when the bytes must be read. They must be read when a
+    /// key or a transform changes them on the way, or when the file is closed at this moment; the
+    /// next `read` opens it. Never blocks.
     var descriptor: OpenDescriptor? { get }
-    /// Reads up to `buffer.count` bytes; fewer only where they end. May block on the disk.
+    /// Reads up to `buffer.count` bytes, and fewer only at the end of the bytes. May block on the
+    /// disk.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int
-    /// Reads what can be read without waiting for the disk, up to `buffer.count` bytes, for who must not block: those that are in memory, and
-    /// are what was stored. 0 where there are none, where that can't be said, and where anything is wrong; `read` tells what.
+    /// Reads up to `buffer.count` bytes without waiting for the disk, for callers that must not
+    /// block. Reads only bytes that are in memory and match their seal.
+    ///
+    /// - Returns: the number of bytes. It is 0 when none are in memory, when that is not known, and
+    ///   after any error; `read` throws that error.
     func readResident(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int
 }
 
 extension StoredBytes {
-    /// Nothing is known to be in memory.
+    /// Returns 0: it is not known whether bytes are in memory.
     public func readResident(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int { 0 }
 }

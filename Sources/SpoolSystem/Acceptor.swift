@@ -6,15 +6,18 @@ import Darwin
 import Glibc
 #endif
 
-/// Takes connections off a listening socket on an event loop.
+/// Accepts connections of a listening socket on an event loop.
 ///
-/// Level-triggered readiness and a full descriptor table would spin: the connection stays in the queue, the listener stays readable.
-/// So one descriptor is kept in reserve; when there are none left it is given up for a moment to take and drop one connection
-/// (its client learns at once that nobody will answer), then accepting pauses. It pauses, too, when the listening socket fails.
+/// With level-triggered readiness, a full descriptor table would make the loop spin: the connection
+/// stays in the queue and the listener stays readable. The acceptor therefore keeps one descriptor
+/// in reserve. When no other is left, it closes the reserve to accept and drop one connection, so
+/// that the client gets an immediate end. Then it pauses. It also pauses when the listening socket
+/// fails.
 package final class Acceptor {
-    /// Connections taken in one event; the rest follows in the next turn, so a burst of them does not hold up those being served.
+    /// The maximum number of connections accepted in one event. Further ones follow in the next
+    /// turn, so that a burst does not delay the connections that are being served.
     private static let batch = 64
-    /// How long accepting pauses when there are no descriptors left, or the listening socket fails.
+    /// The pause when no descriptors are left, or the listening socket fails.
     private static let pause: Nanoseconds = .milliseconds(100)
 
     private let loop: EventLoop
@@ -23,10 +26,10 @@ package final class Acceptor {
     private var spare: Int32
     private var pauseTimer: LoopTimer?
     private let onAccept: (consuming Socket) -> Void
-    /// How often the process ran out of descriptors.
+    /// The number of times that the process ran out of descriptors.
     package private(set) var exhaustions = 0
 
-    /// Begins to accept. On the loop.
+    /// Begins to accept connections. Called on the loop.
     package init(
         _ socket: consuming Socket, loop: EventLoop, _ onAccept: @escaping (consuming Socket) -> Void
     ) throws(SystemError) {
@@ -42,7 +45,7 @@ package final class Acceptor {
         precondition(registration == nil, "an acceptor is closed before it goes")
     }
 
-    /// Stops accepting and closes the listening socket. Harmless when repeated.
+    /// Stops accepting and closes the listening socket. Further calls do nothing.
     package func close() {
         guard let registration else { return }
         if let pauseTimer { loop.cancel(pauseTimer) }

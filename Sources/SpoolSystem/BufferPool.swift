@@ -6,15 +6,15 @@ import Glibc
 
 /// A bounded set of equal, page-aligned buffers: the memory through which media flows.
 ///
-/// Buffers are made when they are first needed and used again. When none is out, all but ``keptWhenIdle`` give their memory back to the system.
-/// All calls may come from any thread.
+/// Buffers are allocated at first use and reused. When none is in use, all but ``keptWhenIdle``
+/// return their memory to the system. All calls may be made on any thread.
 package final class BufferPool: Sendable {
     /// The number of buffers that keep their memory while none is in use.
     package static let keptWhenIdle = 4
 
-    /// The size of each buffer in bytes.
+    /// The size of each buffer, in bytes.
     package let bufferBytes: Int
-    /// The most buffers that can be out at once.
+    /// The maximum number of buffers that are in use at once.
     package let capacity: Int
     private let state: Locked<State>
 
@@ -25,9 +25,10 @@ package final class BufferPool: Sendable {
         var waiting: [@Sendable () -> Void] = []
     }
 
-    /// - Parameters:
-    ///   - bufferBytes: 1 MiB by default: where writing to disk and socket stops getting cheaper.
-    ///   - capacity: 16 by default, so that media in flight takes at most 16 MiB.
+    /// Creates an empty pool.
+    ///
+    /// - Parameters: - bufferBytes: 1 MiB by default. Larger writes to disk and socket do not get
+    ///   cheaper. - capacity: 16 by default, so that media in flight takes at most 16 MiB.
     package init(bufferBytes: Int = 1 << 20, capacity: Int = 16) {
         precondition(bufferBytes > 0 && capacity > 0, "a pool has at least one buffer of at least one byte")
         self.bufferBytes = bufferBytes
@@ -36,11 +37,11 @@ package final class BufferPool: Sendable {
     }
 
     deinit {
-        // Every buffer holds the pool, so all of them are here.
+        // Every buffer holds the pool, so all of them are free here.
         for memory in state.withLock({ $0.free }) { memory.unmap() }
     }
 
-    /// A buffer, or nil when all are out; its bytes are whatever was in it before.
+    /// Returns a buffer with arbitrary contents, or nil when all are in use.
     package func take() -> PoolBuffer? {
         let taken = state.withLock { state -> (Bool, Memory?) in
             guard state.inUse < capacity else { return (false, nil) }
@@ -52,14 +53,16 @@ package final class BufferPool: Sendable {
         return PoolBuffer(memory: taken.1 ?? Memory(bytes: bufferBytes), pool: self)
     }
 
-    /// Whether `take` would give a buffer now; another thread may be faster.
+    /// Whether `take` would return a buffer now. Another thread may take it first.
     package var hasFree: Bool { state.withLock { $0.inUse < capacity } }
 
-    /// Calls `wake` once as soon as a buffer is free: at once, or from the thread that returns one.
+    /// Calls `wake` once as soon as a buffer is free: at once, or on the thread that returns a
+    /// buffer.
     ///
-    /// All who wait are called, in the order of their asking; who then finds the pool empty again asks again.
-    /// (Were only the first called, one that no longer wants a buffer would swallow the call, and the others would wait for ever.)
-    /// `wake` should do no more than post to a mailbox; it runs under no lock of the pool.
+    /// The pool calls all waiting closures, in the order of their requests. A caller that finds the
+    /// pool empty again repeats its request. (If the pool called only the first one, a caller that
+    /// no longer needs a buffer would consume the call, and the others would wait for ever.) `wake`
+    /// should only post to a mailbox. It runs outside the pool's lock.
     package func whenAvailable(_ wake: @escaping @Sendable () -> Void) {
         let isAvailable = state.withLock { state -> Bool in
             if state.inUse < capacity { return true }
@@ -69,23 +72,25 @@ package final class BufferPool: Sendable {
         if isAvailable { wake() }
     }
 
-    /// What the pool holds now.
+    /// The current numbers of the pool.
     package var statistics: Statistics {
         state.withLock {
             Statistics(inUse: $0.inUse, peak: $0.peak, allocated: $0.inUse + $0.free.count, waiting: $0.waiting.count)
         }
     }
 
+    /// The numbers of a pool at one moment.
     package struct Statistics: Hashable, Sendable {
-        /// Buffers that are out.
+        /// The number of buffers in use.
         package var inUse: Int
-        /// The most that were ever out at once.
+        /// The maximum number of buffers that were in use at once.
         package var peak: Int
-        /// Buffers that have memory, out or not.
+        /// The number of buffers that have memory, in use or not.
         package var allocated: Int
-        /// Closures that wait for a buffer.
+        /// The number of closures that wait for a buffer.
         package var waiting: Int
 
+        /// Creates a set of numbers.
         package init(inUse: Int, peak: Int, allocated: Int, waiting: Int) {
             self.inUse = inUse
             self.peak = peak
@@ -111,12 +116,12 @@ package final class BufferPool: Sendable {
     }
 }
 
-/// One buffer of a pool; it goes back when the last reference goes.
+/// One buffer of a pool. It returns to the pool when its last reference is released.
 package final class PoolBuffer: @unchecked Sendable {
-    // Safe to share: the two constants never change. Who writes to the bytes and who reads them is agreed between the
-    // holders: filled on one thread, then handed on through a mailbox and only read.
+    // Safe to share: the two constants never change. The holders agree on access to the bytes: one
+    // thread fills them, then a mailbox passes the buffer on, and from then on it is only read.
 
-    /// The memory, page-aligned; valid as long as this object lives.
+    /// The memory, page-aligned. It is valid as long as this object exists.
     package let bytes: UnsafeMutableRawBufferPointer
     private let pool: BufferPool
 
@@ -131,9 +136,10 @@ package final class PoolBuffer: @unchecked Sendable {
     }
 }
 
-/// Pages of memory from the system, which get them back one buffer at a time: an allocator may keep what it was given.
+/// Pages of memory from the system. Each buffer is returned to the system by itself, whereas an
+/// allocator may keep freed memory.
 private struct Memory: @unchecked Sendable {
-    // Safe to share: an address and a number; the pool or one buffer owns what is there.
+    // Safe to share: an address and a number. The pool or one buffer owns the memory.
     let start: UnsafeMutableRawPointer
     let count: Int
 
@@ -144,7 +150,7 @@ private struct Memory: @unchecked Sendable {
 
     init(bytes: Int) {
         let address = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
-        // As for every allocation in Swift: without memory there is no way on.
+        // As with every allocation in Swift, there is no recovery from a lack of memory.
         guard let address, address != MAP_FAILED else { fatalError("no memory for a buffer of \(bytes) bytes") }
         self.init(start: address, count: bytes)
     }

@@ -1,28 +1,32 @@
 package import SpoolCore
 
-/// The two clocks, timers and randomness of a run; injected, so that a run replays from a seed.
+/// The two clocks and the timers of a run. They are injected, so that a run can be replayed from a
+/// seed.
 package protocol TimeSource: AnyObject, Sendable {
     /// The monotonic clock, for timers and rates.
     var now: MonotonicInstant { get }
-    /// The wall clock, for what HTTP says about time.
+    /// The wall clock, for the times in HTTP fields.
     var wallNow: Timestamp { get }
-    /// Posts `job` to `mailbox` once `delay` nanoseconds have passed. A cancelled timer may still fire if it was already posted.
+    /// Posts `job` to `mailbox` after `delay` nanoseconds. A cancelled timer may still fire if the
+    /// job was already posted.
     func after(_ delay: Nanoseconds, on mailbox: any Mailbox, _ job: @escaping @Sendable () -> Void) -> Timer
 }
 
-/// A timer that can be cancelled; letting go of it does not cancel it.
+/// A timer that can be cancelled. Releasing it does not cancel it.
 package final class Timer: Sendable {
     private let onCancel: @Sendable () -> Void
 
+    /// Creates a timer that calls `onCancel` when it is cancelled.
     package init(onCancel: @escaping @Sendable () -> Void) {
         self.onCancel = onCancel
     }
 
-    /// Takes the job back if it was not yet posted. Idempotent.
+    /// Cancels the job if it was not posted yet. Further calls do nothing.
     package func cancel() { onCancel() }
 }
 
-/// Where random numbers come from.
+/// A source of random numbers.
 package protocol RandomSource: AnyObject, Sendable {
+    /// Returns the next random number.
     func next() -> UInt64
 }

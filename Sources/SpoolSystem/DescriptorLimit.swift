@@ -4,18 +4,23 @@ import Darwin
 import Glibc
 #endif
 
-/// How many descriptors this process may have open: sockets, files and the rest together.
+/// The limit on the descriptors that this process may have open: sockets, files and all others
+/// together.
 ///
-/// Systems begin with a small soft limit (1024, on macOS 256) for programs that use `select`; nothing here does.
+/// Systems begin with a small soft limit (1024, on macOS 256) for programs that use `select`. Spool
+/// does not use it.
 package enum DescriptorLimit {
-    /// No more is asked for: room for every connection that a door may have and then some. Some programs walk through all numbers up to
-    /// the limit when they start another, so it should not be a million.
+    /// The highest limit that `raise` sets. It is enough for every connection of a door, with a
+    /// margin. Some programs walk through all numbers up to the limit when they start another
+    /// program, so it should not be a million.
     package static let most = 65_536
 
-    /// What holds now.
+    /// The current soft limit.
     package static var current: Int { limits.map { Int(clamping: $0.rlim_cur) } ?? 0 }
 
-    /// Raises the soft limit to the hard one, `most` at most; answers what holds then. Never lowers it.
+    /// Raises the soft limit to the hard one, but not above `most`. Never lowers it.
+    ///
+    /// - Returns: the limit afterwards.
     package static func raise() -> Int {
         guard var limits else { return 0 }
         let wanted = min(limits.rlim_max, rlim_t(most))

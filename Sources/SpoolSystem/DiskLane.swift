@@ -1,9 +1,11 @@
-/// A mailbox with a thread of its own, on which calls may block on the disk.
+/// A mailbox with its own thread, whose jobs may block on the disk.
 ///
-/// Jobs run one at a time in the order of their posting. The queue has no bound of its own: what is posted is bounded by
-/// those who post (the buffers of the pool, one index call per session). Letting go of a lane runs what was posted and ends the thread.
+/// Jobs run one at a time, in the order in which they were posted. The queue has no bound of its
+/// own; the callers bound the number of jobs (by the buffers of the pool, and one index call for
+/// each session). Releasing a lane runs the posted jobs and ends the thread.
 package final class DiskLane: Mailbox {
     private let queue: Monitor<JobQueue>
+    /// The lane's thread.
     package let thread: SystemThread
 
     /// Starts the lane's thread.
@@ -17,14 +19,16 @@ package final class DiskLane: Mailbox {
         queue.change { $0.isClosed = true }
     }
 
-    /// Runs `job` on the lane, after every job that was posted before. Does nothing after ``shutdown()``.
+    /// Runs `job` on the lane, after every job that was posted before. Does nothing after
+    /// ``shutdown()``.
     package func post(_ job: @escaping @Sendable () -> Void) {
         queue.change { queue in
             if !queue.isClosed { queue.jobs.append(job) }
         }
     }
 
-    /// Runs what was posted so far, ends the thread and returns when it has ended. Idempotent; never from the lane itself.
+    /// Runs the posted jobs, ends the thread, and returns when it has ended. Further calls do
+    /// nothing. Must not be called on the lane itself.
     package func shutdown() {
         precondition(!isCurrent, "a lane cannot wait for itself")
         queue.change { $0.isClosed = true }
@@ -32,14 +36,15 @@ package final class DiskLane: Mailbox {
         thread.join()
     }
 
-    /// True on the lane's own thread.
+    /// Whether the caller is on the lane's own thread.
     package var isCurrent: Bool { thread.isCurrent }
 
-    /// Takes everything that waits in one go, so that a busy lane locks once per batch.
+    /// Takes all waiting jobs at once, so that a busy lane locks once for each batch.
     private static func run(_ queue: Monitor<JobQueue>) {
         while var batch = queue.wait({ $0.take() }) {
             batch.reverse()
-            // popLast lets go of each job before the next runs: it may be the last holder of a buffer.
+            // `popLast` releases each job before the next one runs, because a job may hold the last
+            // reference to a buffer.
             while let job = batch.popLast() {
                 job()
             }
@@ -53,7 +58,7 @@ private struct JobQueue: Sendable {
     var isClosed = false
     var isFinished = false
 
-    /// All that waits; nil when the lane is to end.
+    /// Returns all waiting jobs, or nil when the lane has to end.
     mutating func take() -> Monitor<JobQueue>.Wait<[@Sendable () -> Void]?> {
         if jobs.isEmpty { return isClosed ? .done(nil) : .change }
         defer { jobs = [] }

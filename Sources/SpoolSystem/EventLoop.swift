@@ -5,51 +5,55 @@ import Glibc
 #endif
 package import SpoolCore
 
-/// One thread that waits for descriptors, timers and posted jobs, and runs what belongs to each.
+/// One thread that waits for descriptors, timers and posted jobs, and runs their handlers.
 ///
-/// Everything but `post`, `stop`, `start` and `isInLoop` belongs to the loop's thread and checks that it is called there.
-/// In one turn the loop handles the descriptors that are ready, then the timers that are due, then the jobs that were posted before;
-/// what these post or arm runs in the next turn, so nothing starves anything else. What can wait (``postAtRest(_:)``) has a bound as well.
+/// All methods except `post`, `postAtRest`, `stop`, `start` and `isInLoop` must be called on the
+/// loop's thread, and check that. In one turn the loop handles the ready descriptors, then the due
+/// timers, then the jobs that were posted before. Jobs and timers that these add run in the next
+/// turn, so no kind of work starves another. Jobs that can wait (``postAtRest(_:)``) have an upper
+/// bound on their delay as well.
 ///
 ///     let loop = try EventLoop()
 ///     loop.start(name: "server")
 ///     loop.post { … }
 package final class EventLoop: Mailbox, @unchecked Sendable {
-    // Safe to share: `inbox` is behind its lock, `clock` and `poller` are constants of which other threads use `wake` only,
-    // and all that changes is touched by the loop's thread alone (`preconditionInLoop`).
+    // Safe to share: `inbox` is behind its lock. `clock` and `poller` are constants, and other
+    // threads only call the poller's `wake`. All other state is touched by the loop's thread alone
+    // (`preconditionInLoop`).
     private let inbox = Locked(Inbox())
     private let poller: Poller
     private let clock: @Sendable () -> MonotonicInstant
     private var registrations = Registrations()
     private var timers = TimerHeap<() -> Void>()
     private var running: [@Sendable () -> Void] = []
-    /// Turns that had something else to do since a job waits for one that has not.
+    /// The number of consecutive busy turns while a job of `postAtRest` waits.
     private var busyTurns = 0
-    /// Until when the loop looks again and again rather than sleeps; nil when it does not.
+    /// The end of the time in which the loop polls repeatedly instead of sleeping, or nil.
     private var watchEnd: MonotonicInstant?
-    /// The core on which the loop runs; nil when all threads may run there.
+    /// The core on which the loop runs, or nil when all threads may run there.
     private var ownCore: OwnCore?
-    /// When the present turn began.
+    /// The time at which the current turn began.
     package private(set) var now: MonotonicInstant
-    /// How often the loop has asked which descriptors are ready: what it was told in one turn may no longer be so for later handlers.
+    /// The number of times that the loop has polled. A report of readiness from one turn may be
+    /// outdated for a handler that runs later.
     package private(set) var turnCount: UInt64 = 0
 
-    /// What other threads share with the loop.
+    /// The state that other threads share with the loop.
     private struct Inbox {
         var jobs: [@Sendable () -> Void] = []
-        /// Jobs that can wait until there is nothing else to do.
+        /// Jobs that can wait until the loop has no other work.
         var restJobs: [@Sendable () -> Void] = []
-        /// The loop will look at `jobs` before it sleeps, so a post need not wake it.
+        /// Whether the loop will look at `jobs` before it sleeps, so that a post need not wake it.
         var isAwake = false
         var isStopping = false
         var isStopped = false
-        /// The thread that runs the loop, once one does.
+        /// The thread that runs the loop, or nil before one does.
         var thread: pthread_t?
     }
 
-    /// Opens a loop that runs nowhere yet.
+    /// Creates a loop that does not run yet.
     ///
-    /// - Parameter clock: what timers are measured with; tests bring their own.
+    /// - Parameter clock: the clock of the timers. Tests pass their own.
     package init(clock: @escaping @Sendable () -> MonotonicInstant = EventLoop.monotonicNow) throws(SystemError) {
         self.clock = clock
         now = clock()
@@ -58,21 +62,24 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
 
     // MARK: Jobs
 
-    /// Runs `job` in a later turn, after every job that was posted before it. From any thread.
+    /// Runs `job` in a later turn, after every job that was posted before it. May be called on any
+    /// thread.
     ///
-    /// Only the first post to a sleeping loop costs a system call. After `stop` jobs are dropped.
+    /// Only the first post to a sleeping loop costs a system call. After `stop`, jobs are dropped.
     package func post(_ job: @escaping @Sendable () -> Void) {
         add { $0.jobs.append(job) }
     }
 
-    /// Runs `job` as soon as a turn finds nothing else to do, ``restTurns`` turns later at the latest; after every job that was posted so before.
+    /// Runs `job` in the first turn without other work, but at most ``restTurns`` turns later. Such
+    /// jobs run in the order in which they were posted.
     ///
-    /// For what is begun on the loop, that others wait for less than for what the loop does next. From any thread; dropped after `stop`.
+    /// It is for work that begins on the loop and is less urgent than the loop's next work. May be
+    /// called on any thread; dropped after `stop`.
     package func postAtRest(_ job: @escaping @Sendable () -> Void) {
         add { $0.restJobs.append(job) }
     }
 
-    /// Adds a job to those that wait, unless the loop has ended, and wakes a loop that sleeps.
+    /// Adds a job to the inbox unless the loop has ended, and wakes a sleeping loop.
     private func add(_ change: (inout Inbox) -> Void) {
         let mustWake = inbox.withLock { inbox in
             guard !inbox.isStopped else { return false }
@@ -85,9 +92,11 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
 
     // MARK: Descriptors
 
-    /// Watches `descriptor`, level-triggered, and calls `handler` on the loop whenever it reports something.
+    /// Watches `descriptor`, level-triggered, and calls `handler` on the loop whenever the
+    /// descriptor reports an event.
     ///
-    /// The handler acts on `.failed` always, or it is called again at once. Deregister before closing the descriptor.
+    /// The handler must always act on `.failed`, because it is otherwise called again at once.
+    /// Deregister a descriptor before closing it.
     package func register(
         _ descriptor: Int32, _ interest: PollInterest, _ handler: @escaping (PollEvents) -> Void
     ) throws(SystemError) -> Registration {
@@ -102,7 +111,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         return registration
     }
 
-    /// Changes what a descriptor is watched for. A call that changes nothing costs nothing.
+    /// Changes the events for which a descriptor is watched. A call that changes nothing makes no
+    /// system call.
     package func update(_ registration: Registration, _ interest: PollInterest) throws(SystemError) {
         preconditionInLoop()
         guard let entry = registrations[registration] else {
@@ -113,7 +123,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         registrations.setInterest(interest, of: registration)
     }
 
-    /// Stops watching; the handler is not called again, not even for events that were already taken. Harmless when repeated.
+    /// Stops watching. The handler is not called again, not even for events that the loop has
+    /// already received. Further calls do nothing.
     package func deregister(_ registration: Registration) {
         preconditionInLoop()
         guard let entry = registrations[registration] else { return }
@@ -121,7 +132,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         registrations.remove(registration)
     }
 
-    /// Like `update`, for a descriptor that may have been closed since, and its number given to another file: that one is watched then.
+    /// Changes the interest like `update`, but also works for a descriptor that may have been
+    /// closed meanwhile. If its number belongs to another file now, the loop watches that file.
     package func renew(_ registration: Registration, _ interest: PollInterest) throws(SystemError) {
         preconditionInLoop()
         guard let entry = registrations[registration] else {
@@ -136,7 +148,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         registrations.setInterest(interest, of: registration)
     }
 
-    /// Like `deregister`, for a descriptor that was closed: the kernel has stopped watching it by itself. Harmless when repeated.
+    /// Removes a registration like `deregister`, for a descriptor that was closed. The kernel has
+    /// already stopped watching it. Further calls do nothing.
     package func forget(_ registration: Registration) {
         preconditionInLoop()
         if registrations[registration] != nil { registrations.remove(registration) }
@@ -144,17 +157,17 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
 
     // MARK: Time
 
-    /// The clock as it stands, where `now` would be too coarse.
+    /// Returns the current time, for callers that need it more exactly than `now`.
     package func readClock() -> MonotonicInstant { clock() }
 
-    /// Runs `job` on the loop once `delay` nanoseconds have passed. O(log *n*).
+    /// Runs `job` on the loop after `delay` nanoseconds. O(log *n*).
     @discardableResult
     package func after(_ delay: Nanoseconds, _ job: @escaping () -> Void) -> LoopTimer {
         preconditionInLoop()
         return timers.arm(clock() + max(0, delay), job)
     }
 
-    /// Takes a timer back; harmless when it fired already. O(log *n*).
+    /// Cancels a timer. Does nothing when it has already fired. O(log *n*).
     package func cancel(_ timer: LoopTimer) {
         preconditionInLoop()
         timers.cancel(timer)
@@ -162,17 +175,20 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
 
     // MARK: Watching
 
-    /// For `time` nanoseconds at most, or until ``stopWatching()``, the loop looks again and again when it has nothing to do, and does not sleep.
+    /// Makes the loop poll repeatedly instead of sleeping, for at most `time` nanoseconds or until
+    /// ``stopWatching()``.
     ///
-    /// For an answer that is near and that somebody waits for. A sleeper is woken on the core of who woke it, behind what that goes on with
-    /// (`wake_affine`, Linux's fair scheduler): an origin on this machine sends the rest of its answer first. Who needs this core gets it between two looks;
-    /// what can wait (``postAtRest(_:)``) waits meanwhile as if there were something to do.
+    /// It is for an answer that is expected soon and that a reader waits for. Linux wakes a
+    /// sleeping thread on the core of the thread that wakes it, behind that thread's work
+    /// (`wake_affine`, Linux's fair scheduler). An origin on this machine would therefore send the
+    /// rest of its answer before the loop runs. Between two polls the loop yields its core to other
+    /// threads. Jobs of ``postAtRest(_:)`` wait meanwhile as in busy turns.
     package func watch(for time: Nanoseconds) {
         preconditionInLoop()
         watchEnd = clock() + time
     }
 
-    /// What was watched for is there.
+    /// Ends the repeated polling, because the expected answer has arrived.
     package func stopWatching() {
         preconditionInLoop()
         watchEnd = nil
@@ -180,9 +196,11 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
 
     // MARK: Its core
 
-    /// Keeps `threads` off the core on which the loop runs, until it has slept for `rest` nanoseconds, and again once it has something to do.
+    /// Keeps `threads` off the core on which the loop runs. Ends when the loop has slept for `rest`
+    /// nanoseconds, and begins again when it has work.
     ///
-    /// For threads whose work can wait, while others wait for the loop's. They share the other cores of the machine; where there is one only, nothing changes.
+    /// It is for threads whose work can wait, while readers wait for the loop's. These threads
+    /// share the other cores of the machine. On a machine with one core nothing changes.
     package func keepOffItsCore(_ threads: [SystemThread], rest: Nanoseconds = EventLoop.restOfCore) {
         preconditionInLoop()
         ownCore?.share()
@@ -191,7 +209,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
 
     // MARK: Running
 
-    /// Runs the loop on the calling thread until `stop`. No SIGPIPE reaches that thread meanwhile.
+    /// Runs the loop on the calling thread until `stop`. The thread gets no SIGPIPE meanwhile.
     package func run() {
         inbox.withLock { inbox in
             precondition(inbox.thread == nil, "an event loop runs once, on one thread")
@@ -208,13 +226,14 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
 
     /// Runs the loop on a thread of its own.
     ///
-    /// - Returns: what to wait on after `stop`.
+    /// - Returns: the thread, which the caller can join after `stop`.
     @discardableResult
     package func start(name: String) -> SystemThread {
         SystemThread(name: name) { self.run() }
     }
 
-    /// Ends the loop after the jobs that were posted before. From any thread; does not wait.
+    /// Ends the loop after the jobs that were posted before. May be called on any thread; does not
+    /// wait.
     package func stop() {
         inbox.withLock { $0.isStopping = true }
         poller.wake()
@@ -226,12 +245,12 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         return thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false
     }
 
-    /// Stops the program unless the calling thread is the loop's.
+    /// Traps unless the calling thread is the loop's.
     package func preconditionInLoop() {
         precondition(isInLoop, "this call belongs to the event loop's thread: post a job")
     }
 
-    /// One round; false when it was the last.
+    /// Runs one turn. Returns false when it was the last.
     private func turn() -> Bool {
         let count = wait()
         inbox.withLock { $0.isAwake = true }
@@ -245,8 +264,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         return runJobs(isBusy: isBusy)
     }
 
-    /// Waits for events, for as long as there is nothing else to do; how many there are. A loop with nothing to do is marked asleep, so that the next
-    /// post wakes it.
+    /// Waits for events while there is no other work, and returns their number. Marks an idle loop
+    /// as asleep, so that the next post wakes it.
     private func wait() -> Int {
         let isWatching = watchEnd != nil
         let (isIdle, rests) = inbox.withLock { inbox in
@@ -262,7 +281,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         return sleep()
     }
 
-    /// Waits for events until a timer is due. Before a long sleep others get the loop's core.
+    /// Sleeps until an event or the first timer. After `rest` nanoseconds of sleep, other threads
+    /// may use the loop's core.
     private func sleep() -> Int {
         let time = timers.firstDeadline.map { max(0, $0 - clock()) }
         guard let rest = ownCore?.rest, time ?? .max > rest else { return poller.wait(timeout: time) }
@@ -272,7 +292,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         return count
     }
 
-    /// Looks for events until there are some, a timer is due, or it has watched for long enough.
+    /// Polls until there are events, a timer is due, or the time of watching is over.
     private func look() -> Int {
         while let end = watchEnd {
             let count = poller.wait(timeout: 0)
@@ -285,7 +305,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         return 0
     }
 
-    /// Whether any was due.
+    /// Runs the due timers. Returns whether there were any.
     private func runTimers() -> Bool {
         let limit = timers.nextSequence
         var hasRun = false
@@ -296,7 +316,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         return hasRun
     }
 
-    /// Runs what was posted; what can wait only when the turn has had nothing else to do, or has put it off for too long.
+    /// Runs the posted jobs. Runs the jobs that can wait only when the turn had no other work, or
+    /// has delayed them for too long.
     private func runJobs(isBusy: Bool) -> Bool {
         let (isLast, restJobs) = inbox.withLock { inbox in
             swap(&inbox.jobs, &running)
@@ -315,18 +336,19 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         return !isLast
     }
 
-    /// For how many turns in which there is something else to do a job of ``postAtRest(_:)`` waits.
+    /// The maximum number of busy turns for which a job of ``postAtRest(_:)`` waits.
     package static let restTurns = 4
-    /// How long the loop sleeps before others may have its core: longer than a player waits between two pieces it asks for, most of the time.
+    /// The time of sleep after which other threads may use the loop's core. It is longer than most
+    /// of a player's pauses between two requests.
     package static let restOfCore: Nanoseconds = .seconds(1)
-    /// A burst of more jobs than this gives its memory back.
+    /// The job array frees its memory after a burst of more jobs than this.
     private static let keptJobs = 4096
 
     /// The system's monotonic clock.
     package static let monotonicNow: @Sendable () -> MonotonicInstant = {
         var time = timespec()
         #if canImport(Darwin)
-        // Stops while the system sleeps, as CLOCK_MONOTONIC does on Linux.
+        // This clock stops while the system sleeps, as CLOCK_MONOTONIC does on Linux.
         clock_gettime(CLOCK_UPTIME_RAW, &time)
         #else
         clock_gettime(CLOCK_MONOTONIC, &time)

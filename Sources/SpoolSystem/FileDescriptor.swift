@@ -6,14 +6,15 @@ import Darwin
 import Glibc
 #endif
 
-/// A descriptor that has exactly one owner, and is closed when the owner lets go of it.
+/// A descriptor with exactly one owner, closed when the owner's lifetime ends.
 ///
-/// Not copyable, so that it cannot be closed twice: a number closed twice may belong to somebody else by then.
+/// The type is not copyable, so that a descriptor can't be closed twice. After a first close, the
+/// number may belong to another file.
 package struct FileDescriptor: ~Copyable, Sendable {
-    /// The number, borrowed: valid as long as this value lives.
+    /// The number of the descriptor. It is valid during the lifetime of this value.
     package let rawValue: Int32
 
-    /// Takes over a descriptor that nobody else closes.
+    /// Takes over a descriptor that no other code closes.
     package init(owning rawValue: Int32) {
         precondition(rawValue >= 0, "a descriptor is not negative: \(rawValue)")
         self.rawValue = rawValue
@@ -23,26 +24,27 @@ package struct FileDescriptor: ~Copyable, Sendable {
         Self.closeOnce(rawValue)
     }
 
-    /// Closes now and reports what the system says about data that it could not write.
+    /// Closes the descriptor now, and reports the system's error for data that it could not write.
     ///
-    /// The descriptor is gone even when this throws.
+    /// The descriptor is closed even when this throws.
     package consuming func close() throws(SystemError) {
         let number = rawValue
         discard self
         if let code = Self.closeOnce(number) { throw SystemError(code: code, operation: "close", subject: "descriptor \(number)") }
     }
 
-    /// Hands the number to a new owner, who closes it.
+    /// Passes the number to a new owner, which closes it.
     package consuming func release() -> Int32 {
         let number = rawValue
         discard self
         return number
     }
 
-    /// Closes, and gives the errno when data could not be written.
+    /// Closes a descriptor, and returns the errno when data could not be written.
     ///
-    /// Not retried: after EINTR the descriptor is closed on Linux and in an unknown state on Darwin; a second close could hit
-    /// a descriptor that another thread has just opened. So an interruption counts as done.
+    /// The call is not retried. After EINTR the descriptor is closed on Linux and in an unknown
+    /// state on Darwin. A second close could then close a descriptor that another thread has just
+    /// opened. An interruption therefore counts as success.
     @discardableResult
     private static func closeOnce(_ number: Int32) -> Int32? {
         switch attemptSystemCall(retrying: false, { spool_close(number) }) {

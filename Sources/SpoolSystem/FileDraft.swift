@@ -6,30 +6,32 @@ import Darwin
 import Glibc
 #endif
 
-/// A file of the user's that comes into being under a temporary name beside its own, and takes that when it is whole.
+/// A user's file that is written under a temporary name in its directory, and renamed when it is
+/// complete.
 ///
-/// Nothing is left of one that is not finished. Blocking calls, made one after the other.
+/// An unfinished draft is deleted. The calls block, and callers make them one after the other.
 package final class FileDraft: Sendable {
-    /// How a draft begins.
+    /// The initial contents of a draft.
     package enum Beginning {
-        /// With nothing in it.
+        /// No bytes.
         case empty
-        /// As a clone of this open file. Fails where the file system knows no clones.
+        /// A clone of this open file. Fails when the file system does not support clones.
         case clone(of: Int32)
-        /// As another name of the file at `path`, if it is the one that has this identity. Fails where it isn't, or the two places are
-        /// on different file systems.
+        /// A hard link to the file at `path`, if that file has this identity. Fails when it has
+        /// another one, or when the two paths are on different file systems.
         case link(to: String, FileIdentity)
     }
 
-    /// The name that it takes at the end.
+    /// The final path of the file.
     package let path: String
     private let draftPath: String
     private let handle: POSIXFileHandle
     private let isFinished = Locked(false)
 
-    /// The rights of a file that is made, less what the process masks.
+    /// The permissions of a new file, before the process's mask.
     private static let permissions: UInt32 = 0o666
-    /// The rights of a clone, which has no mask: everyone may read it, as most masks have it.
+    /// The permissions of a clone, to which no mask applies on Darwin: readable by all users, as
+    /// with most masks.
     private static let clonePermissions: UInt32 = {
         #if canImport(Darwin)
         0o644
@@ -38,9 +40,9 @@ package final class FileDraft: Sendable {
         #endif
     }()
 
-    /// Makes the draft of a file at `path`.
+    /// Creates the draft of a file at `path`.
     ///
-    /// - Parameter tag: tells the drafts of one directory apart; random.
+    /// - Parameter tag: a random number that distinguishes the drafts of one directory.
     package init(path: String, tag: UInt64, beginning: Beginning) throws(SystemError) {
         self.path = path
         let draftPath = "\(Self.directory(of: path))/.spool-\(String(tag, radix: 16)).part"
@@ -60,7 +62,7 @@ package final class FileDraft: Sendable {
 
     private static func openLinked(_ path: String, _ identity: FileIdentity) throws(SystemError) -> Int32 {
         do throws(SystemError) {
-            // What had the name a moment ago may have made room for another file.
+            // Another file may have taken the name a moment ago.
             guard try POSIXFileSystem().status(path)?.identity == identity else {
                 throw SystemError(code: ESTALE, operation: "link", subject: path)
             }
@@ -73,7 +75,8 @@ package final class FileDraft: Sendable {
 
     deinit { discard() }
 
-    /// Takes the file away, unless it is finished; harmless when repeated. Its bytes can still be read and written.
+    /// Deletes the file unless it is finished. Further calls do nothing. The bytes can still be
+    /// read and written.
     package func discard() {
         let mustUnlink = isFinished.withLock { isFinished in
             defer { isFinished = true }
@@ -82,19 +85,23 @@ package final class FileDraft: Sendable {
         if mustUnlink { Self.unlinkQuietly(draftPath) }
     }
 
-    // What can't be taken away is seen by who looks into the directory; nobody could do anything about it here.
+    // A file that can't be deleted stays visible in its directory. There is no remedy here.
     private static func unlinkQuietly(_ path: String) { _ = attemptSystemCall { unlink(path) } }
 
     // MARK: Filling
 
+    /// Writes `bytes` at `offset`.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) { try handle.write(bytes, at: offset) }
 
+    /// Sets the size of the file.
     package func truncate(to size: Int64) throws(SystemError) { try handle.truncate(to: size) }
 
+    /// Returns the status of the file.
     package func status() throws(SystemError) -> FileStatus { try handle.status() }
 
-    /// Copies bytes of an open file to the same place in this one without bringing them into the process; false, and nothing is promised
-    /// of what is there, where the system can't.
+    /// Copies bytes of an open file to the same offset of this one inside the kernel.
+    ///
+    /// - Returns: false when the system can't do so. Some of the bytes may then have been copied.
     package func copy(from source: Int32, at offset: Int64, count: Int64) throws(SystemError) -> Bool {
         guard let target = handle.descriptor else { return false }
         var done: Int64 = 0
@@ -111,12 +118,14 @@ package final class FileDraft: Sendable {
         return true
     }
 
-    /// The two files can't be copied inside the kernel, or it has no such call.
+    /// The errors which mean that the kernel can't copy between the two files, or has no such call.
     private static let meansNoCopy: Set<Int32> = [ENOSYS, ENOTSUP, EOPNOTSUPP, EXDEV, EINVAL, EBADF, EPERM]
 
     // MARK: Finishing
 
-    /// Makes the bytes durable, then gives the file its name. `EEXIST` when that is taken and nothing is to be replaced.
+    /// Makes the bytes durable, then renames the file to its final name.
+    ///
+    /// - Throws: `EEXIST` when the name is taken and `isReplacing` is false.
     package func finish(isReplacing: Bool) throws(SystemError) {
         try handle.synchronize(full: false)
         if isReplacing {
@@ -131,7 +140,7 @@ package final class FileDraft: Sendable {
     private static func directory(of path: String) -> String { parentDirectory(of: path) ?? "." }
 }
 
-/// The state of an open file of the system.
+/// Returns the status of an open file.
 package func fileStatus(ofDescriptor descriptor: Int32) throws(SystemError) -> FileStatus {
     var value = stat()
     _ = try systemCall("fstat") { fstat(descriptor, &value) }
@@ -139,16 +148,17 @@ package func fileStatus(ofDescriptor descriptor: Int32) throws(SystemError) -> F
 }
 
 extension SystemError {
-    /// There is a file of that name.
+    /// Returns the error for a name that is already taken.
     package static func exists(_ path: String) -> SystemError { SystemError(code: EEXIST, operation: "create", subject: path) }
 
-    /// What has that name is no file: a directory, a pipe, a device.
+    /// Returns the error for a name that belongs to a directory, a pipe or a device instead of a
+    /// file.
     package static func isNoFile(_ path: String, _ status: FileStatus, _ operation: String) -> SystemError {
         SystemError(code: status.isDirectory ? EISDIR : EINVAL, operation: operation, subject: path)
     }
 
-    /// Whether there is a file of that name.
+    /// Whether the name is already taken.
     package var meansExists: Bool { code == EEXIST }
-    /// Whether the disk, or this user's share of it, has no room.
+    /// Whether the disk, or this user's share of it, has no space.
     package var meansNoRoom: Bool { code == ENOSPC || code == EDQUOT }
 }

@@ -1,32 +1,33 @@
 package import SpoolCore
 
-/// The part of a file system that the store uses; blocking calls, to be made on a lane.
+/// The part of a file system that the store uses. The calls block, and callers make them on a lane.
 ///
-/// Implemented by `POSIXFileSystem` and, for simulation, by `SpoolTesting`'s faulty in-memory disk.
-/// Paths are absolute and use `/`.
+/// Implemented by `POSIXFileSystem` and, for simulation, by the faulty in-memory disk of
+/// `SpoolTesting`. Paths are absolute and use `/`.
 package protocol FileSystem: AnyObject, Sendable {
     /// Opens or creates a regular file.
     func open(_ path: String, _ mode: FileOpenMode) throws(SystemError) -> any FileHandle
-    /// Creates a directory and those above it that are missing, with mode 0700.
+    /// Creates a directory and its missing parents, with mode 0700.
     func createDirectory(_ path: String) throws(SystemError)
-    /// Removes a file. `ENOENT` when it does not exist.
+    /// Removes a file. Throws `ENOENT` when it does not exist.
     func unlink(_ path: String) throws(SystemError)
     /// Removes an empty directory.
     func removeDirectory(_ path: String) throws(SystemError)
-    /// Renames, replacing what is there.
+    /// Renames a file and replaces an existing one.
     func rename(_ from: String, to: String) throws(SystemError)
-    /// Makes a directory's entries durable.
+    /// Makes the entries of a directory durable.
     func synchronizeDirectory(_ path: String) throws(SystemError)
-    /// The names in a directory without `.` and `..`, sorted.
+    /// Returns the names in a directory without `.` and `..`, sorted.
     func list(_ path: String) throws(SystemError) -> [String]
-    /// Size, allocation and kind, or nil when nothing is there.
+    /// Returns size, allocation and kind of a file, or nil when it does not exist.
     func status(_ path: String) throws(SystemError) -> FileStatus?
-    /// The same of the name itself: of a symbolic link, and not of the file that it leads to.
+    /// Returns the status of the name itself: of a symbolic link instead of its target.
     func statusOfName(_ path: String) throws(SystemError) -> FileStatus?
-    /// Bytes that the file system has left for us, or nil when it can't tell.
+    /// Returns the free space that this process can use, in bytes, or nil when it is not known.
     func freeBytes(_ path: String) throws(SystemError) -> Int64?
 }
 
+/// The access with which a file is opened.
 package enum FileOpenMode: Sendable {
     /// An existing file, for reading.
     case read
@@ -36,21 +37,25 @@ package enum FileOpenMode: Sendable {
     case create
 }
 
+/// The size, kind and identity of a file.
 package struct FileStatus: Hashable, Sendable {
-    /// The apparent size in bytes.
+    /// The apparent size, in bytes.
     package var size: Int64
-    /// What the file occupies on disk, in bytes (`st_blocks` × 512).
+    /// The space that the file occupies on disk, in bytes (`st_blocks` × 512).
     package var allocatedBytes: Int64
+    /// Whether it is a directory.
     package var isDirectory: Bool
-    /// Neither a directory nor a pipe, a device, a socket.
+    /// Whether it is a regular file, and not a directory, a pipe, a device or a socket.
     package var isRegular: Bool
-    /// How many names the file has.
+    /// The number of names of the file.
     package var linkCount: Int
-    /// When the bytes were changed last, as the file system tells; 0 where it does not.
+    /// The time of the last change of the bytes in the file system, or 0 when there is none.
     package var modified: Timestamp
-    /// What tells the file from all others of this machine while it exists; nil where nothing does.
+    /// The identity of the file, unique on this machine while the file exists, or nil when there is
+    /// none.
     package var identity: FileIdentity?
 
+    /// Creates a status. By default, everything that is not a directory is a regular file.
     package init(
         size: Int64, allocatedBytes: Int64, isDirectory: Bool, isRegular: Bool? = nil, linkCount: Int = 1,
         modified: Timestamp = Timestamp(nanoseconds: 0), identity: FileIdentity? = nil
@@ -65,40 +70,48 @@ package struct FileStatus: Hashable, Sendable {
     }
 }
 
-/// A file by the number of its file system and its own in there.
+/// The identity of a file: the number of its file system, and its number there.
 package struct FileIdentity: Hashable, Sendable {
+    /// The number of the file system.
     package var device: UInt64
+    /// The number of the file in its file system.
     package var number: UInt64
 }
 
-/// An open file. Closed when the last reference goes.
+/// An open file, closed when the last reference is released.
 ///
-/// Safe to use from several threads: no call has a position of its own.
+/// Safe to use from several threads: every call names its offset.
 package protocol FileHandle: AnyObject, Sendable {
-    /// The descriptor, for `sendfile`; nil where there is none (a fake).
+    /// The descriptor for `sendfile`, or nil when there is none (a fake).
     var descriptor: Int32? { get }
-    /// Fills as much of `buffer` as there is; returns the number of bytes, 0 at the end of the file.
+    /// Reads until `buffer` is full or the file ends. Returns the number of bytes, 0 at the end of
+    /// the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int
     /// Writes all of `bytes`.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError)
-    /// Sets the apparent size; growing makes a hole.
+    /// Sets the apparent size. Growing creates a hole.
     func truncate(to size: Int64) throws(SystemError)
-    /// Gives the whole file-system blocks inside the range back to the file system; they read as zeros.
-    /// `ENOTSUP` where holes do not exist.
+    /// Frees the whole file-system blocks inside the range, which then read as zeros. Throws
+    /// `ENOTSUP` when the file system has no holes.
     func punchHole(at offset: Int64, count: Int64) throws(SystemError)
-    /// Asks the system to start writing to the disk what a later ``synchronize(full:)`` waits for. A wish: it promises nothing and reports nothing.
+    /// Asks the system to start writing to the disk, so that a later ``synchronize(full:)`` waits
+    /// less. The call guarantees nothing and reports no error.
     func startWriteback()
-    /// Makes written data durable (`fdatasync`; F_BARRIERFSYNC on Apple, or F_FULLFSYNC when `full`).
+    /// Makes written data durable (`fdatasync`; F_BARRIERFSYNC on Apple, or F_FULLFSYNC when
+    /// `full`).
     func synchronize(full: Bool) throws(SystemError)
-    /// Size and allocation now.
+    /// Returns the current status.
     func status() throws(SystemError) -> FileStatus
-    /// Takes an advisory lock on the whole file (`flock`), without waiting; false when another holder prevents it.
+    /// Takes an advisory lock on the whole file (`flock`), without waiting. Returns false when
+    /// another holder prevents it.
     ///
-    /// A handle that asks for another kind than it has gives up the one it has first, and is left with none when this answers false
-    /// (Linux; elsewhere it may keep it): who tried in vain for an exclusive lock takes the shared one again.
+    /// A handle that asks for another kind of lock releases its lock first, and has none when this
+    /// returns false (Linux; other systems may keep it). After a failed request for an exclusive
+    /// lock, the caller therefore takes the shared one again.
     func lock(_ kind: FileLock) throws(SystemError) -> Bool
 }
 
+/// The kinds of locks on a file.
 package enum FileLock: Sendable {
     case shared, exclusive, none
 }

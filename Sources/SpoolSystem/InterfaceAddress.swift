@@ -6,13 +6,17 @@ import Glibc
 
 /// One address of one of this machine's network interfaces.
 package struct InterfaceAddress: Hashable, Sendable {
-    /// As the system calls the interface: `en0`, `eth0`.
+    /// The system's name of the interface: `en0`, `eth0`.
     package var name: String
+    /// The address; its port is 0.
     package var address: SocketAddress
+    /// Whether the interface is up.
     package var isUp: Bool
-    /// A line to one other machine: a tunnel, a mobile network.
+    /// Whether the interface connects to one other machine only, such as a tunnel or a mobile
+    /// network.
     package var isPointToPoint: Bool
 
+    /// Creates an address of an interface.
     package init(name: String, address: SocketAddress, isUp: Bool = true, isPointToPoint: Bool = false) {
         self.name = name
         self.address = address
@@ -20,12 +24,13 @@ package struct InterfaceAddress: Hashable, Sendable {
         self.isPointToPoint = isPointToPoint
     }
 
-    /// The most that are looked at: a machine with more has one of its own kind among the first.
+    /// The maximum number of addresses that are examined. A machine with more has a suitable one
+    /// among the first.
     private static let maxCount = 1024
 
-    /// The IPv4 and IPv6 addresses of this machine now (getifaddrs(3)).
+    /// Returns the current IPv4 and IPv6 addresses of this machine (getifaddrs(3)).
     ///
-    /// - Throws: the system's error; `ENOMEM`, `EMFILE`.
+    /// - Throws: the system's error: `ENOMEM`, `EMFILE`.
     package static func all() throws(SystemError) -> [InterfaceAddress] {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { throw SystemError(code: errno, operation: "getifaddrs") }
@@ -37,7 +42,7 @@ package struct InterfaceAddress: Hashable, Sendable {
             guard let pointer = entry.ifa_addr, let length = length(ofFamily: Int32(pointer.pointee.sa_family)),
                 let address = SocketAddress(UnsafeRawPointer(pointer), length: length)
             else { continue }
-            // The constants are of another type on each system.
+            // The type of the constants differs between systems.
             let flags = Int(entry.ifa_flags)
             found.append(
                 InterfaceAddress(
@@ -47,10 +52,12 @@ package struct InterfaceAddress: Hashable, Sendable {
         return found
     }
 
-    /// The address by which other devices of the local network reach this one; nil when it is in none.
+    /// Returns the address at which other devices of the local network reach this machine, or nil
+    /// when it is in no local network.
     ///
-    /// An IPv4 address of a private network (RFC 1918), else one that a device gave itself (RFC 3927); neither of a tunnel nor of a mobile
-    /// network. Cable and wireless interfaces come before the bridges of virtual machines.
+    /// It is an IPv4 address of a private network (RFC 1918), or otherwise a self-assigned one (RFC
+    /// 3927). Addresses of tunnels and mobile networks do not count. Cable and wireless interfaces
+    /// come before the bridges of virtual machines.
     package static func localNetwork(among addresses: [InterfaceAddress]) -> SocketAddress? {
         func rank(_ candidate: InterfaceAddress) -> Int {
             let isSelfGiven = candidate.address.bytes.starts(with: [169, 254])
@@ -64,14 +71,16 @@ package struct InterfaceAddress: Hashable, Sendable {
             .address
     }
 
-    /// Whether an address is this machine's own, or in the same IPv6 network as one of them (the first 64 bits, RFC 4291 §2.5.4).
+    /// Whether an address is this machine's own, or in the same IPv6 network as one of its
+    /// addresses (the first 64 bits, RFC 4291 §2.5.4).
     package static func isOwnNetwork(_ address: SocketAddress) -> Bool {
         do throws(SystemError) { return isOwnNetwork(address, among: try all()) } catch {
-            // Without descriptors nothing is connected either.
+            // Without descriptors, no connection is possible either.
             return true
         }
     }
 
+    /// Whether an address is among `own`, or in the same IPv6 network as one of them.
     package static func isOwnNetwork(_ address: SocketAddress, among own: [InterfaceAddress]) -> Bool {
         own.contains { $0.isUp && $0.address.family == address.family && $0.address.networkBytes == address.networkBytes }
     }

@@ -4,14 +4,14 @@ import Darwin
 import Glibc
 #endif
 
-/// One request and its answer over a connection to this machine; blocks.
+/// One request and its response over a connection to this machine. The call blocks.
 package enum LocalExchange {
-    /// The longest answer that is read.
+    /// The maximum size of a response that is read, in bytes.
     private static let limitBytes = 1 << 20
-    /// How long the server may be silent, in seconds; removing a large store takes a while.
+    /// The maximum silence of the server, in seconds. Removing a large store takes a while.
     private static let timeoutSeconds = 60
 
-    /// Sends a request and reads until the other end closes.
+    /// Sends a request and reads until the other end closes the connection.
     package static func perform(_ request: String, host: String, port: UInt16) throws(SystemError) -> String {
         guard let address = SocketAddress.resolve(host, port: port).first(where: \.isLoopback) else {
             throw SystemError(code: EADDRNOTAVAIL, operation: "connect", subject: host)

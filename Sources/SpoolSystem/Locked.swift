@@ -6,14 +6,16 @@ package import Glibc
 
 /// A value behind a lock.
 ///
-/// The closure does no I/O, calls nobody back, posts nothing and takes no other lock (ARCHITECTURE.md tells the order where two are needed).
-/// `Mutex` would do, but needs a newer system than the floor on Apple's platforms.
+/// The closure does no I/O, calls no callback, posts nothing and takes no other lock
+/// (ARCHITECTURE.md defines the order where two are needed). `Mutex` would be enough, but requires
+/// newer systems than Spool supports on Apple's platforms.
 package final class Locked<State>: @unchecked Sendable {
     // Safe to share: `state` is only touched between lock and unlock.
     @usableFromInline let lock: UnsafeMutablePointer<pthread_mutex_t>
-    /// The lock makes accesses exclusive, so the check of each is left out.
+    /// The lock makes accesses exclusive, so the compiler's check of each access is disabled.
     @exclusivity(unchecked) @usableFromInline var state: State
 
+    /// Creates a lock around `state`.
     package init(_ state: sending State) {
         self.state = state
         lock = .allocate(capacity: 1)
@@ -27,7 +29,8 @@ package final class Locked<State>: @unchecked Sendable {
         lock.deallocate()
     }
 
-    /// Runs `body` with the value while no other thread has it. Inlined, since it is on the path of every hit several times.
+    /// Runs `body` with the value while no other thread has it. Inlined, because each hit calls it
+    /// several times.
     @inlinable
     package func withLock<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
         pthread_mutex_lock(lock)

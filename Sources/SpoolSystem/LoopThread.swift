@@ -1,35 +1,39 @@
-/// An event loop on a thread of its own, for those who share it: the thread ends when the last of them has let go.
+/// An event loop with its own thread, for several users. The thread ends when the last reference is
+/// released.
 ///
-/// A transport and a server on one loop hand bytes over without waking a thread.
+/// A transport and a server on one loop pass bytes on without waking a thread.
 package final class LoopThread: Sendable {
+    /// The loop that runs on the thread.
     package let loop: EventLoop
     private let thread: SystemThread
 
-    /// Opens a loop and starts its thread. Fails when the process has no descriptors left.
+    /// Creates a loop and starts its thread. Throws when the process has no descriptors left.
     ///
-    /// - Parameter name: shown by debuggers and `top`; Linux keeps the first 15 bytes.
+    /// - Parameter name: shown by debuggers and `top`. Linux keeps the first 15 bytes.
     package init(name: String) throws(SystemError) {
         let loop = try EventLoop()
         self.loop = loop
         thread = SystemThread(name: name) {
-            // Whoever waits for the loop waits for bytes; lanes work for later.
+            // Readers wait for the loop's work, whereas the work of lanes can wait.
             SystemThread.askShortTurns()
             loop.run()
         }
     }
 
-    /// Keeps the threads of `lanes` off the core on which the loop runs, while it has something to do.
+    /// Keeps the threads of `lanes` off the core on which the loop runs, while the loop has work.
     package func keepOffItsCore(_ lanes: [DiskLane]) {
         loop.post { [loop] in loop.keepOffItsCore(lanes.map(\.thread)) }
     }
 
     deinit {
         loop.stop()
-        // On the thread itself the loop ends by itself, after the present turn.
+        // When this deinit runs on the loop's own thread, the loop ends by itself after the current
+        // turn.
         if !thread.isCurrent { thread.join() }
     }
 
-    /// Posts `work` and waits until what it was handed was called. On the loop's own thread it posts only, and does not wait.
+    /// Posts `work` and waits until `work` calls its `done` closure. On the loop's own thread, the
+    /// method only posts and does not wait.
     package func wait(for work: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void) {
         guard !thread.isCurrent else { return loop.post { work {} } }
         let isDone = Monitor(false)

@@ -6,9 +6,10 @@ import Darwin
 import Glibc
 #endif
 
-/// A value behind a lock for which threads can wait; what lanes and timers stand on.
+/// A value behind a lock whose changes threads can wait for. Lanes and timers are built on it.
 ///
-/// The closures follow the rules of ``Locked``. Only threads of this module wait; nobody else may block.
+/// The closures follow the rules of ``Locked``. Only threads of this module wait; other code must
+/// not block.
 final class Monitor<State>: @unchecked Sendable {
     // Safe to share: `state` is only touched between lock and unlock.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
@@ -43,19 +44,21 @@ final class Monitor<State>: @unchecked Sendable {
 
     /// Wakes every waiting thread, after a change that was made by ``withLock(_:)``.
     ///
-    /// Without the lock: a thread that wakes on the waker's core would run into it at once and sleep again, two switches for nothing.
+    /// Called without the lock. A thread that wakes on the waker's core would otherwise block on
+    /// the lock at once and sleep again, which costs two context switches.
     func wakeAll() {
         pthread_cond_broadcast(changed)
     }
 
-    /// Runs `body` with the value; wakes nobody.
+    /// Runs `body` with the value. Wakes no thread.
     func withLock<R>(_ body: (inout State) -> R) -> R {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         return body(&state)
     }
 
-    /// Waits until `body` gives a result: it is asked now, after every change, and when the time that it named has come.
+    /// Waits until `body` returns a result. Calls `body` now, after every change, and when the time
+    /// that it returned has passed.
     func wait<R>(_ body: (inout State) -> Wait<R>) -> R {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
@@ -70,9 +73,9 @@ final class Monitor<State>: @unchecked Sendable {
 
     enum Wait<R> {
         case done(R)
-        /// Ask again after a change.
+        /// Call again after a change.
         case change
-        /// Ask again after a change, or after so many nanoseconds.
+        /// Call again after a change, or after this many nanoseconds.
         case time(Nanoseconds)
     }
 
@@ -86,7 +89,7 @@ final class Monitor<State>: @unchecked Sendable {
         pthread_cond_timedwait_relative_np(changed, lock, &relative)
     }
     #else
-    /// The condition counts on the monotonic clock, so that setting the wall clock moves no timer.
+    /// The condition uses the monotonic clock, so that a change of the wall clock moves no timer.
     private static func makeCondition(_ condition: UnsafeMutablePointer<pthread_cond_t>) -> Int32 {
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)

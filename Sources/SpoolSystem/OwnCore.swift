@@ -2,12 +2,14 @@ import SpoolCore
 
 /// The core on which a loop runs, kept free of threads whose work can wait.
 ///
-/// Linux shares a core fairly between the threads on it: beside a loop that has done more than they, a lane keeps the core for as long as a write
-/// takes, and whoever waits for the loop's bytes waits, too. The scheduler wakes a thread on its waker's core, and of two busy cores it does not look
-/// whether the other is idle at the moment (`nr_idle_scan` of `SIS_UTIL`, kernel/sched/fair.c). So the loop says where lanes may not run: not beside it.
+/// Linux shares a core fairly between its threads. Beside a loop that has used more time, a lane
+/// keeps the core for the duration of a write, and readers of the loop's bytes wait as well. The
+/// scheduler wakes a thread on its waker's core. With two busy cores it does not check whether the
+/// other one is idle at the moment (`nr_idle_scan` of `SIS_UTIL`, kernel/sched/fair.c). So the loop
+/// itself excludes lanes from its core.
 struct OwnCore {
     private let threads: [SystemThread]
-    /// The core that is kept free; nil when none is.
+    /// The core that is kept free, or nil when none is.
     private var core: Int32?
     private let restTime: Nanoseconds
 
@@ -16,17 +18,18 @@ struct OwnCore {
         restTime = rest
     }
 
-    /// How long the loop sleeps before it shares its core; nil when it does already.
+    /// The time of sleep after which the loop shares its core, or nil when it already does.
     var rest: Nanoseconds? { core == nil ? nil : restTime }
 
-    /// Keeps the core on which the calling thread runs free, and no other any more. A look at the number of the core where it is that already.
+    /// Keeps the core free on which the calling thread runs, and no other core. If that core is
+    /// already free, the call only reads its number.
     mutating func keepFree() {
         guard let here = SystemThread.currentCore, here != core else { return }
         core = here
         for thread in threads { thread.avoid(core: here) }
     }
 
-    /// Lets the threads run there again.
+    /// Lets the threads run on the core again.
     mutating func share() {
         guard core != nil else { return }
         core = nil

@@ -11,14 +11,16 @@ package final class POSIXFileHandle: FileHandle {
     private let file: FileDescriptor
     private let path: String
 
-    /// Takes over an open descriptor; `path` is for error messages.
+    /// Takes over an open descriptor. `path` is for error messages.
     package init(_ file: consuming FileDescriptor, path: String) {
         self.file = file
         self.path = path
     }
 
+    /// The number of the descriptor.
     package var descriptor: Int32? { file.rawValue }
 
+    /// Reads with `pread` until `buffer` is full or the file ends. Returns the number of bytes.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
         var done = 0
         while done < buffer.count {
@@ -31,13 +33,17 @@ package final class POSIXFileHandle: FileHandle {
         return done
     }
 
-    /// The most that one call writes, in bytes; each call ends at a multiple of it, the last one perhaps before.
+    /// The maximum size of one write, in bytes. Each write ends at a multiple of it, or at the end
+    /// of the bytes.
     ///
-    /// Linux takes a block of page cache as large as the write, and no larger than its place in the file is aligned. Large ones are dear in a
-    /// guest that gives free memory back to its host (free page reporting): they are what it gave back. Calls cost next to nothing
-    /// beside that (Benchmarks/README.md, `fresh-pages`). Small ones cost with every later `sendfile`.
+    /// Linux allocates blocks of page cache as large as the write, but no larger than the alignment
+    /// of its offset. Large blocks are expensive in a guest that returns free memory to its host
+    /// (free page reporting), because they are the blocks that it has returned. The additional
+    /// calls cost almost nothing in comparison (Benchmarks/README.md, `fresh-pages`). Smaller
+    /// writes would cost time with every later `sendfile`.
     private static let bytesPerWrite = 128 * 1024
 
+    /// Writes all of `bytes` with `pwrite`.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
         var done = 0
         while done < bytes.count {
@@ -45,35 +51,41 @@ package final class POSIXFileHandle: FileHandle {
             let beforeBoundary = Self.bytesPerWrite - Int(position % off_t(Self.bytesPerWrite))
             let rest = UnsafeRawBufferPointer(rebasing: bytes[done...].prefix(beforeBoundary))
             let count = try systemCall("pwrite", on: path) { pwrite(file.rawValue, rest.baseAddress, rest.count, position) }
-            // A call that writes nothing and reports nothing would keep this loop for ever.
+            // A call that writes nothing and reports no error would make this loop endless.
             if count == 0 { throw SystemError(code: EIO, operation: "pwrite", subject: path) }
             done += count
         }
     }
 
+    /// Sets the size of the file.
     package func truncate(to size: Int64) throws(SystemError) {
         _ = try systemCall("ftruncate", on: path) { ftruncate(file.rawValue, off_t(size)) }
     }
 
+    /// Frees the whole blocks inside the range.
     package func punchHole(at offset: Int64, count: Int64) throws(SystemError) {
         guard count > 0 else { return }
         _ = try systemCall("punch hole", on: path) { spool_punch_hole(file.rawValue, offset, count) }
     }
 
+    /// Asks the system to start writing to the disk.
     package func startWriteback() {
         _ = spool_start_writeback(file.rawValue)
     }
 
+    /// Makes written data durable.
     package func synchronize(full: Bool) throws(SystemError) {
         _ = try systemCall("fdatasync", on: path) { spool_synchronize(file.rawValue, full ? 1 : 0) }
     }
 
+    /// Returns the current status.
     package func status() throws(SystemError) -> FileStatus {
         var value = stat()
         _ = try systemCall("fstat", on: path) { fstat(file.rawValue, &value) }
         return FileStatus(value)
     }
 
+    /// Takes or releases a lock without waiting. Returns false when another holder prevents it.
     package func lock(_ kind: FileLock) throws(SystemError) -> Bool {
         let kindCode: Int32 =
             switch kind {

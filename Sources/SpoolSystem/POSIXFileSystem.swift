@@ -7,10 +7,13 @@ import Darwin
 import Glibc
 #endif
 
-/// The system's file system. Files get mode 0600 and directories 0700: what was watched is nobody else's business.
+/// The system's file system. Files get mode 0600 and directories 0700, so that other users can't
+/// see which media were played.
 package final class POSIXFileSystem: FileSystem {
+    /// Creates an access to the file system; it has no state.
     package init() {}
 
+    /// Opens a regular file. Throws `EISDIR` for a directory.
     package func open(_ path: String, _ mode: FileOpenMode) throws(SystemError) -> any FileHandle {
         let flags: Int32 =
             switch mode {
@@ -20,26 +23,28 @@ package final class POSIXFileSystem: FileSystem {
             }
         let number = try systemCall("open", on: path) { spool_open(path, flags, 0o600) }
         let handle = POSIXFileHandle(FileDescriptor(owning: number), path: path)
-        // A directory opens for reading without complaint and fails at the first read only.
+        // A directory can be opened for reading, and fails only at the first read.
         if try handle.status().isDirectory { throw SystemError(code: EISDIR, operation: "open", subject: path) }
         return handle
     }
 
-    /// Makes a file that only its owner can read, whatever had the name before, and opens it for writing.
+    /// Creates a file that only its owner can read, replaces any file of that name, and opens it
+    /// for writing.
     ///
-    /// Where others may write to the directory, a file or a link may wait under that name for what is written. It is unlinked, and never
-    /// opened or followed.
+    /// If other users can write to the directory, they may have placed a file or a link under that
+    /// name to receive the bytes. The method unlinks it, and never opens or follows it.
     package func createPrivate(_ path: String) throws(SystemError) -> any FileHandle {
         do throws(SystemError) { try unlink(path) } catch {
             guard error.code == ENOENT else { throw error }
         }
         let number = try systemCall("open", on: path) { spool_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600) }
         let file = FileDescriptor(owning: number)
-        // Files of some shared directories get their mode from the directory (ACLs).
+        // In some shared directories, files get their mode from the directory (ACLs).
         _ = try systemCall("fchmod", on: path) { fchmod(number, 0o600) }
         return POSIXFileHandle(file, path: path)
     }
 
+    /// Creates a directory and its missing parents with mode 0700. Succeeds when it already exists.
     package func createDirectory(_ path: String) throws(SystemError) {
         switch attemptSystemCall({ mkdir(path, 0o700) }) {
         case .success: return
@@ -48,7 +53,7 @@ package final class POSIXFileSystem: FileSystem {
         case .failure(ENOENT):
             guard let parent = parentDirectory(of: path) else { throw SystemError(code: ENOENT, operation: "mkdir", subject: path) }
             try createDirectory(parent)
-            // Another thread or process may have made it meanwhile.
+            // Another thread or process may have created it meanwhile.
             if case .failure(let code) = attemptSystemCall({ mkdir(path, 0o700) }), code != EEXIST {
                 throw SystemError(code: code, operation: "mkdir", subject: path)
             }
@@ -56,6 +61,7 @@ package final class POSIXFileSystem: FileSystem {
         }
     }
 
+    /// Removes a file.
     package func unlink(_ path: String) throws(SystemError) {
         #if canImport(Darwin)
         _ = try systemCall("unlink", on: path) { Darwin.unlink(path) }
@@ -64,10 +70,12 @@ package final class POSIXFileSystem: FileSystem {
         #endif
     }
 
+    /// Removes an empty directory.
     package func removeDirectory(_ path: String) throws(SystemError) {
         _ = try systemCall("rmdir", on: path) { rmdir(path) }
     }
 
+    /// Renames a file and replaces an existing one.
     package func rename(_ from: String, to: String) throws(SystemError) {
         #if canImport(Darwin)
         _ = try systemCall("rename", on: from) { Darwin.rename(from, to) }
@@ -76,12 +84,14 @@ package final class POSIXFileSystem: FileSystem {
         #endif
     }
 
+    /// Makes the entries of a directory durable.
     package func synchronizeDirectory(_ path: String) throws(SystemError) {
         let number = try systemCall("open", on: path) { spool_open(path, O_RDONLY | O_DIRECTORY, 0) }
         let directory = FileDescriptor(owning: number)
         _ = try systemCall("fsync", on: path) { fsync(directory.rawValue) }
     }
 
+    /// Returns the names in a directory, sorted.
     package func list(_ path: String) throws(SystemError) -> [String] {
         let directory = try openDirectory(path)
         defer { spool_close_directory(directory) }
@@ -95,6 +105,7 @@ package final class POSIXFileSystem: FileSystem {
         }
     }
 
+    /// Returns the status of a file, or nil when it does not exist.
     package func status(_ path: String) throws(SystemError) -> FileStatus? {
         var value = stat()
         switch attemptSystemCall({ stat(path, &value) }) {
@@ -104,6 +115,8 @@ package final class POSIXFileSystem: FileSystem {
         }
     }
 
+    /// Returns the status of a name without following a symbolic link, or nil when it does not
+    /// exist.
     package func statusOfName(_ path: String) throws(SystemError) -> FileStatus? {
         var value = stat()
         switch attemptSystemCall({ lstat(path, &value) }) {
@@ -113,6 +126,7 @@ package final class POSIXFileSystem: FileSystem {
         }
     }
 
+    /// Returns the free space that an unprivileged user has, in bytes.
     package func freeBytes(_ path: String) throws(SystemError) -> Int64? {
         var value = statvfs()
         _ = try systemCall("statvfs", on: path) { statvfs(path, &value) }
@@ -146,7 +160,7 @@ extension FileStatus {
     }
 }
 
-/// The directory that a path is in, or nil for the root and for names without a directory.
+/// Returns the parent directory of a path, or nil for the root and for names without a directory.
 package func parentDirectory(of path: String) -> String? {
     guard let slash = path.lastIndex(of: "/") else { return nil }
     let parent = path[..<slash]

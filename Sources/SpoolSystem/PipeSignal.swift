@@ -2,10 +2,10 @@
 import CSpoolSystem
 #endif
 
-/// Runs `body` on this thread so that a peer that is gone is an error of the call and not a SIGPIPE.
+/// Runs `body` so that a closed peer causes an error of the call and no SIGPIPE on this thread.
 ///
-/// On Linux `sendfile` has no flag against the signal, and setting its disposition for the whole process is the app's business, not a library's.
-/// On Darwin each socket says SO_NOSIGPIPE.
+/// On Linux, `sendfile` has no flag against the signal. The disposition of the signal for the whole
+/// process belongs to the app and not to a library. On Darwin, each socket sets SO_NOSIGPIPE.
 func withoutPipeSignal(_ body: () -> Void) {
     #if canImport(Darwin)
     body()

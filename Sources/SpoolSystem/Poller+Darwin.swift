@@ -2,18 +2,19 @@
 import Darwin
 import SpoolCore
 
-/// Readiness of descriptors through kqueue, level-triggered.
+/// Readiness of descriptors by kqueue, level-triggered.
 ///
-/// Everything but `wake` belongs to one thread. kqueue has no interest in "peer closed" of its own: `EV_EOF` comes with
-/// the read filter. Where only `.peerClosed` is asked, the read filter is edge-triggered, so that unread bytes are reported once
-/// at most, and reports without `EV_EOF` are dropped.
+/// All methods except `wake` belong to one thread. kqueue has no separate interest in "peer
+/// closed": `EV_EOF` comes with the read filter. For an interest in `.peerClosed` alone, the read
+/// filter is edge-triggered, so that it reports unread bytes at most once. Reports without `EV_EOF`
+/// are then dropped.
 final class Poller: @unchecked Sendable {
     // Safe to share: other threads only call `wake`, which reads one constant.
     private let descriptor: Int32
     private let events: UnsafeMutablePointer<kevent>
     private static let wakeIdentifier: UInt = 1
 
-    /// Opens a poller. Fails when the process has no descriptors left.
+    /// Creates a poller. Throws when the process has no descriptors left.
     init() throws(SystemError) {
         descriptor = try systemCall("kqueue") { kqueue() }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -36,7 +37,7 @@ final class Poller: @unchecked Sendable {
         try change(file, from: [], to: interest, token: token)
     }
 
-    /// Changes what `file` is watched for.
+    /// Changes the events for which `file` is watched.
     func change(_ file: Int32, from old: PollInterest, to new: PollInterest, token: UInt64) throws(SystemError) {
         try setRead(file, from: old, to: new, token: token)
         if old.contains(.write) != new.contains(.write) {
@@ -53,7 +54,8 @@ final class Poller: @unchecked Sendable {
         }
     }
 
-    /// Waits at most `timeout` nanoseconds (nil: for ever) and answers how many events `event(_:)` has.
+    /// Waits for at most `timeout` nanoseconds (nil: without a limit). Returns the number of events
+    /// of `event(_:)`.
     func wait(timeout: Nanoseconds?) -> Int {
         let capacity = Int32(PollerLimit.eventsPerWait)
         let outcome = attemptSystemCall(retrying: false) { () -> Int32 in
@@ -69,7 +71,8 @@ final class Poller: @unchecked Sendable {
         }
     }
 
-    /// An event of the last `wait`; nil when it was only the wake-up, or of no interest.
+    /// Returns an event of the last `wait`, or nil for the wake-up and for an event that was not
+    /// asked for.
     func event(_ index: Int) -> (token: UInt64, events: PollEvents)? {
         let event = events[index]
         if Int32(event.filter) == EVFILT_USER { return nil }
@@ -82,7 +85,7 @@ final class Poller: @unchecked Sendable {
         return (token, isEnd ? [.readable, .peerClosed] : .readable)
     }
 
-    /// Makes `wait` return. From any thread.
+    /// Makes `wait` return. May be called on any thread.
     func wake() {
         var change = kevent(
             ident: Self.wakeIdentifier, filter: Int16(EVFILT_USER), flags: 0, fflags: UInt32(NOTE_TRIGGER), data: 0, udata: nil)
@@ -94,7 +97,7 @@ final class Poller: @unchecked Sendable {
     private func setRead(_ file: Int32, from old: PollInterest, to new: PollInterest, token: UInt64) throws(SystemError) {
         let both = PollInterest.readOrPeerClosed
         guard old.intersection(both) != new.intersection(both) else { return }
-        // A filter that is added again keeps EV_CLEAR as it was: delete it first.
+        // Adding an existing filter again keeps its EV_CLEAR flag, so delete the filter first.
         if !old.isDisjoint(with: both) { try submit(file, EVFILT_READ, EV_DELETE, token) }
         if new.contains(.read) {
             try submit(file, EVFILT_READ, EV_ADD, token)

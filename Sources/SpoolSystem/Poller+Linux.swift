@@ -3,16 +3,16 @@ import CSpoolSystem
 import Glibc
 import SpoolCore
 
-/// Readiness of descriptors through epoll, level-triggered.
+/// Readiness of descriptors by epoll, level-triggered.
 ///
-/// Everything but `wake` belongs to one thread.
+/// All methods except `wake` belong to one thread.
 final class Poller: @unchecked Sendable {
     // Safe to share: other threads only call `wake`, which reads two constants.
     private let descriptor: Int32
     private let wakeDescriptor: Int32
     private let events: UnsafeMutablePointer<spool_event>
 
-    /// Opens a poller. Fails when the process has no descriptors left.
+    /// Creates a poller. Throws when the process has no descriptors left.
     init() throws(SystemError) {
         descriptor = spool_poll_open()
         guard descriptor >= 0 else { throw SystemError(code: -descriptor, operation: "epoll_create1") }
@@ -37,7 +37,7 @@ final class Poller: @unchecked Sendable {
         guard result == 0 else { throw SystemError(code: -result, operation: "epoll_ctl", subject: "descriptor \(file)") }
     }
 
-    /// Changes what `file` is watched for.
+    /// Changes the events for which `file` is watched.
     func change(_ file: Int32, from old: PollInterest, to new: PollInterest, token: UInt64) throws(SystemError) {
         let result = spool_poll_change(descriptor, file, new.rawValue, token)
         guard result == 0 else { throw SystemError(code: -result, operation: "epoll_ctl", subject: "descriptor \(file)") }
@@ -49,27 +49,29 @@ final class Poller: @unchecked Sendable {
         assert(result == 0, "descriptor \(file) was closed before it was deregistered")
     }
 
-    /// Waits at most `timeout` nanoseconds (nil: for ever) and answers how many events `event(_:)` has.
+    /// Waits for at most `timeout` nanoseconds (nil: without a limit). Returns the number of events
+    /// of `event(_:)`.
     func wait(timeout: Nanoseconds?) -> Int {
         let result = spool_poll_wait(descriptor, events, Int32(PollerLimit.eventsPerWait), Self.milliseconds(timeout))
         precondition(result >= 0 || result == -EINTR, "epoll_wait failed with error \(-result)")
         return max(0, Int(result))
     }
 
-    /// An event of the last `wait`; nil when it was only the wake-up.
+    /// Returns an event of the last `wait`, or nil for the wake-up.
     func event(_ index: Int) -> (token: UInt64, events: PollEvents)? {
         let event = events[index]
         return event.token == PollerLimit.wakeToken ? nil : (event.token, PollEvents(rawValue: event.flags))
     }
 
-    /// Makes `wait` return. From any thread.
+    /// Makes `wait` return. May be called on any thread.
     func wake() {
         let result = spool_wake(wakeDescriptor)
-        // EAGAIN: the counter is full, so the wake-up is already there.
+        // EAGAIN: the counter is full, so a wake-up is already pending.
         assert(result == 0 || result == -EAGAIN, "eventfd refused a wake-up with error \(-result)")
     }
 
-    /// Rounded up: a poll that returns before the timer is due would only turn once more.
+    /// Converts a timeout to milliseconds, rounded up. A poll that returns before the timer is due
+    /// would only cause another turn.
     private static func milliseconds(_ timeout: Nanoseconds?) -> Int32 {
         guard let timeout else { return -1 }
         let longest: Nanoseconds = .seconds(3600)

@@ -1,7 +1,9 @@
-/// What a descriptor is watched for.
+/// The events for which a descriptor is watched.
 package struct PollInterest: OptionSet, Hashable, Sendable {
+    /// The bits of the set, as C uses them.
     package let rawValue: UInt32
 
+    /// Creates a set from its bits.
     package init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
@@ -10,33 +12,42 @@ package struct PollInterest: OptionSet, Hashable, Sendable {
     package static let read = PollInterest(rawValue: 1)
     /// Bytes can be written.
     package static let write = PollInterest(rawValue: 2)
-    /// The peer closed its sending side, whether or not there are bytes left to read.
+    /// The peer closed its sending side, even if there are bytes left to read.
     package static let peerClosed = PollInterest(rawValue: 4)
 
-    // Made here: a literal of several is put together anew, through a loop, wherever it stands.
+    // Both are constants, because a literal of several options is built by a loop at each use.
+
+    /// Reading, and the end of the peer's sending side.
     package static let readOrPeerClosed = PollInterest(rawValue: read.rawValue | peerClosed.rawValue)
+    /// Writing, and the end of the peer's sending side.
     package static let writeOrPeerClosed = PollInterest(rawValue: write.rawValue | peerClosed.rawValue)
 }
 
-/// What a descriptor reported.
+/// The events that a descriptor reported.
 package struct PollEvents: OptionSet, Hashable, Sendable {
+    /// The bits of the set, as C uses them.
     package let rawValue: UInt32
 
+    /// Creates a set from its bits.
     package init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
+    /// Bytes, a connection or the end can be read.
     package static let readable = PollEvents(rawValue: 1)
+    /// Bytes can be written.
     package static let writable = PollEvents(rawValue: 2)
+    /// The peer closed its sending side.
     package static let peerClosed = PollEvents(rawValue: 4)
-    /// The descriptor has an error, or both directions are closed; comes whether it was asked for or not.
+    /// The descriptor has an error, or both directions are closed. Reported for every interest.
     package static let failed = PollEvents(rawValue: 8)
 }
 
-/// Limits of a poller.
+/// The limits of a poller.
 enum PollerLimit {
-    /// Events taken in one call: enough to spread the call's cost, few enough to stay fair to posted jobs.
+    /// The maximum number of events in one call: enough to spread the cost of the call, and few
+    /// enough for posted jobs to run soon.
     static let eventsPerWait = 256
-    /// The token of the poller's own wake-up; registrations never have it.
+    /// The token of the poller's own wake-up. No registration has it.
     static let wakeToken = UInt64.max
 }

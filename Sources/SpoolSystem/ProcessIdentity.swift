@@ -4,14 +4,15 @@ import Darwin
 import Glibc
 #endif
 
-/// Which process this is, and which start of the machine it lives in.
+/// The identity of this process, and of the machine's current boot.
 package enum ProcessIdentity {
     /// The process number.
     package static var processID: Int32 { getpid() }
 
-    /// A text that changes with each start of the machine, or nil where the system does not tell.
+    /// Returns a text that changes with each boot of the machine, or nil when the system has none.
     ///
-    /// After another start the page cache is gone, and with it what was written but not synced.
+    /// After a new boot, the page cache is gone, together with all bytes that were written but not
+    /// synced.
     package static func bootID() -> String? {
         #if canImport(Darwin)
         var bytes = [UInt8](repeating: 0, count: 64)

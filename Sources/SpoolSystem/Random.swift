@@ -1,21 +1,26 @@
-/// The system's random numbers, fit for tokens and boundaries.
+/// The system's random numbers, suitable for tokens and boundaries.
 package final class SystemRandom: RandomSource {
+    /// Creates a source; it has no state.
     package init() {}
 
+    /// Returns the next random number.
     package func next() -> UInt64 {
         var generator = SystemRandomNumberGenerator()
         return generator.next()
     }
 }
 
-/// Random numbers that follow from a seed (SplitMix64); for tests and simulation, never for secrets.
+/// Random numbers that follow from a seed (SplitMix64), for tests and simulation. Never for
+/// secrets.
 package final class SeededRandom: RandomSource, RandomNumberGenerator {
     private let state: Locked<UInt64>
 
+    /// Creates a source from a seed.
     package init(seed: UInt64) {
         state = Locked(seed)
     }
 
+    /// Returns the next number of the sequence.
     package func next() -> UInt64 {
         let counter = state.withLock { (state: inout UInt64) -> UInt64 in
             state &+= 0x9E37_79B9_7F4A_7C15
@@ -29,15 +34,15 @@ package final class SeededRandom: RandomSource, RandomNumberGenerator {
 }
 
 extension RandomSource {
-    /// A number in `0..<bound`; `bound` is not 0.
+    /// Returns a number in `0..<bound`; `bound` is not 0.
     ///
-    /// The remainder favours small numbers by less than `bound` / 2⁶⁴, which nobody here can notice.
+    /// The remainder favours small numbers by less than `bound` / 2⁶⁴, which is negligible here.
     package func next(below bound: UInt64) -> UInt64 {
         precondition(bound > 0, "there is no number below 0")
         return next() % bound
     }
 
-    /// So many random bytes.
+    /// Returns `count` random bytes.
     package func bytes(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count + 7)
@@ -49,7 +54,7 @@ extension RandomSource {
         return bytes
     }
 
-    /// True in `numerator` of `denominator` cases.
+    /// Returns true with a probability of `numerator` / `denominator`.
     package func chance(_ numerator: UInt64, in denominator: UInt64) -> Bool {
         next(below: denominator) < numerator
     }

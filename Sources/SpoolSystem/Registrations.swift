@@ -1,9 +1,10 @@
-/// A descriptor that an event loop watches; a small value, worthless once it was deregistered.
+/// The identifier of a descriptor that an event loop watches. It is invalid after `deregister`.
 package struct Registration: Hashable, Sendable {
     var slot: UInt32
     var generation: UInt32
 
-    /// What the poller carries for it. The highest generation is never given out, so this is never the wake-up's token.
+    /// The value that the poller stores for the registration. The highest generation is never used,
+    /// so no token equals that of the wake-up.
     var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 
     init(slot: UInt32, generation: UInt32) {
@@ -18,10 +19,10 @@ package struct Registration: Hashable, Sendable {
 
 /// The table of watched descriptors.
 ///
-/// Why a generation and not the descriptor's number:
-/// 1. One batch of events holds a report for descriptor 7 and one for descriptor 8.
+/// A registration has a generation instead of only the descriptor's number, for this reason:
+/// 1. One batch of events has a report for descriptor 7 and one for descriptor 8.
 /// 2. The handler of 7 closes 8 and accepts a connection, which gets the number 8.
-/// 3. The second report of the batch speaks of the old 8 and must not reach the new one.
+/// 3. The second report of the batch is for the old 8 and must not reach the new one.
 struct Registrations {
     struct Entry {
         var generation: UInt32 = 0
@@ -44,7 +45,7 @@ struct Registrations {
         return Registration(slot: slot, generation: entries[Int(slot)].generation)
     }
 
-    /// The entry of a registration that is still valid.
+    /// The entry of a registration, or nil when the registration is no longer valid.
     subscript(_ registration: Registration) -> Entry? {
         guard let index = index(registration) else { return nil }
         return entries[index]

@@ -7,12 +7,13 @@ import Darwin
 import Glibc
 #endif
 
-/// Which parts of files are in the page cache, so far as that was asked a moment ago: a call of the kernel less for most ranges of a file
-/// that is played.
+/// A short-lived cache of the file regions that are in the page cache. It saves a system call for
+/// most ranges of a file that is played.
 ///
-/// A region is asked for as a whole, which costs 2 µs, and is known for a second. What is thrown out of memory within that second, or belongs to
-/// a file that came to the same descriptor, costs its reader and those behind it one wait for the disk, never a wrong byte.
-/// Where the kernel can't tell, every range is asked for by itself. Belongs to one thread.
+/// One query covers a whole region, costs 2 µs, and stays valid for a second. A region may be
+/// evicted from memory within that second, or its descriptor may get another file. Its readers, and
+/// those that the loop serves next, then wait for the disk once; they never get a wrong byte. When
+/// the kernel can't answer for a region, each range is queried by itself. Belongs to one thread.
 package final class ResidentRegions: @unchecked Sendable {
     // Safe to share: used on a server's loop only.
     private var entries = [Entry](repeating: Entry(), count: ResidentRegions.capacity)
@@ -26,17 +27,18 @@ package final class ResidentRegions: @unchecked Sendable {
         var until = MonotonicInstant(nanoseconds: .min)
     }
 
-    /// In bytes.
+    /// The size of a region, in bytes.
     static let regionBytes: Int64 = 2 << 20
-    /// Regions that are remembered: of 1 GiB. One takes the place of another.
+    /// The number of cached regions, 1 GiB in total. A new region may replace another.
     static let capacity = 512
-    /// How long an answer holds.
+    /// The time for which an answer is valid.
     static let lifetime: Nanoseconds = .seconds(1)
     private static let pageBytes = Int64(sysconf(Int32(_SC_PAGESIZE)))
 
-    /// - Parameters:
-    ///   - now: the monotonic clock.
-    ///   - residentPages: how many pages of a range are in memory; nil where that can't be had. The system's unless told otherwise.
+    /// Creates an empty cache.
+    ///
+    /// - Parameters: - now: the monotonic clock. - residentPages: returns how many pages of a range
+    ///   are in memory, or nil when that is not known. By default it asks the system.
     package init(
         now: @escaping () -> MonotonicInstant = EventLoop.monotonicNow,
         residentPages: @escaping (_ descriptor: Int32, _ offset: Int64, _ count: Int64) -> Int64? = {
@@ -48,11 +50,12 @@ package final class ResidentRegions: @unchecked Sendable {
         self.residentPages = residentPages
     }
 
-    /// Whether sending the range will (almost certainly) not wait for the disk; as the function `isResident`, but for up to a second later.
+    /// Whether sending the range will (almost certainly) not wait for the disk. Like the function
+    /// `isResident`, but with an answer that may be up to a second old.
     package func isResident(descriptor: Int32, offset: Int64, count: Int) -> Bool {
         guard count > 0, offset >= 0 else { return true }
         let first = offset / Self.regionBytes, last = (offset + Int64(count) - 1) / Self.regionBytes
-        // A turn's bytes touch two regions at most.
+        // The bytes of one turn touch at most two regions.
         if last - first <= 1 {
             let now = now()
             if isWhole(descriptor, first, now), first == last || isWhole(descriptor, last, now) { return true }

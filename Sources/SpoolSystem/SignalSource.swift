@@ -6,10 +6,12 @@ import Darwin
 import Glibc
 #endif
 
-/// Turns signals into jobs: the handler writes one byte to a pipe, an event loop reads it and posts.
+/// Converts signals to jobs: the signal handler writes one byte to a pipe, and an event loop reads
+/// it and posts a job.
 ///
-/// A pipe and not signalfd, because that one wants the signals blocked in every thread of the program, also in threads of the app's own.
-/// One source per signal and process. Create and cancel it on the loop.
+/// It uses a pipe because signalfd requires that every thread of the program blocks the signals,
+/// even the app's own threads. There is one source per signal and process. Create and cancel it on
+/// the loop.
 package final class SignalSource {
     private let loop: EventLoop
     private let signals: [Int32]
@@ -17,7 +19,8 @@ package final class SignalSource {
     private let writeEnd: Int32
     private var registration: Registration?
 
-    /// Takes over `signals`: each one that comes is posted to `mailbox` as a call of `handler`; several of a kind may be merged by the system.
+    /// Takes over `signals`. Each delivered signal posts a call of `handler` to `mailbox`; the
+    /// system may merge several of the same kind.
     package init(
         _ signals: [Int32] = [SIGINT, SIGTERM], loop: EventLoop, on mailbox: any Mailbox,
         _ handler: @escaping @Sendable (_ signal: Int32) -> Void
@@ -39,14 +42,15 @@ package final class SignalSource {
         for signal in signals { try redirect(signal, to: writeEnd) }
     }
 
-    /// Gives the signals their default meaning back. Once.
+    /// Restores the default action of the signals. Called once.
     package func cancel() {
         guard let registration else { return }
         for signal in signals { _ = spool_signal_redirect(signal, -1) }
         loop.deregister(registration)
         self.registration = nil
-        // Both ends stay open: a handler that is under way in another thread may still write, and must meet
-        // neither another file under the same number nor a pipe without reader. A program does this once.
+        // Both ends stay open. A handler that is running on another thread may still write. It must
+        // find neither another file under the same number nor a pipe without a reader. A program
+        // does this once.
     }
 
     private func redirect(_ signal: Int32, to descriptor: Int32) throws(SystemError) {

@@ -8,11 +8,11 @@ extension Socket {
     }
 
     static func sendNoSignal(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, isContinued: Bool) -> Int {
-        // SO_NOSIGPIPE was set when the socket was made. There is no flag for bytes that are continued.
+        // `prepared` has set SO_NOSIGPIPE. There is no flag for continued bytes.
         Darwin.send(descriptor, bytes.baseAddress, bytes.count, 0)
     }
 
-    /// Takes the next waiting connection of a listening socket.
+    /// Accepts the next waiting connection of a listening socket.
     package func accept() -> Accepted {
         Self.accept(isBrokenConnection: { $0 == ECONNABORTED }) {
             switch attemptSystemCall({ Darwin.accept(descriptor, nil, nil) }) {
@@ -22,15 +22,17 @@ extension Socket {
         }
     }
 
-    /// Sends at most `count` bytes of an open file from `offset`; none when the file ends at or before `offset`.
+    /// Sends at most `count` bytes of an open file from `offset`. Sends none when the file ends at
+    /// or before `offset`.
     package func sendFile(_ file: Int32, offset: Int64, count: Int) -> Transferred {
-        // A length of 0 would mean all of the file.
+        // A length of 0 would mean the whole file.
         guard count > 0 else { return .count(0) }
         var length = off_t(0)
         let outcome = attemptSystemCall { () -> Int32 in
             length = off_t(count)
             let result = Darwin.sendfile(file, descriptor, offset, &length, nil, 0)
-            // An interrupted or blocked call may still have sent something, and says so in `length`.
+            // An interrupted or blocked call may still have sent some bytes; `length` then has
+            // their number.
             return length > 0 ? 0 : result
         }
         switch outcome {

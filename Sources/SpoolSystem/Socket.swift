@@ -4,9 +4,10 @@ import Darwin
 import Glibc
 #endif
 
-/// A TCP socket: non-blocking, closed on exec, never the cause of a SIGPIPE. Closed when it goes, if not before.
+/// A TCP socket: non-blocking, closed on exec, and without SIGPIPE. `deinit` closes it if `close`
+/// did not.
 package struct Socket: ~Copyable {
-    /// The descriptor; -1 after `close`.
+    /// The descriptor, or -1 after `close`.
     package private(set) var descriptor: Int32
 
     /// Takes over an open socket descriptor.
@@ -18,14 +19,14 @@ package struct Socket: ~Copyable {
         if descriptor >= 0 { _ = closeDescriptor(descriptor) }
     }
 
-    /// Closes the socket; deregister it first. Harmless when repeated.
+    /// Closes the socket. Deregister it first. Further calls do nothing.
     package mutating func close() {
         guard descriptor >= 0 else { return }
         _ = closeDescriptor(descriptor)
         descriptor = -1
     }
 
-    /// Gives the descriptor away; the caller closes it.
+    /// Passes the descriptor to the caller, which closes it.
     package consuming func release() -> Int32 {
         let released = descriptor
         discard self
@@ -34,9 +35,10 @@ package struct Socket: ~Copyable {
 
     // MARK: Listening
 
-    /// Listens on one address; port 0 lets the system choose.
+    /// Listens on one address. With port 0 the system chooses a port.
     ///
-    /// IPv6 sockets take no IPv4 connections, so that both can be listened on with one port.
+    /// IPv6 sockets accept no IPv4 connections, so that a program can listen on both with the same
+    /// port.
     package static func listening(on address: SocketAddress, backlog: Int32 = 512) throws(SystemError) -> Socket {
         let socket = try Socket.open(address)
         socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
@@ -70,9 +72,10 @@ package struct Socket: ~Copyable {
         }
     }
 
-    /// Sends as many of `bytes` as the socket takes now.
+    /// Sends as many of `bytes` as the socket accepts now.
     ///
-    /// - Parameter isContinued: the caller sends more at once. Linux waits for that, 200 ms at most (`MSG_MORE`, send(2), tcp(7)).
+    /// - Parameter isContinued: whether the caller sends more bytes at once. Linux then waits for
+    ///   them, at most 200 ms (`MSG_MORE`, send(2), tcp(7)).
     package func send(_ bytes: UnsafeRawBufferPointer, isContinued: Bool = false) -> Transferred {
         switch attemptSystemCall({ Self.sendNoSignal(descriptor, bytes, isContinued: isContinued) }) {
         case .success(let count): return .count(count)
@@ -82,46 +85,49 @@ package struct Socket: ~Copyable {
 
     // MARK: Options
 
-    /// Sends small writes at once (TCP_NODELAY).
+    /// Makes the system send small writes at once (TCP_NODELAY).
     package func setNoDelay() {
         set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     }
 
-    /// Whether small writes are sent at once.
+    /// Whether the system sends small writes at once.
     package var isNoDelay: Bool {
         var value: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         return getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &value, &length) == 0 && value != 0
     }
 
-    /// Tells the peer that nothing more will be sent; reading goes on.
+    /// Closes the sending direction. Reading continues.
     package func shutdownSending() {
-        // ENOTCONN: the peer is gone already, which the next event reports.
+        // ENOTCONN: the peer has already closed the connection, and the next event reports that.
         _ = shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Makes the next `close` reset the connection: for a body whose only end mark is the end of the connection,
-    /// so that a short one can't be taken for complete.
+    /// Makes the next `close` reset the connection. It is for a body that ends with the connection,
+    /// so that the client can't mistake a short body for a complete one.
     package func resetOnClose() {
         var value = linger(l_onoff: 1, l_linger: 0)
         _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
     }
 
     func set(_ level: Int32, _ option: Int32, _ value: Int32) {
-        // None of the options used here can fail on an open TCP socket; where one does, the connection is slower, not wrong.
+        // None of these options can fail on an open TCP socket. If one does, the connection is
+        // slower but correct.
         var value = value
         _ = setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }
 
-/// What came of a transfer call.
+/// The result of a transfer call.
 package enum Transferred: Hashable, Sendable {
-    /// So many bytes; none only where nothing was asked for, or where a file had none left.
+    /// The number of transferred bytes. It is 0 only for an empty request or at the end of a file.
     case count(Int)
-    /// Nothing now; wait for the socket.
+    /// Nothing can be transferred now. Wait for the socket.
     case wouldBlock
-    /// The peer closed: nothing more to read, or nobody to send to.
+    /// The peer closed the connection: there are no more bytes to read, or writing is no longer
+    /// possible.
     case ended
+    /// The call failed with another error.
     case failed(SystemError)
 
     init(_ code: Int32, operation: String) {
@@ -133,26 +139,29 @@ package enum Transferred: Hashable, Sendable {
     }
 }
 
-/// What came of an accept call.
+/// The result of an accept call.
 package enum Accepted: ~Copyable {
+    /// The accepted connection.
     case socket(Socket)
-    /// Nobody waits.
+    /// No connection is waiting.
     case wouldBlock
-    /// The process or the system has no descriptors left; the connection still waits.
+    /// The process or the system has no descriptors left. The connection is still waiting.
     case outOfDescriptors
-    /// The listening socket takes no connection at the moment, or never again: call later, and not in a loop.
+    /// The listening socket can't accept connections now, and perhaps never again. Call later, and
+    /// not in a loop.
     case failing
 }
 
 extension Socket {
-    /// The most connections in a row that may break off before `accept` took them. A dead listener can fail in this way for ever.
+    /// The maximum number of consecutive connections that may break before `accept` takes them. A
+    /// dead listener can fail in this way for ever.
     package static let mostBrokenConnections = 64
 
-    /// Takes the next waiting connection.
+    /// Accepts the next waiting connection.
     ///
-    /// - Parameters:
-    ///   - isBrokenConnection: whether an error is one of the waiting connection, after which the next one is taken.
-    ///   - call: takes a connection: the descriptor, or the negative of an error.
+    /// - Parameters: - isBrokenConnection: whether an error belongs to the waiting connection. The
+    ///   next connection is then accepted. - call: accepts a connection. Returns the descriptor, or
+    ///   the negative of an error.
     package static func accept(isBrokenConnection: (Int32) -> Bool, _ call: () -> Int32) -> Accepted {
         for _ in 0..<mostBrokenConnections {
             let result = call()

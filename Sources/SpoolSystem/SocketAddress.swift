@@ -6,13 +6,16 @@ import Glibc
 
 /// An IPv4 or IPv6 address and a port.
 package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The version of the address.
     package enum Family: Hashable, Sendable {
         case ipv4, ipv6
     }
 
+    /// The version of the address.
     package var family: Family
     /// Four or sixteen bytes in network order.
     package var bytes: [UInt8]
+    /// The port number.
     package var port: UInt16
 
     private init(family: Family, bytes: [UInt8], port: UInt16) {
@@ -21,7 +24,8 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// An address literal (`127.0.0.1`, `::1`, `[::1]`); nil when `host` is none. Names are not looked up.
+    /// Creates an address from a literal (`127.0.0.1`, `::1`, `[::1]`), or returns nil when `host`
+    /// is not one. Does not look up names.
     package init?(literal host: String, port: UInt16) {
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         let text = isBracketed ? String(host.dropFirst().dropLast()) : host
@@ -35,18 +39,19 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The addresses that a `--listen` host stands for: a literal, or both loopback addresses for `localhost`; empty for any other name.
+    /// Returns the addresses of a `--listen` host: that of a literal, or both loopback addresses
+    /// for `localhost`. Returns none for any other name.
     package static func resolve(_ host: String, port: UInt16) -> [SocketAddress] {
         let hosts = host.lowercased() == "localhost" ? ["127.0.0.1", "::1"] : [host]
         return hosts.compactMap { SocketAddress(literal: $0, port: port) }
     }
 
-    /// The loopback address of the same family, without brackets.
+    /// Returns the loopback address of the same family as `host`, without brackets.
     package static func loopback(like host: String) -> String {
         SocketAddress(literal: host, port: 0)?.family == .ipv6 ? "::1" : "127.0.0.1"
     }
 
-    /// Whether the address reaches this machine only.
+    /// Whether the address reaches only this machine.
     package var isLoopback: Bool {
         switch family {
         case .ipv4: return bytes[0] == 127
@@ -56,11 +61,11 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether it stands for every address of this machine (`0.0.0.0`, `::`).
+    /// Whether it means every address of this machine (`0.0.0.0`, `::`).
     package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 
-    /// Whether it reaches services that are not meant for other networks: loopback, link-local (RFC 3927, RFC 4291 §2.5.6) and unspecified
-    /// addresses, also inside an IPv6 address.
+    /// Whether it reaches services that are not meant for other networks: loopback, link-local (RFC
+    /// 3927, RFC 4291 §2.5.6) and unspecified addresses, also inside an IPv6 address.
     package var isForThisMachine: Bool {
         if let bytes = family == .ipv4 ? bytes : mappedIPv4 {
             return bytes[0] == 127 || bytes[0] == 0 || (bytes[0] == 169 && bytes[1] == 254)
@@ -68,20 +73,22 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         return isLoopback || isUnspecified || (bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80)
     }
 
-    /// Whether it is an IPv6 address that stands for an IPv4 one (RFC 4291 §2.5.5.2).
+    /// Whether it is an IPv6 address that maps an IPv4 address (RFC 4291 §2.5.5.2).
     package var isMappedIPv4: Bool {
         family == .ipv6 && bytes[0..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
     }
 
-    /// The IPv4 address that a mapped one stands for; any other address itself.
+    /// The IPv4 address of a mapped address; any other address itself.
     package var unmapped: SocketAddress {
         isMappedIPv4 ? SocketAddress(family: .ipv4, bytes: Array(bytes[12...]), port: port) : self
     }
 
-    /// What names a client: the IPv4 address, or the network part of an IPv6 address (RFC 4291 §2.5.4), of which one client has many.
+    /// The bytes that identify a client: the IPv4 address, or the network part of an IPv6 address
+    /// (RFC 4291 §2.5.4), because one client has many addresses in its network.
     package var networkBytes: [UInt8] { mappedIPv4 ?? (family == .ipv4 ? bytes : Array(bytes[..<8])) }
 
-    /// The IPv4 address inside an IPv6 one: mapped (RFC 4291 §2.5.5.2), or translated by NAT64 (RFC 6052 §2.1).
+    /// The IPv4 address inside an IPv6 address: mapped (RFC 4291 §2.5.5.2), or translated by NAT64
+    /// (RFC 6052 §2.1).
     private var mappedIPv4: [UInt8]? {
         guard family == .ipv6 else { return nil }
         let isMapped = bytes[0..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
@@ -89,8 +96,8 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         return isMapped || isTranslated ? Array(bytes[12...]) : nil
     }
 
-    /// Whether the address may be anybody's on the Internet; not one of this machine, of a private or local network, or of a group
-    /// (RFC 6890, RFC 4193, RFC 6598).
+    /// Whether the address may belong to any host on the Internet, and not to this machine, a
+    /// private or local network, or a group (RFC 6890, RFC 4193, RFC 6598).
     package var isPublic: Bool {
         if let bytes = family == .ipv4 ? bytes : mappedIPv4 {
             switch (bytes[0], bytes[1]) {
@@ -101,11 +108,11 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
             default: return true
             }
         }
-        // Of IPv6 only global unicast addresses are routed.
+        // Of IPv6, only global unicast addresses are routed.
         return bytes[0] & 0xE0 == 0x20
     }
 
-    /// The address without port, brackets around IPv6, as it stands in a URL.
+    /// The address without its port, in the form of a URL: IPv6 has brackets.
     package var host: String {
         var text = [CChar](repeating: 0, count: 64)
         let family = family == .ipv4 ? AF_INET : AF_INET6
@@ -114,11 +121,13 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         return family == AF_INET ? literal : "[\(literal)]"
     }
 
+    /// The address and its port, as in a URL.
     package var description: String { "\(host):\(port)" }
 }
 
 extension SocketAddress {
-    /// The address of a system structure of `length` bytes; nil for one of another family, or cut short.
+    /// Creates an address from a system structure of `length` bytes, or returns nil for another
+    /// family or a truncated structure.
     package init?(_ pointer: UnsafeRawPointer, length: Int) {
         guard length <= MemoryLayout<sockaddr_storage>.size else { return nil }
         self.init(query: { target, size in
@@ -128,7 +137,7 @@ extension SocketAddress {
         })
     }
 
-    /// Calls `body` with the address as the system wants it.
+    /// Calls `body` with the address in the system's form.
     func withSystemAddress<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
         switch family {
         case .ipv4:
@@ -152,7 +161,8 @@ extension SocketAddress {
         }
     }
 
-    /// The address that `query` fills in (`getsockname`, `getpeername`); nil when it fails or is of another family.
+    /// Creates an address that `query` fills in (`getsockname`, `getpeername`), or returns nil when
+    /// the call fails or the family is another.
     init?(query: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32) {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

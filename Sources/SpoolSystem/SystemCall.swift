@@ -4,9 +4,11 @@ import Darwin
 import Glibc
 #endif
 
-// The two places where errno is read; nothing else in Spool looks at it.
+// System calls with their errno. Most calls of Spool go through these two functions; the few others
+// read errno right after their call.
 
-/// Makes a call that answers -1 and sets errno when it fails; one that a signal interrupted is made again.
+/// Makes a call that returns -1 and sets errno when it fails. Repeats a call that a signal
+/// interrupted.
 ///
 /// `subject` is evaluated only for the error.
 @inline(__always)
@@ -21,9 +23,10 @@ package func systemCall<Result: FixedWidthInteger & SignedInteger>(
     }
 }
 
-/// Makes a call whose failure is an ordinary answer (`EAGAIN`, `EEXIST`): the result, or the errno, without an allocation.
+/// Makes a call whose failure is an expected result (`EAGAIN`, `EEXIST`). Returns the result or the
+/// errno, without an allocation.
 ///
-/// An interrupted call is made again unless `retrying` is false.
+/// Repeats an interrupted call unless `retrying` is false.
 @inline(__always)
 package func attemptSystemCall<Result: FixedWidthInteger & SignedInteger>(
     retrying: Bool = true, _ call: () -> Result
@@ -36,8 +39,9 @@ package func attemptSystemCall<Result: FixedWidthInteger & SignedInteger>(
     }
 }
 
-/// What an attempted call answered.
+/// The result of an attempted call.
 package enum SystemCallOutcome<Value> {
+    /// The result of the call.
     case success(Value)
     /// The errno.
     case failure(Int32)

@@ -6,15 +6,16 @@ import Darwin
 import Glibc
 #endif
 
-/// A system call that failed: which one, on what, and with which errno.
+/// A failed system call: its name, its subject and its errno.
 public struct SystemError: Error, Hashable, Sendable {
     /// The error number (`errno`).
     public var code: Int32
     /// The call, for example `"open"`.
     public var operation: String
-    /// The path or address that the call was about, or an empty string.
+    /// The path or address of the call, or an empty string.
     public var subject: String
 
+    /// Creates an error.
     public init(code: Int32, operation: String, subject: String = "") {
         self.code = code
         self.operation = operation
@@ -23,7 +24,7 @@ public struct SystemError: Error, Hashable, Sendable {
 }
 
 extension SystemError: CustomStringConvertible {
-    /// What failed, on what, the text of the errno, and what to do about it where something can be done.
+    /// The call, its subject, the text of the errno, and a remedy if there is one.
     public var description: String {
         let target = subject.isEmpty ? "" : " on \(subject)"
         let what = "\(operation)\(target) failed: \(text) (errno \(code))"
@@ -40,9 +41,9 @@ extension SystemError: CustomStringConvertible {
         }
     }
 
-    /// Whether another program has the address.
+    /// Whether another program uses the address.
     package var meansAddressInUse: Bool { code == EADDRINUSE }
-    /// Whether the disk could not read or write: what is on it there is lost.
+    /// Whether the disk could not read or write, so that the bytes there are lost.
     package var meansBrokenDisk: Bool { code == EIO }
 
     private var advice: String? {

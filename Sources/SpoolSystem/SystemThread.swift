@@ -6,24 +6,26 @@ import Darwin
 import Glibc
 #endif
 
-/// A thread of our own: lanes, the event loop, the timers.
+/// A thread for a lane, an event loop or the timers.
 ///
-/// Never the cooperative pool of Swift's concurrency, which is as wide as the cores and must not block.
+/// Spool never uses the cooperative pool of Swift's concurrency for them: that pool is as wide as
+/// the number of cores and must not block.
 package final class SystemThread: Sendable {
     private let identity: Locked<Identity>
 
     private struct Identity {
-        /// Nil once it was joined.
+        /// Nil after it was joined.
         var thread: pthread_t?
-        /// Its body has returned: the system's calls take such a thread for the one that calls them, or for none.
+        /// Whether the thread's body has returned. The system's calls would take an ended thread
+        /// for the calling one, or fail.
         var hasEnded = false
-        /// The core that was taken from it.
+        /// The core that the thread may not use.
         var avoidedCore: Int32?
     }
 
     /// Starts a thread that runs `body` once.
     ///
-    /// - Parameter name: shown by debuggers and `top`; Linux keeps the first 15 bytes.
+    /// - Parameter name: shown by debuggers and `top`. Linux keeps the first 15 bytes.
     package init(name: String, _ body: @escaping @Sendable () -> Void) {
         let identity = Locked(Identity())
         self.identity = identity
@@ -31,17 +33,19 @@ package final class SystemThread: Sendable {
             body()
             identity.withLock { $0.hasEnded = true }
         }
-        // A process that cannot have the handful of threads it was built on can't go on; nothing useful could be tried instead.
+        // A process that can't start the few threads that it is built on can't continue. There is
+        // no fallback.
         guard let thread = Self.create(Unmanaged.passRetained(start)) else { fatalError("cannot start the thread \(name)") }
         identity.withLock { $0.thread = thread }
     }
 
     deinit {
-        // Nobody joined: the thread cleans up after itself.
+        // The thread was never joined, so it frees its resources itself.
         if let thread = identity.withLock({ $0.thread }) { pthread_detach(thread) }
     }
 
-    /// Waits until `body` has returned. Only the first call waits; never from the thread itself.
+    /// Waits until `body` has returned. Only the first call waits. Must not be called on the thread
+    /// itself.
     package func join() {
         let thread = identity.withLock { (identity: inout Identity) -> pthread_t? in
             defer { identity.thread = nil }
@@ -52,14 +56,16 @@ package final class SystemThread: Sendable {
         pthread_join(thread, nil)
     }
 
-    /// True on the thread itself; false after it was joined.
+    /// Whether the calling thread is this thread. False after it was joined.
     package var isCurrent: Bool {
         identity.withLock { $0.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
     }
 
-    /// Keeps the thread off one core of the machine, until it is to keep off another or, with nil, off none. Where it may run on no other core, it stays.
+    /// Keeps the thread off one core of the machine, until a later call names another core, or nil
+    /// for none. Does nothing if the thread may run on no other core.
     ///
-    /// Does nothing once the thread has ended, and on systems that place threads by themselves (Darwin). From any thread.
+    /// Does nothing after the thread has ended, and on systems that place threads by themselves
+    /// (Darwin). May be called on any thread.
     package func avoid(core: Int32?) {
         identity.withLock { identity in
             guard let thread = identity.thread, !identity.hasEnded, core != identity.avoidedCore else { return }
@@ -68,23 +74,25 @@ package final class SystemThread: Sendable {
         }
     }
 
-    /// The core on which the calling thread runs at this moment; nil where the system does not say (Darwin).
+    /// The core on which the calling thread runs at this moment, or nil when the system does not
+    /// report it (Darwin).
     package static var currentCore: Int32? {
         let core = spool_current_core()
         return core < 0 ? nil : core
     }
 
-    /// Asks the scheduler to let the calling thread run as soon as it wakes, for a short while at a time; a wish, which older kernels and other
-    /// systems leave unheard.
+    /// Asks the scheduler to run the calling thread as soon as it wakes, for a short while at a
+    /// time. Older kernels and other systems ignore the request.
     package static func askShortTurns() {
         _ = spool_ask_short_turns(shortTurn)
     }
 
-    /// A tenth of a millisecond, the least that Linux takes.
+    /// A tenth of a millisecond, the minimum that Linux accepts.
     private static let shortTurn: UInt64 = 100_000
 
-    /// Makes writing to a connection that the other side closed an error on the calling thread, not a signal that ends the process:
-    /// `sendfile` has no `MSG_NOSIGNAL`. The rest of the process keeps its own ways.
+    /// Blocks SIGPIPE on the calling thread. Writing to a connection that the other side closed is
+    /// then an error instead of a signal that ends the process; `sendfile` has no `MSG_NOSIGNAL`.
+    /// Other threads of the process are not affected.
     package static func blockBrokenPipeSignal() {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -105,10 +113,10 @@ package final class SystemThread: Sendable {
     }
 }
 
-/// Stands for no core where C asks for one.
+/// The number that means "no core" in the C functions.
 private let noCore: Int32 = -1
 
-/// What a new thread needs to know.
+/// The name and the body of a new thread.
 private final class ThreadStart: Sendable {
     let name: String
     let body: @Sendable () -> Void

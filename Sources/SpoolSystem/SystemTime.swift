@@ -6,31 +6,36 @@ import Darwin
 import Glibc
 #endif
 
-/// The system's clocks, and timers on one thread for all of them.
+/// The system's clocks, and one thread for all timers.
 ///
-/// The thread starts with the first timer. Letting go of the time source drops the timers that have not fired.
+/// The thread starts with the first timer. Releasing the time source drops the timers that have not
+/// fired.
 package final class SystemTime: TimeSource {
     private let timers: Monitor<TimerQueue>
     private let thread: Locked<SystemThread?>
 
+    /// Creates a time source without timers.
     package init() {
         timers = Monitor(TimerQueue())
         thread = Locked(nil)
     }
 
     deinit {
-        // The thread is not joined: the last reference may well have gone with one of its own jobs.
+        // The thread is not joined, because one of its own jobs may have held the last reference.
         timers.change { $0.isClosed = true }
     }
 
+    /// The system's monotonic clock.
     package var now: MonotonicInstant { Self.monotonicNow() }
 
+    /// The system's wall clock.
     package var wallNow: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
+    /// Posts `job` to `mailbox` after `delay` nanoseconds.
     package func after(_ delay: Nanoseconds, on mailbox: any Mailbox, _ job: @escaping @Sendable () -> Void) -> Timer {
         startThread()
         let waiting = WaitingTimer(mailbox: mailbox, job: job)
@@ -39,16 +44,17 @@ package final class SystemTime: TimeSource {
             let isFirst = queue.heap.firstDeadline.map { deadline < $0 } ?? true
             return (queue.heap.arm(deadline, waiting), isFirst)
         }
-        // The thread sleeps until the first deadline: it need not hear of later ones.
+        // The thread sleeps until the first deadline, so a later deadline need not wake it.
         if isFirst { timers.wakeAll() }
         let timers = timers
         return Timer { [weak waiting] in
-            // The job goes outside the lock: its captures may do anything when they end.
+            // The job is released outside the lock, because the deinit of a captured value may run
+            // any code.
             withExtendedLifetime(waiting) { _ = timers.withLock { $0.heap.cancel(id) } }
         }
     }
 
-    /// The number of timers that wait, for metrics.
+    /// The number of waiting timers, for metrics.
     package var waitingTimers: Int { timers.withLock { $0.heap.count } }
 
     private func deadline(after delay: Nanoseconds) -> MonotonicInstant {
@@ -70,7 +76,8 @@ package final class SystemTime: TimeSource {
         _ = timers.withLock { $0.takeAll() }
     }
 
-    /// On Darwin the raw uptime stops while the system sleeps, and so do timers; CLOCK_MONOTONIC does the same on Linux.
+    /// On Darwin, the raw uptime stops while the system sleeps, and so do timers. CLOCK_MONOTONIC
+    /// does the same on Linux.
     private static func monotonicNow() -> MonotonicInstant {
         var time = timespec()
         #if canImport(Darwin)
@@ -96,7 +103,7 @@ private struct TimerQueue {
     var heap = TimerHeap<WaitingTimer>()
     var isClosed = false
 
-    /// The timers that are due, in order; nil when the source is gone.
+    /// Returns the due timers in order, or nil when the time source is released.
     mutating func takeDue(now: MonotonicInstant) -> Monitor<TimerQueue>.Wait<[WaitingTimer]?> {
         if isClosed { return .done(nil) }
         var due: [WaitingTimer] = []

@@ -1,14 +1,15 @@
 package import SpoolCore
 
-/// A timer of an event loop; a small value, worthless after the timer fired or was cancelled.
+/// The identifier of an event loop's timer. It is invalid after the timer fired or was cancelled.
 package struct LoopTimer: Hashable, Sendable {
     var slot: Int
     var generation: UInt32
 }
 
-/// Timers in the order in which they are due; those due at the same moment keep the order of arming.
+/// Timers in the order of their deadlines. Timers with the same deadline keep the order of arming.
 ///
-/// A binary heap whose entries know their slot, so that a timer is armed and cancelled in O(log *n*) and leaves nothing behind.
+/// A binary heap whose entries store their slot, so that arming and cancelling a timer take O(log
+/// *n*) and leave no entry behind.
 package struct TimerHeap<Job> {
     private struct Entry {
         var deadline: MonotonicInstant
@@ -22,7 +23,7 @@ package struct TimerHeap<Job> {
 
     private struct Slot {
         var generation: UInt32 = 0
-        /// Where the heap has the entry of this slot.
+        /// The position of the slot's entry in the heap.
         var position = 0
         /// Nil while the slot is free.
         var job: Job?
@@ -31,13 +32,16 @@ package struct TimerHeap<Job> {
     private var heap: [Entry] = []
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
+    /// The number of timers that were armed so far.
     package private(set) var nextSequence: UInt64 = 0
 
+    /// Creates an empty heap.
     package init() {}
 
+    /// The number of timers.
     package var count: Int { heap.count }
 
-    /// When the first timer is due, or nil when there is none.
+    /// The first deadline, or nil when there are no timers.
     package var firstDeadline: MonotonicInstant? { heap.first?.deadline }
 
     /// Adds a timer.
@@ -50,7 +54,7 @@ package struct TimerHeap<Job> {
         return LoopTimer(slot: slot, generation: slots[slot].generation)
     }
 
-    /// Removes a timer; false when it fired or was cancelled before.
+    /// Removes a timer. Returns false when it fired or was cancelled before.
     @discardableResult
     package mutating func cancel(_ timer: LoopTimer) -> Bool {
         guard slots.indices.contains(timer.slot), slots[timer.slot].generation == timer.generation, slots[timer.slot].job != nil
@@ -59,7 +63,8 @@ package struct TimerHeap<Job> {
         return true
     }
 
-    /// Takes the first timer if it is due at `now` and was armed before `sequence`.
+    /// Removes and returns the first timer's job, if it is due at `now` and was armed before
+    /// `sequence`.
     package mutating func popDue(_ now: MonotonicInstant, armedBefore sequence: UInt64) -> Job? {
         guard let first = heap.first, first.deadline <= now, first.sequence < sequence else { return nil }
         let job = slots[first.slot].job

@@ -2,27 +2,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// CRC32C (RFC 3720 §12.1, Castagnoli's polynomial), by what the CPU has for it.
-// Checks are in their usual form, inverted at both ends; the check of no bytes is 0.
+// CRC32C (RFC 3720 §12.1, Castagnoli's polynomial), computed by the fastest method of the CPU.
+// Checks have their usual form, inverted at both ends. The check of no bytes is 0.
 
-/// How a check is made, from the slowest to the fastest; who can do one can do those before it.
+/// The methods of computing a check, from the slowest to the fastest. A CPU that supports one also
+/// supports those before it.
 enum {
-    /// By tables, on any CPU.
+    /// Tables, on any CPU.
     SPOOL_CRC32C_TABLE,
-    /// By the CPU's own instruction for it: SSE 4.2, the CRC extension of ARMv8.
+    /// The CPU's own instruction: SSE 4.2, or the CRC extension of ARMv8.
     SPOOL_CRC32C_INSTRUCTION,
-    /// By carry-less products of 64 bytes at a time: AVX-512 with VPCLMULQDQ.
+    /// Carry-less products of 64 bytes at a time: AVX-512 with VPCLMULQDQ.
     SPOOL_CRC32C_PRODUCTS,
 };
 
-/// The check of `count` bytes that follow others whose check is `check`, by the fastest way that this CPU has.
+/// Returns the check of `count` bytes that follow bytes with the check `check`, by the fastest
+/// method of this CPU.
 uint32_t spool_crc32c(uint32_t check, const void *bytes, size_t count);
 
-/// The same in one of the ways above, or in the fastest before it where the CPU does not have that.
+/// Returns the same check by one method. If the CPU does not support the method, uses the fastest
+/// one before it.
 uint32_t spool_crc32c_by(int32_t method, uint32_t check, const void *bytes, size_t count);
 
-/// The fastest way that this CPU has.
+/// Returns the fastest method of this CPU.
 int32_t spool_crc32c_best(void);
 
-/// The check of two runs of bytes one after the other, by their checks and the length of the second.
+/// Returns the check of two adjacent runs of bytes, from their checks and the length of the second
+/// run.
 uint32_t spool_crc32c_combine(uint32_t first, uint32_t second, uint64_t second_count);

@@ -1,15 +1,15 @@
 // Readiness, wake-ups, signals and socket calls that the platform's Swift module does not offer.
-// Every function answers a value of 0 or more, or the negated error number.
+// Every function returns a value of 0 or more, or the negated error number.
 #pragma once
 #include <stdint.h>
 
-/// What a descriptor is watched for, and what it reported.
+/// The events for which a descriptor is watched, and those that it reports.
 enum {
     SPOOL_READ = 1,
     SPOOL_WRITE = 2,
     /// The peer closed its sending side.
     SPOOL_PEER_CLOSED = 4,
-    /// Error or hang-up; reported whether asked for or not.
+    /// Error or hang-up; reported for every interest.
     SPOOL_FAILED = 8
 };
 
@@ -25,26 +25,27 @@ struct spool_event {
 int32_t spool_poll_open(void);
 /// Adds a descriptor (level-triggered).
 int32_t spool_poll_add(int32_t poll, int32_t descriptor, uint32_t interest, uint64_t token);
-/// Changes what a descriptor is watched for.
+/// Changes the events for which a descriptor is watched.
 int32_t spool_poll_change(int32_t poll, int32_t descriptor, uint32_t interest, uint64_t token);
 /// Stops watching a descriptor.
 int32_t spool_poll_remove(int32_t poll, int32_t descriptor);
-/// Waits at most `milliseconds` (-1: for ever) and answers the number of events.
+/// Waits for at most `milliseconds` (-1: without a limit). Returns the number of events.
 int32_t spool_poll_wait(int32_t poll, struct spool_event *events, int32_t capacity, int32_t milliseconds);
 /// Opens an event descriptor and adds it edge-triggered, so that it need never be read.
 int32_t spool_wake_open(int32_t poll, uint64_t token);
-/// Makes an event descriptor readable; the poll that it belongs to returns.
+/// Makes an event descriptor readable, so that its poll returns.
 int32_t spool_wake(int32_t descriptor);
-/// Accepts a connection whose descriptor is non-blocking and closed on exec.
+/// Accepts a connection. Its descriptor is non-blocking and closed on exec.
 int32_t spool_accept(int32_t listener);
-/// Sends at most `count` bytes of a file. Raises SIGPIPE when the peer is gone, unlike `send` with its flag.
+/// Sends at most `count` bytes of a file. Raises SIGPIPE when the peer is gone, because it has no
+/// flag against it as `send` has.
 int64_t spool_sendfile(int32_t socket, int32_t file, int64_t offset, uint64_t count);
-/// Blocks SIGPIPE in the calling thread; answers 1 if it was not blocked before.
+/// Blocks SIGPIPE in the calling thread. Returns 1 if it was not blocked before.
 int32_t spool_pipe_signal_block(void);
-/// Drops a pending SIGPIPE and lets further ones through again.
+/// Discards a pending SIGPIPE and unblocks the signal.
 void spool_pipe_signal_unblock(void);
 #endif
 
-/// From now on the signal writes its number as one byte to `descriptor` and does nothing else.
-/// `descriptor` must be non-blocking; -1 brings the signal's default back.
+/// Makes the signal write its number as one byte to `descriptor` and do nothing else. `descriptor`
+/// must be non-blocking; -1 restores the signal's default action.
 int32_t spool_signal_redirect(int32_t signal, int32_t descriptor);

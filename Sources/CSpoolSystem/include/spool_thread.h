@@ -2,20 +2,25 @@
 #include <pthread.h>
 #include <stdint.h>
 
-// What threads ask of the scheduler, for which Swift has no names: Linux's calls, and what glibc hides behind _GNU_SOURCE.
+// Scheduler calls that Swift can't name: Linux's system calls, and functions that glibc declares
+// only with _GNU_SOURCE.
 
-/// Names the calling thread; Linux keeps the first 15 bytes.
+/// Names the calling thread. Linux keeps the first 15 bytes.
 void spool_name_this_thread(const char *name);
 
-/// Asks the scheduler for turns of so many nanoseconds for the calling thread: it gets less at a time and waits less for it
-/// (sched_setattr(2), sched_runtime of SCHED_OTHER, Linux 6.12 and later). Policy and nice value stay. 0, or -1 with errno where
-/// the kernel does not take it; nothing changes then.
+/// Asks the scheduler for turns of this many nanoseconds for the calling thread: each turn is
+/// shorter, and the thread waits less for it (sched_setattr(2), sched_runtime of SCHED_OTHER, Linux
+/// 6.12 and later). Policy and nice value stay. Returns 0, or -1 with errno when the kernel does
+/// not support it; nothing changes then.
 int32_t spool_ask_short_turns(uint64_t nanoseconds);
 
-/// The core on which the calling thread runs at this moment, -1 where the system does not say: Darwin, and sched_getcpu(3) that fails.
+/// Returns the core on which the calling thread runs at this moment, or -1 when it is not known: on
+/// Darwin, and when sched_getcpu(3) fails.
 int32_t spool_current_core(void);
 
-/// Takes `core` from those on which `thread` may run, after giving it `previous` back; -1 stands for none of either. 1 when `core` was taken; 0 when
-/// it was none of them, or the only one, or when the system does not take it (pthread_setaffinity_np(3), cores up to CPU_SETSIZE).
-/// A thread that runs there goes on elsewhere at once. `thread` must not have been joined or detached. Does nothing on Darwin.
+/// Removes `core` from the cores on which `thread` may run, after adding `previous` again; -1 means
+/// no core. Returns 1 when `core` was removed. Returns 0 when `thread` could not run on it, when it
+/// was the only one, or when the system refuses (pthread_setaffinity_np(3), cores up to
+/// CPU_SETSIZE). A thread that runs on `core` moves to another one at once. `thread` must not have
+/// been joined or detached. Does nothing on Darwin.
 int32_t spool_avoid_core(pthread_t thread, int32_t previous, int32_t core);

@@ -5,7 +5,8 @@
 public enum CipherAlgorithm: Int64, Hashable, Sendable, CaseIterable {
     /// ChaCha20-Poly1305 (RFC 8439): fast on every processor, and the default.
     case chaCha20Poly1305 = 1
-    /// AES-256 in Galois/Counter Mode (NIST SP 800-38D): fast where the processor has AES instructions.
+    /// AES-256 in Galois/Counter Mode (NIST SP 800-38D): fast where the processor has AES
+    /// instructions.
     case aes256GCM = 2
 
     /// The size of a key, in bytes.

@@ -1,15 +1,18 @@
 import SpoolCore
 import SpoolSystem
 
-/// Memory for opened blocks, which is used again, and keeps the last ones: many small reads of a block open it once.
+/// Reusable memory for opened blocks. It keeps the last ones, so that many small reads of a block
+/// open it once.
 ///
-/// Shared by the data files of a store. Who uses a block takes it out and puts it back; when all are out, another one is made.
+/// The data files of a store share it. A user takes a block out and puts it back. When all blocks
+/// are in use, a further one is allocated.
 final class OpenedBlocks: Sendable {
-    /// The bytes of one piece, opened.
+    /// The opened bytes of one piece.
     final class Block: @unchecked Sendable {
-        // Safe to share: one user at a time takes it out of the list, and the list is behind a lock.
+        // Safe to share: one user at a time takes it out of the list, and the list is behind a
+        // lock.
         let memory: UnsafeMutableRawBufferPointer
-        /// Whose bytes these are; nil for none.
+        /// The piece whose bytes are in memory, or nil for none.
         private(set) var piece: OpenedPiece?
 
         init() {
@@ -21,18 +24,19 @@ final class OpenedBlocks: Sendable {
             memory.deallocate()
         }
 
-        /// Before its bytes are overwritten.
+        /// Marks the block as empty. Called before its bytes are overwritten.
         func forget() { piece = nil }
 
-        /// Notes whose bytes are in it now.
+        /// Records the piece whose bytes are in memory now.
         func holds(_ piece: OpenedPiece) { self.piece = piece }
     }
 
-    /// The blocks that are kept: 1 MiB, whatever the number of files.
+    /// The number of blocks that are kept: 1 MiB in total, for any number of files.
     private static let limit = 16
     private let blocks = Locked<[Block]>([])
 
-    /// A block for one user: the one with this piece's bytes, if there is one; else the one that was used longest ago.
+    /// Returns a block for one user: the one with this piece's bytes if there is one, otherwise the
+    /// one used longest ago.
     func take(_ piece: OpenedPiece) -> Block {
         let block = blocks.withLock { blocks -> Block? in
             if let index = blocks.lastIndex(where: { $0.piece == piece }) { return blocks.remove(at: index) }
@@ -46,25 +50,26 @@ final class OpenedBlocks: Sendable {
             blocks.append(block)
             return blocks.count > Self.limit ? blocks.removeFirst() : nil
         }
-        // Let go of outside the lock: it overwrites its bytes.
+        // Released outside the lock, because the deinit overwrites the bytes.
         withExtendedLifetime(superfluous) {}
     }
 }
 
-/// What a piece was opened as: everything that its seal is bound to.
+/// The identity of an opened piece: everything that its seal is bound to.
 ///
-/// The seal alone does not do: whoever can write the index may copy it to another row. There it does not open, and must not be taken for
-/// opened either, because the bytes of the row that it came from are still in memory.
+/// The seal alone is not enough, because an attacker who can write the index may copy it to another
+/// row. The seal does not open there. It must not match the bytes of the original row either, which
+/// may still be in memory.
 struct OpenedPiece: Hashable, Sendable {
     var generation: GenerationID
     var range: ByteRange
     var seal: Seal
 }
 
-/// Memory to seal into, which is used again.
+/// Reusable memory for sealing.
 final class SealingBuffers: Sendable {
     final class Buffer: @unchecked Sendable {
-        // Safe to share: one user at a time takes it out of the list. It only ever holds ciphertext.
+        // Safe to share: one user at a time takes it out of the list. It contains ciphertext only.
         let memory: UnsafeMutableRawBufferPointer
 
         init() {
@@ -74,9 +79,9 @@ final class SealingBuffers: Sendable {
         deinit { memory.deallocate() }
     }
 
-    /// The size of a buffer, in bytes: what one write to the disk takes at most.
+    /// The size of a buffer, in bytes, and thus the maximum size of one write to the disk.
     static let byteCount = 1 << 20
-    /// The buffers that are kept: one for each lane that writes.
+    /// The number of buffers that are kept: one for each lane that writes.
     private static let limit = 2
     private let buffers = Locked<[Buffer]>([])
 

@@ -13,7 +13,7 @@ struct PieceSealer: Sendable {
         self.random = random
     }
 
-    /// Seals the bytes of a piece into `ciphertext`, with a nonce of its own.
+    /// Seals the bytes of a piece into `ciphertext`, with a new nonce.
     func seal(
         _ plaintext: UnsafeRawBufferPointer, at offset: Int64, into ciphertext: UnsafeMutableRawBufferPointer
     ) -> Seal {
@@ -29,7 +29,8 @@ struct PieceSealer: Sendable {
         return seal
     }
 
-    /// Opens a piece where it is. False when it is not what was sealed there; then its bytes are overwritten with zeros.
+    /// Opens a piece in place. Returns false when its bytes do not match the seal, and overwrites
+    /// them with zeros.
     func open(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64, _ seal: Seal) -> Bool {
         let isGenuine = seal.withNonce { nonce in
             seal.withTag { tag in
@@ -38,7 +39,7 @@ struct PieceSealer: Sendable {
                 }
             }
         }
-        // Nobody is to see what a forger wanted them to.
+        // Forged bytes must not reach a caller.
         if !isGenuine { bytes.initializeMemory(as: UInt8.self, repeating: 0) }
         return isGenuine
     }

@@ -1,24 +1,29 @@
 public import SpoolCore
 import SpoolSystem
 
-/// A resource on its way to another key: its bytes are opened by the one and sealed by the other, into the file of a new generation.
+/// A copy of a resource during a key rotation. It opens the bytes with the previous key and seals
+/// them with the current one, into the file of a new generation.
 ///
-/// The file that it comes from stays as it is and can be read meanwhile. What is kept in memory are the seals, 28 bytes for 64 KiB.
+/// The original file stays unchanged and readable meanwhile. The copy keeps only the seals in
+/// memory, 28 bytes for each 64 KiB.
 public struct ResealedCopy: Sendable {
+    /// The resource that is copied.
     public let resource: StoredResource
+    /// The new generation.
     public let generation: GenerationID
-    /// Nil where nothing is stored.
+    /// Nil when nothing is stored.
     let source: StoreDataFile?
     let target: StoreDataFile?
     private let directories: [String]
     private let fileSystem: any FileSystem
     private var pieces: [Piece] = []
-    /// Bytes that are in the new file.
+    /// The bytes that are in the new file.
     public private(set) var copied = ByteRangeSet()
 
-    /// The most bytes that are opened and sealed at a time.
+    /// The maximum number of bytes that are opened and sealed at a time.
     static let turnBytes: Int64 = 1 << 20
-    /// The most bytes that one call of `copy` takes: what a row of the index has seals for.
+    /// The maximum number of bytes that one call of `copy` takes: the bytes whose seals one row of
+    /// the index can contain.
     public static let runBytes = PieceRow.groupBytes
 
     init(
@@ -33,16 +38,19 @@ public struct ResealedCopy: Sendable {
         self.fileSystem = fileSystem
     }
 
-    /// The next stored bytes at or after `position`, to the end of their group; nil behind the last ones.
+    /// Returns the next stored bytes at or after `position`, up to the end of their group, or nil
+    /// after the last ones.
     public func nextRun(at position: Int64, of spans: ByteRangeSet) -> ByteRange? {
         guard let run = spans.firstRange(atOrAfter: position) else { return nil }
         let end = (run.lowerBound / Self.runBytes).nextMultiple(of: Self.runBytes)
         return ByteRange(run.lowerBound, min(run.upperBound, end))
     }
 
-    /// Copies a run of stored bytes. Blocks on the disk: on the data lane of the new generation. Answers with what does not open.
+    /// Copies a run of stored bytes. Blocks on the disk, so callers run it on the data lane of the
+    /// new generation.
     ///
-    /// - Parameter pieces: what the index says of the run.
+    /// - Parameter pieces: the pieces of the run in the index.
+    /// - Returns: the bytes that do not open.
     public mutating func copy(_ run: ByteRange, _ pieces: [Piece]) throws(StoreError) -> ByteRangeSet {
         guard let source, let target else { return ByteRangeSet() }
         var damaged = ByteRangeSet(source.admit(pieces).map(\.range))
@@ -65,7 +73,8 @@ public struct ResealedCopy: Sendable {
 
     private static func endOfTurn(_ position: Int64) -> Int64 { (position / turnBytes).nextMultiple(of: turnBytes) }
 
-    /// Copies a turn; what does not open is found block by block.
+    /// Copies up to `turnBytes`. If they do not all open, copies block by block to find the damaged
+    /// blocks.
     private mutating func copy(
         _ turn: ByteRange, from source: StoreDataFile, to target: StoreDataFile, _ bytes: UnsafeMutableRawBufferPointer
     ) throws(StoreError) -> ByteRangeSet {
@@ -89,7 +98,8 @@ public struct ResealedCopy: Sendable {
         return damaged
     }
 
-    /// Makes the copy durable, with the names that lead to it. Blocks on the disk: on the data lane of the new generation.
+    /// Makes the copy and the directory entries of its file durable. Blocks on the disk, so callers
+    /// run it on the data lane of the new generation.
     public func synchronize() throws(StoreError) {
         guard let target else { return }
         do throws(SystemError) {
@@ -98,7 +108,7 @@ public struct ResealedCopy: Sendable {
         } catch { throw StoreError(error) }
     }
 
-    /// What claims the copied bytes, with the facts that the index has now.
+    /// Returns the commit of the copied bytes, with the current facts of the index.
     func commit(_ facts: StoredResource) -> StoreCommit {
         StoreCommit(
             key: facts.key, url: facts.url, generation: generation, representation: facts.representation,

@@ -10,15 +10,16 @@ struct Seal: Hashable, Sendable {
     /// The size of both together, in bytes.
     static let byteCount = CipherAlgorithm.nonceBytes + CipherAlgorithm.tagBytes
 
-    /// A seal with a nonce that was never used before, as far as chance allows, and no tag yet.
+    /// Creates a seal with a random nonce and no tag yet. The probability of a repeated nonce is
+    /// negligible.
     init(random: any RandomSource) {
         nonceLow = random.next()
         nonceHigh = UInt32(truncatingIfNeeded: random.next())
     }
 
-    /// The seal that the index keeps: the bytes of the nonce, then those of the tag.
+    /// Creates a seal from its bytes in the index: the nonce, then the tag.
     ///
-    /// - Precondition: they are `byteCount`.
+    /// - Precondition: `bytes` has `byteCount` elements.
     init(_ bytes: some Collection<UInt8>) {
         precondition(bytes.count == Self.byteCount, "\(bytes.count) bytes are no seal")
         var rest = bytes[...]
@@ -32,7 +33,7 @@ struct Seal: Hashable, Sendable {
         tagHigh = number(8)
     }
 
-    /// Writes the bytes that the index keeps.
+    /// Appends the bytes of the seal in the form that the index stores.
     func encode(into bytes: inout [UInt8]) {
         func append(_ number: UInt64, _ count: Int) {
             for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(index)))) }
@@ -52,7 +53,7 @@ struct Seal: Hashable, Sendable {
         withUnsafeBytes(of: (tagLow.littleEndian, tagHigh.littleEndian)) { body($0) }
     }
 
-    /// Takes the tag that `body` writes.
+    /// Sets the tag that `body` writes.
     mutating func setTag(_ body: (UnsafeMutableRawBufferPointer) -> Void) {
         var tag: (UInt64, UInt64) = (0, 0)
         withUnsafeMutableBytes(of: &tag) { body($0) }
@@ -61,16 +62,19 @@ struct Seal: Hashable, Sendable {
     }
 }
 
-/// What a piece is bound to besides its key: no piece opens as that of another store, resource, generation or place.
+/// The data that a piece's seal is bound to besides its key: store, resource, generation and place.
+/// A piece does not open with other values.
 struct PieceBinding: Sendable {
-    // Nine numbers and not an array: made anew for each piece, on the stack.
+    // Separate numbers instead of an array, because the data is created for each piece and stays on
+    // the stack.
     private let store: (UInt64, UInt64)
     private let resource: (UInt64, UInt64, UInt64, UInt64)
     private let generation: UInt64
 
-    /// - Parameters:
-    ///   - store: the store's number, 16 bytes; other sizes are cut or filled up with zeros.
-    ///   - resource: the hash of the resource's key, 32 bytes.
+    /// Creates the binding of a generation's pieces.
+    ///
+    /// - Parameters: - store: the store's identifier, 16 bytes. Other sizes are cut or padded with
+    ///   zeros. - resource: the hash of the resource's key, 32 bytes.
     init(store: [UInt8], resource: [UInt8], generation: Int64) {
         func number(_ bytes: [UInt8], _ index: Int) -> UInt64 {
             bytes.dropFirst(index * 8).prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
@@ -80,7 +84,8 @@ struct PieceBinding: Sendable {
         self.generation = UInt64(bitPattern: generation)
     }
 
-    /// The bytes that are authenticated with the piece in `lower..<upper`.
+    /// Calls `body` with the bytes that are authenticated together with the piece in
+    /// `lower..<upper`.
     func withBytes<R>(_ lower: Int64, _ upper: Int64, _ body: (UnsafeRawBufferPointer) -> R) -> R {
         let bytes = (
             store.0.littleEndian, store.1.littleEndian, resource.0.littleEndian, resource.1.littleEndian, resource.2.littleEndian,

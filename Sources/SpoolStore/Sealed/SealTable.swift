@@ -1,21 +1,23 @@
 import SpoolCore
 
-/// The seals of a data file's pieces, as far as they are known in this process.
+/// The seals of a data file's pieces that this process has written or read from the index.
 ///
-/// Whole blocks stand in arrays of 64, one for each group that has any: 28 bytes for 64 KiB of media. The pieces that are parts of blocks
-/// stand beside them. Later entries replace earlier ones of the same bytes.
+/// The seals of whole blocks are in arrays of 64, one for each group that has any: 28 bytes for
+/// each 64 KiB of media. Partial blocks are in a list beside them. Later entries replace earlier
+/// ones of the same bytes.
 struct SealTable {
     private struct Group {
-        /// One place for each block; only those with their bit set mean something.
+        /// One element for each block. Only elements with their bit set in `present` are valid.
         var whole: [Seal]
         var present: UInt64 = 0
-        /// Parts of blocks, in order.
+        /// The partial blocks, in order.
         var parts: [(range: ByteRange, seal: Seal)] = []
     }
 
     private var groups: [Int64: Group] = [:]
 
-    /// The piece that has the byte at `offset`, and its seal; nil when it is not known.
+    /// Returns the piece that contains the byte at `offset`, with its seal, or nil when it is not
+    /// in the table.
     func piece(at offset: Int64) -> (range: ByteRange, seal: Seal)? {
         guard let group = groups[offset / PieceRow.groupBytes] else { return nil }
         let block = offset / Piece.blockBytes
@@ -26,7 +28,7 @@ struct SealTable {
         return group.parts.first { $0.range.contains(offset) }
     }
 
-    /// Enters the seal of a piece that lies in one block.
+    /// Enters the seal of a piece that is inside one block.
     mutating func enter(_ range: ByteRange, _ seal: Seal) {
         let number = range.lowerBound / PieceRow.groupBytes
         let place = Int(range.lowerBound / Piece.blockBytes % PieceRow.groupBlocks)
@@ -43,7 +45,7 @@ struct SealTable {
         groups[number] = group
     }
 
-    /// Enters every sealed block of a piece; pieces without seals are passed over.
+    /// Enters every sealed block of a piece. Pieces without seals are skipped.
     mutating func enter(_ piece: Piece) {
         guard let checks = piece.checks, checks.kind == .sealed else { return }
         for (block, range) in piece.blockRanges.enumerated() { enter(range, Seal(checks[block])) }
