@@ -2,9 +2,9 @@ import Foundation
 import Rangeable
 import Testing
 
-/// The README's two examples, run; and that they are the README's.
+/// Runs the README's two examples, and checks that the README contains them.
 @Suite struct `examples of the README` {
-    @Test func `an interval set`() {
+    @Test func `the README's example of an interval set runs`() {
         // README: IntervalSet
         var stored = IntervalSet<Int64>()
         stored.insert(0..<65_536)  // half-open ranges
@@ -24,14 +24,14 @@ import Testing
         #expect(saved == [0...4095, 1_000_000...1_048_575])
     }
 
-    @Test func `a container of elements`() throws {
+    @Test func `the README's example of a container of elements runs`() throws {
         // README: Rangeable
         var styles = Rangeable<String>()
         try styles.insert("b", start: 2, end: 5)
         try styles.insert("i", start: 3, end: 8)
         try styles.insert("b", start: 6, end: 7)  // touches 2...5
         let bold = styles.getRange(of: "b")  // [2...7]
-        let active = styles[4].objs  // ["b", "i"], whoever was first inserted first
+        let active = styles[4].objs  // ["b", "i"], in the order of first insertion
         let tags = styles.transitions(over: 0...9).map { event in
             "\(event.coordinate!)" + (event.kind == .open ? "<\(event.element)>" : "</\(event.element)>")
         }  // 2<b> 3<i> 8</b> 9</i>
@@ -43,7 +43,7 @@ import Testing
         #expect(styles.description == "[b: [2...3, 6...7], i: [3...3, 6...8]]")
     }
 
-    @Test func `what is run here is what the README shows`() throws {
+    @Test func `the examples in this file are those of the README`() throws {
         let package = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         let readme = try String(contentsOf: package.appendingPathComponent("Sources/Rangeable/README.md"), encoding: .utf8)
         let shown = Set(readme.split(separator: "\n").map { Self.words($0) })
@@ -56,6 +56,6 @@ import Testing
         }
     }
 
-    /// A line without regard to its indentation.
+    /// Returns a line without its indentation.
     private static func words(_ line: Substring) -> [Substring] { line.split(separator: " ") }
 }

@@ -2,12 +2,13 @@ import Dispatch
 import Rangeable
 import Testing
 
-/// Threads that read one value while another changes copies of it, for the thread sanitizer: nothing behind a getter may change.
+/// Runs threads that read one value while others change copies of it, for the thread sanitizer: no
+/// getter may change shared state.
 @Suite(.timeLimit(.minutes(20))) struct RangeableStressTests {
     private static let threads = 4
     private static let rounds = 200
 
-    @Test func `two threads and more read one container while copies change`() throws {
+    @Test func `several threads read one container while copies change`() throws {
         var styles = Rangeable<Int>()
         for number in 0..<2000 { try styles.insert(number % 8, start: number * 10, end: number * 10 + 25) }
         let shared = styles, expected = shared.transitions(over: 0...20_000)
@@ -30,7 +31,7 @@ import Testing
         #expect(shared.transitions(over: 0...20_000) == expected)
     }
 
-    @Test func `two threads and more read one set while copies change`() {
+    @Test func `several threads read one set while copies change`() {
         let shared = IntervalSet((0..<5000).map { $0 * 4...$0 * 4 + 1 })
 
         DispatchQueue.concurrentPerform(iterations: Self.threads) { thread in

@@ -145,7 +145,7 @@ import Glibc
         FaultPlan(faults: [.init(.synchronize, .call(1), code: code, pathSuffix: suffix)])
     }
 
-    @Test func `bytes whose sync failed are reported, and the open file is read-only`() throws {
+    @Test func `bytes whose sync failed are reported, and their open file accepts no commit`() throws {
         let disk = MemoryDisk()
         let store = try SQLiteStore.simulated(on: disk)
         let (generation, other) = (store.makeGeneration(), store.makeGeneration())

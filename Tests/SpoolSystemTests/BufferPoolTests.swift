@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `a buffer goes back when its last reference goes`() {
+    @Test func `a buffer returns to its pool with its last reference`() {
         let pool = BufferPool(bufferBytes: 8192, capacity: 1)
         var buffer = pool.take()
         let other = buffer
@@ -23,7 +23,7 @@ import Testing
         #expect(pool.statistics == .init(inUse: 0, peak: 1, allocated: 1, waiting: 0))
     }
 
-    @Test func `buffers are page-aligned, writable and used again`() {
+    @Test func `buffers are page-aligned, writable and reused`() {
         let pool = BufferPool(bufferBytes: 1 << 16, capacity: 4)
         var addresses: Set<UInt> = []
         for round in 0..<8 {
@@ -40,7 +40,7 @@ import Testing
         #expect(addresses.count == 1)
     }
 
-    @Test func `an idle pool gives memory back down to four buffers`() {
+    @Test func `an idle pool frees memory down to four buffers`() {
         let pool = BufferPool(bufferBytes: 4096, capacity: 16)
         var buffers = (0..<16).compactMap { _ in pool.take() }
         #expect(pool.statistics.allocated == 16)
@@ -50,7 +50,7 @@ import Testing
         #expect(pool.statistics == .init(inUse: 0, peak: 16, allocated: BufferPool.keptWhenIdle, waiting: 0))
     }
 
-    @Test func `all who wait are called in the order of their asking, once`() {
+    @Test func `waiting callbacks run in the order of their requests, once each`() {
         let pool = BufferPool(bufferBytes: 4096, capacity: 2)
         var buffers = (0..<2).compactMap { _ in pool.take() }
         let woken = Locked<[Int]>([])
@@ -64,7 +64,7 @@ import Testing
         #expect(pool.statistics.waiting == 0)
     }
 
-    @Test func `who finds the pool empty again asks again and keeps the order`() {
+    @Test func `a callback that finds the pool empty again waits and keeps its order`() {
         let pool = BufferPool(bufferBytes: 4096, capacity: 1)
         let held = Locked<[PoolBuffer]>([])
         let served = Locked<[Int]>([])
@@ -78,7 +78,7 @@ import Testing
         }
         for number in 0..<4 { want(number) }
         for _ in 0..<3 {
-            // Taken out of the lock before it is let go of: its return calls those who wait.
+            // The buffer leaves the lock before its release, which calls the waiting callbacks.
             var returned: [PoolBuffer] = held.withLock { held in
                 defer { held = [] }
                 return held
@@ -88,7 +88,7 @@ import Testing
         #expect(served.withLock { $0 } == [0, 1, 2, 3])
     }
 
-    @Test func `whoever asks while a buffer is free is called at once`() {
+    @Test func `a callback runs at once while a buffer is free`() {
         let pool = BufferPool(bufferBytes: 4096, capacity: 1)
         let woken = Locked(0)
         pool.whenAvailable { woken.withLock { $0 += 1 } }

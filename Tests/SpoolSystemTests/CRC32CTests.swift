@@ -5,8 +5,8 @@ import Testing
     private func check(_ bytes: [UInt8]) -> UInt32 { bytes.withUnsafeBytes { CRC32C.of($0) } }
     private func check(_ bytes: [UInt8], by method: CRC32C.Method) -> UInt32 { bytes.withUnsafeBytes { CRC32C.of($0, by: method) } }
 
-    /// RFC 3720 §B.4, whose checks are printed in the order of their bytes on the wire.
-    @Test func `the checks of the standard's examples come out`() {
+    /// RFC 3720 §B.4, which prints the checksums in the order of their bytes on the wire.
+    @Test func `the checksums match the examples of RFC 3720`() {
         let read: [UInt8] = [
             0x01, 0xC0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x14, 0, 0, 0, 0, 0, 0x04, 0, 0, 0, 0, 0x14, 0, 0, 0, 0x18, 0x28, 0, 0, 0,
             0,
@@ -23,8 +23,9 @@ import Testing
         }
     }
 
-    /// Lengths on both sides of what is done eight bytes, a register, a step or three lanes at a time, from every alignment.
-    @Test func `all ways that this CPU has agree at every length and alignment`() {
+    /// Lengths on both sides of eight bytes, a register, a step and three lanes, which are the
+    /// units of the methods, from every alignment.
+    @Test func `all methods of this CPU agree at every length and alignment`() {
         var random = SystemRandomNumberGenerator()
         let bytes = (0..<150_000).map { _ in UInt8.random(in: 0...255, using: &random) }
         let borders = [65_519, 65_520, 65_521, 65_535, 65_536, 65_537, 131_039, 131_040, 140_000]
@@ -38,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `a check goes on where another ended`() {
+    @Test func `a checksum continues from another one`() {
         let bytes = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
         let whole = check(bytes)
         for cut in [0, 1, 7, 8, 9, 65_520, 65_536, 69_999, 70_000] {
@@ -51,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `one changed bit changes the check`() {
+    @Test func `one changed bit changes the checksum`() {
         var bytes = [UInt8](repeating: 0xA5, count: 65_536)
         let before = check(bytes)
         for position in stride(from: 0, to: bytes.count, by: 997) {

@@ -2,7 +2,7 @@ import SpoolSystem
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct DiskLaneTests {
-    @Test func `jobs run in the order of their posting and shutdown waits for all of them`() {
+    @Test func `jobs run in the order of their posting, and shutdown waits for all of them`() {
         let lane = DiskLane(name: "test-lane")
         let seen = Locked<[Int]>([])
         for number in 0..<1000 { lane.post { seen.withLock { $0.append(number) } } }
@@ -17,7 +17,8 @@ import Testing
             lane.post { seen.withLock { $0.append("inner") } }
             seen.withLock { $0.append("outer") }
         }
-        // The inner job may come too late for the shutdown, but never before its poster has ended.
+        // The inner job may come too late for the shutdown, but never runs before the outer job has
+        // ended.
         lane.shutdown()
         #expect(seen.withLock { $0.first } == "outer")
     }
@@ -42,7 +43,7 @@ import Testing
         for other in others { other.join() }
     }
 
-    @Test func `a lane that is let go of still runs what was posted`() {
+    @Test func `a released lane still runs the posted jobs`() {
         let done = DiskLane(name: "test-done")
         let count = Locked(0)
         do {
@@ -55,7 +56,7 @@ import Testing
         #expect(count.withLock { $0 } == 101)
     }
 
-    @Test func `a job is let go of before the next one runs`() {
+    @Test func `a job is released before the next one runs`() {
         let pool = BufferPool(bufferBytes: 4096, capacity: 1)
         let lane = DiskLane(name: "test-lane")
         let inUse = Locked<[Int]>([])
@@ -68,14 +69,14 @@ import Testing
         #expect(inUse.withLock { $0 } == [4096, 0])
     }
 
-    @Test func `a lane knows its own thread`() {
+    @Test func `isCurrent is true only on the lane's own thread`() {
         let lane = DiskLane(name: "test-lane")
         lane.post { #expect(lane.isCurrent) }
         #expect(!lane.isCurrent)
         lane.shutdown()
     }
 
-    @Test func `a lane that waits for itself is a mistake of the caller`() async {
+    @Test func `a lane that waits for itself ends the process`() async {
         await #expect(processExitsWith: .failure) {
             let lane = DiskLane(name: "test-lane")
             lane.post { lane.shutdown() }

@@ -21,7 +21,7 @@ struct EventLoopTests {
         #expect(seen.withLock { $0 } == Array(0..<1000))
     }
 
-    @Test func `a job that is posted on the loop does not run inline`() throws {
+    @Test func `a job posted on the loop does not run inline`() throws {
         let loop = try EventLoop()
         let seen = Locked<[String]>([])
         loop.post {
@@ -35,7 +35,7 @@ struct EventLoopTests {
         #expect(seen.withLock { $0 } == ["outer", "inner"])
     }
 
-    @Test func `a job that can wait runs once nothing else is to be done`() throws {
+    @Test func `a job at rest runs once no other work is left`() throws {
         let loop = try EventLoop()
         let seen = Locked<[String]>([])
         @Sendable func note(_ name: String) { seen.withLock { $0.append(name) } }
@@ -56,7 +56,7 @@ struct EventLoopTests {
             seen.withLock { $0 } == ["job", "job of the next turn", "job of the turn after it", "first of those that wait", "second"])
     }
 
-    @Test func `a loop that always has something to do does not put off for ever what can wait`() throws {
+    @Test func `a busy loop does not postpone a job at rest for ever`() throws {
         let loop = try EventLoop()
         let turns = Locked(0)
         @Sendable func keepBusy() {
@@ -73,7 +73,7 @@ struct EventLoopTests {
         #expect(EventLoop.restTurns...EventLoop.restTurns + 1 ~= turns.withLock { $0 })
     }
 
-    @Test func `what can wait runs before the loop ends, and wakes one that sleeps`() throws {
+    @Test func `a job at rest runs before the loop ends, and wakes a sleeping loop`() throws {
         let loop = try EventLoop()
         let ended = Locked(false)
         loop.postAtRest { ended.withLock { $0 = true } }
@@ -90,8 +90,8 @@ struct EventLoopTests {
         thread.join()
     }
 
-    @Test func `a loop that watches takes what is posted to it at once, and what can wait waits for what it watches for`() throws {
-        // Its clock stands still: it watches until it is told that it need not.
+    @Test func `a watching loop takes posts at once, and jobs at rest wait for its watch`() throws {
+        // The clock stands still, so the loop watches until it is stopped.
         let loop = try EventLoop(clock: { MonotonicInstant(nanoseconds: 0) })
         let thread = loop.start(name: "test"), gate = Gate()
         let seen = Locked<[String]>([])
@@ -118,9 +118,9 @@ struct EventLoopTests {
         #expect(seen.withLock { $0 } == ["job", "the answer", "what can wait"])
     }
 
-    @Test func `a loop that watches runs its timers, and sleeps when the time is over`() throws {
+    @Test func `a watching loop runs its timers, and sleeps when the watch ends`() throws {
         let now = Locked(MonotonicInstant(nanoseconds: 0))
-        // Each look at the clock takes a microsecond.
+        // Each read of the clock takes a microsecond.
         let loop = try EventLoop {
             now.withLock { now in
                 now = now + 1000
@@ -154,7 +154,7 @@ struct EventLoopTests {
         thread.join()
     }
 
-    @Test func `jobs that are posted after the end are dropped`() throws {
+    @Test func `jobs posted after the end are dropped`() throws {
         let loop = try EventLoop()
         loop.stop()
         loop.run()
@@ -192,7 +192,8 @@ struct EventLoopTests {
                     calls += 1
                     return calls
                 }
-                // Level-triggered: nothing was read, so the second call comes by itself.
+                // Events are level-triggered: nothing was read, so the second call comes without
+                // another write.
                 if count == 2, let registration = box.value {
                     loop.deregister(registration)
                     loop.post { loop.stop() }
@@ -207,7 +208,7 @@ struct EventLoopTests {
         close(writer)
     }
 
-    @Test func `an event for a descriptor that was closed and reused in the same batch reaches nobody`() throws {
+    @Test func `an event for a descriptor closed and reused in one batch is dropped`() throws {
         let loop = try EventLoop()
         let first = try makePipe(), second = try makePipe()
         writeByte(first.writer)
@@ -217,7 +218,8 @@ struct EventLoopTests {
             let registrations = Box<[Registration]>()
             let replacement = Box<Registration>()
             let ends = [first.reader, second.reader]
-            // Whichever handler comes first closes the other's descriptor and registers an idle pipe under the same number.
+            // The handler that runs first closes the other's descriptor and registers an idle pipe
+            // under the same number.
             registrations.value = ends.indices.map { index in
                 try! loop.register(ends[index], .read) { _ in
                     calls.withLock { $0 += 1 }
@@ -225,7 +227,8 @@ struct EventLoopTests {
                     let victims = registrations.value!
                     loop.deregister(victims[0])
                     loop.deregister(victims[1])
-                    // Closes and reuses the number in one step, whatever other tests open meanwhile.
+                    // `dup2` closes and reuses the number in one step, so that no other test can
+                    // open it meanwhile.
                     let idle = try! makePipe()
                     #expect(dup2(idle.reader, other) == other)
                     replacement.value = try! loop.register(other, .read) { _ in
@@ -239,7 +242,7 @@ struct EventLoopTests {
         #expect(calls.withLock { $0 } == 1)
     }
 
-    @Test func `a descriptor that was closed unheard is watched anew when its number is another file's`() throws {
+    @Test func `renewing a registration watches the new file of a reused descriptor`() throws {
         let loop = try EventLoop()
         let old = try makePipe(), new = try makePipe()
         let calls = Locked(0)
@@ -248,7 +251,7 @@ struct EventLoopTests {
                 calls.withLock { $0 += 1 }
                 loop.stop()
             }
-            // Closes and reuses the number in one step; the kernel watches nothing then.
+            // `dup2` closes and reuses the number in one step; the kernel watches nothing then.
             #expect(dup2(new.reader, old.reader) == old.reader)
             try! loop.renew(registration, .read)
             writeByte(new.writer)
@@ -257,7 +260,7 @@ struct EventLoopTests {
         #expect(calls.withLock { $0 } == 1)
     }
 
-    @Test func `a registration that is forgotten after its descriptor was closed says nothing of the next file of that number`() throws {
+    @Test func `a registration forgotten after its descriptor was closed ignores the next file`() throws {
         let loop = try EventLoop()
         let old = try makePipe(), new = try makePipe()
         writeByte(new.writer)
@@ -271,7 +274,7 @@ struct EventLoopTests {
         loop.run()
     }
 
-    @Test func `an unchanged interest can be set again and an empty one keeps silent`() throws {
+    @Test func `an unchanged interest can be set again, and an empty one reports nothing`() throws {
         let loop = try EventLoop()
         let (reader, writer) = try makePipe()
         writeByte(writer)
@@ -301,7 +304,7 @@ struct EventLoopTests {
         close(far)
     }
 
-    @Test func `isInLoop tells the loop's thread from others`() throws {
+    @Test func `isInLoop distinguishes the loop's thread from others`() throws {
         let loop = try EventLoop()
         #expect(!loop.isInLoop)
         loop.post {
@@ -321,7 +324,7 @@ struct EventLoopTests {
 
 @Suite(.timeLimit(.minutes(20)))
 struct EventLoopTimerTests {
-    @Test func `timers fire in the order of their deadlines, by the clock that was given`() throws {
+    @Test func `timers fire in the order of their deadlines, by the injected clock`() throws {
         let clock = Locked<Int64>(0)
         let loop = try EventLoop(clock: { MonotonicInstant(nanoseconds: clock.withLock { $0 }) })
         let seen = Locked<[Int]>([])
@@ -336,7 +339,7 @@ struct EventLoopTimerTests {
         #expect(seen.withLock { $0 } == [10, 20])
     }
 
-    @Test func `a cancelled timer does not fire, one that fired can be cancelled without harm`() throws {
+    @Test func `a cancelled timer does not fire, and a fired one can be cancelled`() throws {
         let loop = try EventLoop()
         loop.post {
             let cancelled = loop.after(0) { Issue.record("fired after it was cancelled") }

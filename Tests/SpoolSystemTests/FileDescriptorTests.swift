@@ -7,7 +7,8 @@ import Darwin
 import Glibc
 #endif
 
-/// A descriptor's number may be used again by another test the moment it is closed, so these tests look at the other end of a pipe.
+/// Another test may reuse a descriptor's number as soon as it is closed, so these tests observe the
+/// other end of a pipe.
 @Suite(.timeLimit(.minutes(20))) struct FileDescriptorTests {
     private func makePipe() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [-1, -1]
@@ -19,12 +20,13 @@ import Glibc
         try poll(reading, milliseconds: 0)
     }
 
-    /// Waits for the end of the pipe: a child process of another test may have been born with the writing end and holds it until it exits.
+    /// Waits for the end of the pipe. A child process of another test may have inherited the
+    /// writing end and holds it until it exits.
     private func waitForEnd(_ reading: borrowing FileDescriptor) throws {
         #expect(try poll(reading, milliseconds: -1))
     }
 
-    /// True when every writer of the pipe has closed it.
+    /// Returns true when every writer of the pipe has closed it.
     private func poll(_ reading: borrowing FileDescriptor, milliseconds: Int32) throws -> Bool {
         var ready = pollfd(fd: reading.rawValue, events: Int16(POLLIN), revents: 0)
         let number = nfds_t(1)
@@ -36,7 +38,7 @@ import Glibc
         return ready.revents & Int16(POLLHUP) != 0
     }
 
-    @Test func `letting go of a descriptor closes it`() throws {
+    @Test func `releasing the last owner of a descriptor closes it`() throws {
         let ends = try makePipe()
         let reading = FileDescriptor(owning: ends.reading)
         do {
@@ -47,7 +49,7 @@ import Glibc
         try waitForEnd(reading)
     }
 
-    @Test func `closing closes at once`() throws {
+    @Test func `close closes a descriptor at once`() throws {
         let ends = try makePipe()
         let reading = FileDescriptor(owning: ends.reading)
         try FileDescriptor(owning: ends.writing).close()
@@ -70,7 +72,7 @@ import Glibc
         #expect(error?.code == EBADF)
     }
 
-    @Test func `a negative number is a mistake of the caller`() async {
+    @Test func `a negative number ends the process`() async {
         await #expect(processExitsWith: .failure) {
             _ = FileDescriptor(owning: -1)
         }

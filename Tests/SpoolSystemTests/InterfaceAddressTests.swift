@@ -1,7 +1,7 @@
 import SpoolSystem
 import Testing
 
-/// By which address other devices of the local network reach this one.
+/// Tests the choice of the address at which other devices of the local network reach this one.
 @Suite struct InterfaceAddressTests {
     private static func interface(_ name: String, _ address: String, isUp: Bool = true, isPointToPoint: Bool = false) throws
         -> InterfaceAddress
@@ -10,7 +10,7 @@ import Testing
             name: name, address: try #require(SocketAddress(literal: address, port: 0)), isUp: isUp, isPointToPoint: isPointToPoint)
     }
 
-    @Test func `the address of the local network is private, of hardware, and neither a tunnel's nor a mobile network's`() throws {
+    @Test func `the local network's address is a private one of a hardware interface`() throws {
         let addresses = [
             try Self.interface("lo0", "127.0.0.1"),
             try Self.interface("bridge100", "192.168.64.1"),
@@ -22,7 +22,8 @@ import Testing
             try Self.interface("en0", "192.168.0.23"),
         ]
         #expect(InterfaceAddress.localNetwork(among: addresses)?.host == "192.168.0.23")
-        // Without one of hardware a bridge's, without any private one that which a device gave itself.
+        // Without an address of hardware, the choice is a bridge's. Without any private address, it
+        // is a self-assigned one.
         let bridged = Array(addresses.dropLast())
         #expect(InterfaceAddress.localNetwork(among: bridged)?.host == "192.168.64.1")
         let selfGiven = try Self.interface("en0", "169.254.3.4")
@@ -31,7 +32,7 @@ import Testing
         #expect(InterfaceAddress.localNetwork(among: Array(addresses[0...0])) == nil)
     }
 
-    @Test func `the system tells its addresses, loopback among them`() throws {
+    @Test func `the system lists its addresses, including loopback`() throws {
         let addresses = try InterfaceAddress.all()
         #expect(addresses.contains { $0.address.host == "127.0.0.1" && $0.isUp })
         #expect(addresses.allSatisfy { !$0.name.isEmpty && $0.address.port == 0 })

@@ -10,11 +10,11 @@ let streamType = Int32(SOCK_STREAM.rawValue)
 
 /// A mutable place for values that live on the loop only.
 final class Box<Value>: @unchecked Sendable {
-    // Touched by one thread at a time: the loop's.
+    // One thread at a time uses it: the loop's.
     var value: Value?
 }
 
-/// Opens after a number of calls; waiting is a blocking wait, not a poll.
+/// Opens after a number of calls. Waiting blocks the thread and does not poll.
 final class Gate: @unchecked Sendable {
     // The mutex guards `missing`.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -43,7 +43,7 @@ final class Gate: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
-    /// Waits until it is open, and closes it again.
+    /// Waits until the gate is open, and closes it again.
     func wait() {
         pthread_mutex_lock(mutex)
         while missing > 0 { pthread_cond_wait(condition, mutex) }
@@ -60,7 +60,7 @@ private final class ThreadBody {
     }
 }
 
-/// Runs `body` on a thread of its own.
+/// Runs `body` on a new thread.
 func onThread(_ body: @escaping @Sendable () -> Void) {
     let argument = Unmanaged.passRetained(ThreadBody(body)).toOpaque()
     #if canImport(Darwin)
@@ -95,13 +95,13 @@ func writeByte(_ descriptor: Int32) {
     precondition(write(descriptor, &byte, 1) == 1)
 }
 
-/// The seed of a random test: `SPOOL_SEED`, or a new one.
+/// Returns the seed of a random test: `SPOOL_SEED`, or a new one.
 func testSeed() -> UInt64 {
     if let text = getenv("SPOOL_SEED"), let seed = UInt64(String(cString: text)) { return seed }
     return UInt64.random(in: 0...999_999)
 }
 
-/// A small generator (xorshift) that a seed reproduces.
+/// A small generator (xorshift) whose sequence follows from a seed.
 struct TestRandom {
     private var state: UInt64
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct LoopThreadTests {
-    @Test func `the thread ends when the last of those who share it has let go, and not before`() throws {
+    @Test func `a shared thread ends with its last owner, and not before`() throws {
         var first: LoopThread? = try LoopThread(name: "test")
         let loop = try #require(first?.loop)
         var second = first
@@ -12,14 +12,14 @@ struct LoopThreadTests {
         let gate = Gate()
         loop.post { gate.open() }
         gate.wait()
-        // Keeps the compiler from letting go of it before this line.
+        // This keeps the compiler from releasing it before this line.
         withExtendedLifetime(second) {}
         second = nil
-        // The thread was waited for: nobody is left to run this.
+        // The release has waited for the thread, so no thread is left to run this.
         loop.post { Issue.record("ran after the end") }
     }
 
-    @Test func `who lets go of the thread on the thread itself does not wait for it`() throws {
+    @Test func `releasing the thread on itself does not wait for it`() throws {
         let holder = Locked<LoopThread?>(try LoopThread(name: "test"))
         let loop = try #require(holder.withLock { $0?.loop })
         let gate = Gate()
@@ -33,7 +33,7 @@ struct LoopThreadTests {
         gate.wait()
     }
 
-    @Test func `waiting for work on the loop ends when the work says so`() throws {
+    @Test func `waiting for work on the loop ends with the work's callback`() throws {
         let thread = try LoopThread(name: "test")
         let steps = Locked<[String]>([])
         thread.wait { done in
@@ -46,7 +46,7 @@ struct LoopThreadTests {
         #expect(steps.withLock { $0 } == ["now", "later"])
     }
 
-    @Test func `on the loop itself nobody waits`() throws {
+    @Test func `waiting on the loop itself returns without blocking`() throws {
         let thread = try LoopThread(name: "test")
         let steps = Locked<[String]>([])
         let gate = Gate()

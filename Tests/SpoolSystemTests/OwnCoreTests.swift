@@ -9,7 +9,7 @@ struct OwnCoreTests {
     private let thread: LoopThread
     private let lane = DiskLane(name: "lane")
     private let cores = Cores.allowed
-    /// Where the loop is made to run.
+    /// The core that the loop is pinned to.
     private let core: Int32
 
     init() throws {
@@ -22,13 +22,13 @@ struct OwnCoreTests {
         }
     }
 
-    @Test func `a lane runs on any core but that of a loop that has something to do`() {
+    @Test func `a lane avoids the core of a busy loop`() {
         thread.keepOffItsCore([lane])
         passTurn()
         #expect(allowed() == cores.subtracting([core]))
     }
 
-    @Test func `a lane runs on any core once the loop has slept for long enough`() {
+    @Test func `a lane runs on any core once the loop has slept long enough`() {
         thread.wait { [loop = thread.loop, lane] done in
             loop.keepOffItsCore([lane.thread], rest: 1)
             done()
@@ -58,7 +58,7 @@ struct OwnCoreTests {
         #expect(allowed() == [core])
     }
 
-    @Test func `a lane that has ended takes nothing from who calls`() {
+    @Test func `an ended lane changes no affinity of its caller`() {
         onLane {}
         lane.shutdown()
         thread.keepOffItsCore([lane])
@@ -71,14 +71,14 @@ struct OwnCoreTests {
         #expect(here.withLock { $0 } == [core])
     }
 
-    @Test func `a thread whose work is done takes nothing from who calls`() {
+    @Test func `an ended thread changes no affinity of its caller`() {
         let ended = SystemThread(name: "ended") {}
-        // Before, while and after it ends.
+        // The calls come before, while and after the thread ends.
         for round in 0...10_000 { ended.avoid(core: round % 2 == 0 ? core : nil) }
         #expect(Cores.allowed == cores)
     }
 
-    /// Returns when the loop has ended a turn in which it had something to do.
+    /// Returns when the loop has ended a turn with work.
     private func passTurn() {
         thread.wait { $0() }
         thread.wait { $0() }
@@ -100,7 +100,8 @@ struct OwnCoreTests {
     }
 }
 
-/// The cores on which the calling thread may run (sched_setaffinity(2); Swift sees neither call: glibc hides them behind _GNU_SOURCE).
+/// The cores on which the calling thread may run (sched_setaffinity(2)). Swift can import neither
+/// call, because glibc hides them behind _GNU_SOURCE.
 private enum Cores {
     private typealias Call = @convention(c) (pid_t, Int, UnsafeMutableRawPointer) -> Int32
 

@@ -7,9 +7,10 @@ import Darwin
 import Glibc
 #endif
 
-/// What only the real file system has; the common contract is checked together with the in-memory disk's.
+/// Tests properties of the real file system alone. The common contract is tested together with the
+/// in-memory disk's.
 @Suite struct POSIXFileSystemTests {
-    @Test func `files and directories are for their owner only`() throws {
+    @Test func `files and directories are accessible to their owner only`() throws {
         try withTemporaryDirectory { disk, root in
             try disk.createDirectory("\(root)/a/b")
             _ = try disk.open("\(root)/a/b/file", .create)
@@ -19,7 +20,7 @@ import Glibc
         }
     }
 
-    @Test func `an open file is not handed to child processes`() throws {
+    @Test func `an open file is not inherited by child processes`() throws {
         try withTemporaryDirectory { disk, root in
             let handle = try disk.open("\(root)/file", .create)
             let descriptor = try #require(handle.descriptor)
@@ -38,7 +39,7 @@ import Glibc
         #endif
     }
 
-    @Test func `a lock is held against other handles until its handle goes`() throws {
+    @Test func `a lock excludes other handles until its handle is closed`() throws {
         try withTemporaryDirectory { disk, root in
             var first: (any FileHandle)? = try disk.open("\(root)/lock", .create)
             let second = try disk.open("\(root)/lock", .create)
@@ -49,14 +50,15 @@ import Glibc
         }
     }
 
-    @Test func `what was just written is resident, and so is what lies behind the end`() throws {
+    @Test func `bytes just written and bytes beyond the end count as resident`() throws {
         try withTemporaryDirectory { disk, root in
             let handle = try disk.open("\(root)/file", .create)
             let descriptor = try #require(handle.descriptor)
             let bytes = [UInt8](repeating: 1, count: 1 << 20)
             try bytes.withUnsafeBytes { buffer in try handle.write(buffer, at: 0) }
             readAhead(descriptor: descriptor, offset: 0, count: 1 << 20)
-            // A file system that can't say is allowed to answer false; then this proves nothing.
+            // A file system that can't report residency may answer false; then the test proves
+            // nothing.
             if isResident(descriptor: descriptor, offset: 0, count: 4096) {
                 #expect(isResident(descriptor: descriptor, offset: 0, count: 1 << 20))
                 #expect(isResident(descriptor: descriptor, offset: 2 << 20, count: 1))
@@ -65,12 +67,12 @@ import Glibc
         }
     }
 
-    @Test func `reading ahead of a file that cannot be read leaves the error to the read`() {
+    @Test func `reading ahead in an unreadable file leaves the error to the read`() {
         readAhead(descriptor: 1 << 20, offset: 0, count: 100)
         #expect(isResident(descriptor: 1 << 20, offset: 0, count: 100))
     }
 
-    @Test func `a disk says how much room it has`() throws {
+    @Test func `a disk reports its free room`() throws {
         try withTemporaryDirectory { disk, root in
             let free = try #require(try disk.freeBytes(root))
             #expect(free > 0)

@@ -6,7 +6,7 @@ struct ResidentRegionsTests {
     private static let region: Int64 = 2 << 20
     private static let wholePages = region / 4096
 
-    /// What the kernel was asked, and what it says.
+    /// A kernel that records the queries and returns given answers.
     private final class Kernel {
         var now = MonotonicInstant(nanoseconds: 0)
         var asked: [Int64] = []
@@ -21,10 +21,11 @@ struct ResidentRegionsTests {
         }
     }
 
-    /// A descriptor that is none: what is asked for a range by itself is true, since a read would say what is wrong with it.
+    /// An invalid descriptor: a direct query for a range returns true, because the read itself will
+    /// report the error.
     private let nobody: Int32 = 1 << 20
 
-    @Test func `a region that is in memory is asked for once a second`() {
+    @Test func `a resident region is queried once a second`() {
         let kernel = Kernel(), regions = kernel.regions()
         for offset in stride(from: 0 as Int64, to: 2 * Self.region, by: 65_536) {
             #expect(regions.isResident(descriptor: nobody, offset: offset, count: 65_536))
@@ -35,7 +36,7 @@ struct ResidentRegionsTests {
         #expect(kernel.asked == [0, 1, 0])
     }
 
-    @Test func `a range over a border is looked at on both sides, and another file is another file`() {
+    @Test func `a range over a border queries both regions, and files are separate`() {
         let kernel = Kernel(), regions = kernel.regions()
         #expect(regions.isResident(descriptor: nobody, offset: Self.region - 1, count: 2))
         #expect(kernel.asked == [0, 1])
@@ -43,7 +44,7 @@ struct ResidentRegionsTests {
         #expect(kernel.asked == [0, 1, 0])
     }
 
-    @Test func `where a region is not whole in memory, or the kernel can't tell, a range is asked for by itself`() {
+    @Test func `a range is queried directly where its region is not fully resident`() {
         for pages in [Self.wholePages - 1, 0, nil] as [Int64?] {
             let kernel = Kernel(), regions = kernel.regions()
             kernel.pages = pages

@@ -13,16 +13,16 @@ struct SocketAddressTests {
         ("127.0.0.1", "127.0.0.1:80"), ("0.0.0.0", "0.0.0.0:80"), ("::1", "[::1]:80"), ("[::1]", "[::1]:80"),
         ("2001:db8::5", "[2001:db8::5]:80"),
     ])
-    func `literals round trip`(host: String, text: String) {
+    func `address literals survive a round trip`(host: String, text: String) {
         #expect(SocketAddress(literal: host, port: 80)?.description == text)
     }
 
     @Test(arguments: ["", "example.org", "127.0.0", "[127.0.0.1]", "1.2.3.4.5", "::g", "localhost"])
-    func `a name is no literal`(host: String) {
+    func `a name is not an address literal`(host: String) {
         #expect(SocketAddress(literal: host, port: 80) == nil)
     }
 
-    @Test func `localhost stands for both loopback addresses and for nothing else`() {
+    @Test func `localhost resolves to both loopback addresses, and other names to none`() {
         #expect(SocketAddress.resolve("LocalHost", port: 5).map(\.description) == ["127.0.0.1:5", "[::1]:5"])
         #expect(SocketAddress.resolve("example.org", port: 5) == [])
     }
@@ -31,7 +31,7 @@ struct SocketAddressTests {
         ("127.0.0.1", true), ("127.9.9.9", true), ("::1", true), ("::ffff:127.0.0.1", true), ("0.0.0.0", false), ("::", false),
         ("::2", false), ("192.168.0.1", false), ("::ffff:10.0.0.1", false),
     ])
-    func `loopback is told from the rest`(host: String, isLoopback: Bool) {
+    func `loopback addresses are distinguished from others`(host: String, isLoopback: Bool) {
         #expect(SocketAddress(literal: host, port: 0)?.isLoopback == isLoopback)
     }
 }
@@ -39,13 +39,13 @@ struct SocketAddressTests {
 @Suite(.timeLimit(.minutes(20)))
 struct SocketTests {
     @Test(arguments: ["127.0.0.1", "::1"])
-    func `bytes and files travel over a connection`(host: String) throws {
+    func `bytes and files are sent over a connection`(host: String) throws {
         let address = try #require(SocketAddress(literal: host, port: 0))
         var listener: Socket
         do throws(SystemError) {
             listener = try Socket.listening(on: address)
         } catch {
-            // A machine without IPv6.
+            // This machine has no IPv6.
             #expect(host == "::1")
             return
         }
@@ -94,7 +94,7 @@ struct SocketTests {
     }
 
     #if !canImport(Darwin)
-    @Test func `connections within the machine are not paced, and others follow the system's choice`() throws {
+    @Test func `connections within the machine are not paced, and others keep the system's choice`() throws {
         func accepted(_ host: String) throws -> String? {
             let listener = try Socket.listening(on: #require(SocketAddress(literal: host, port: 0)))
             let bound = listener.localAddress
@@ -125,7 +125,7 @@ struct SocketTests {
         _ = consume first
     }
 
-    @Test func `a listener whose connections all break off is left alone after a while`() {
+    @Test func `a listener whose connections all break reports a failure`() {
         var calls = 0
         let outcome = Socket.accept(isBrokenConnection: { $0 == ECONNABORTED }) {
             calls += 1
@@ -133,13 +133,13 @@ struct SocketTests {
             return calls > 10_000 ? -EAGAIN : -ECONNABORTED
         }
         guard case .failing = outcome else {
-            Issue.record("a listener that fails is not told from one that waits")
+            Issue.record("a failing listener looks like a waiting one")
             return
         }
         #expect(calls == Socket.mostBrokenConnections)
     }
 
-    @Test func `a connection that broke off does not keep the next one from being taken`() throws {
+    @Test func `a broken connection does not prevent accepting the next one`() throws {
         let address = try #require(SocketAddress(literal: "127.0.0.1", port: 0))
         var listener = try Socket.listening(on: address)
         let boundAddress = listener.localAddress
@@ -160,7 +160,7 @@ struct SocketTests {
         close(client)
     }
 
-    @Test func `a socket that does not listen fails and is no listener that waits`() throws {
+    @Test func `a socket that does not listen fails on accept`() throws {
         let address = try #require(SocketAddress(literal: "127.0.0.1", port: 0))
         var listener = try Socket.listening(on: address)
         shutdown(listener.descriptor, Int32(SHUT_RDWR))
@@ -172,7 +172,7 @@ struct SocketTests {
     }
 
     @Test func `an acceptor without descriptors drops a client instead of spinning, and recovers`() async {
-        // In a process of its own: it uses up the descriptor table.
+        // The test runs in its own process, because it uses up the descriptor table.
         await #expect(processExitsWith: .success) {
             let clock = Locked<Int64>(0)
             let loop = try EventLoop(clock: { MonotonicInstant(nanoseconds: clock.withLock { $0 }) })
@@ -196,7 +196,7 @@ struct SocketTests {
                     loop.post {
                         precondition(box.value!.exhaustions == 1, "the table was full once")
                         for descriptor in filler { close(descriptor) }
-                        // Accepting goes on after the pause.
+                        // Accepting continues after the pause.
                         _ = try! connected(to: address)
                         clock.withLock { $0 = 1_000_000_000 }
                         let check = Box<() -> Void>()
@@ -240,7 +240,7 @@ struct SocketTests {
 extension Socket {
     /// Carries a socket into a closure.
     final class Shared: @unchecked Sendable {
-        // Given to one thread once.
+        // One thread takes the socket, once.
         private var socket: Socket?
 
         init(_ socket: consuming Socket) {
@@ -253,7 +253,7 @@ extension Socket {
     }
 }
 
-/// A blocking client socket.
+/// Returns a blocking client socket.
 func connected(to address: SocketAddress) throws -> Int32 {
     let descriptor = socket(address.family == .ipv4 ? AF_INET : AF_INET6, streamType, 0)
     let result: Int32

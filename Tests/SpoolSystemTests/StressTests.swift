@@ -3,16 +3,16 @@ import SpoolCore
 import SpoolSystem
 import Testing
 
-/// Threads at full tilt, for the thread sanitizer; simulation does not look for data races.
+/// Runs threads at full load for the thread sanitizer; simulation does not detect data races.
 @Suite(.timeLimit(.minutes(20))) struct StressTests {
-    @Test func `buffers go round between lanes without loss`() {
+    @Test func `buffers circulate between lanes without loss`() {
         let pool = BufferPool(bufferBytes: 4096, capacity: 4)
         let lanes = (0..<3).map { DiskLane(name: "stress-\($0)") }
         let writer = DiskLane(name: "stress-writer")
         let sums = Locked<[Int]>([])
         let done = DispatchSemaphore(value: 0)
 
-        // Each chunk is filled on one lane, summed on another and let go of there.
+        // Each chunk is filled on one lane, then summed and released on another.
         @Sendable func fill(_ number: Int) {
             guard let buffer = pool.take() else {
                 pool.whenAvailable { lanes[number % 3].post { fill(number) } }
@@ -38,10 +38,10 @@ import Testing
         #expect(pool.statistics.peak <= 4)
     }
 
-    @Test func `timers are made and cancelled from several threads`() {
+    @Test func `timers are created and cancelled from several threads`() {
         let time = SystemTime()
         let lane = DiskLane(name: "stress-lane")
-        // Of 300 timers a thread, 60 are cancelled, perhaps too late.
+        // Each thread cancels 60 of its 300 timers, some of them perhaps too late.
         let certain = 3 * 240
         let fired = Locked(0)
         let done = DispatchSemaphore(value: 0)

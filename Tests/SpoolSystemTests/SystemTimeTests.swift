@@ -9,7 +9,8 @@ import Testing
         let lane = DiskLane(name: "test-lane")
         let fired = Locked<[Int]>([])
         let last = DispatchSemaphore(value: 0)
-        // Far enough apart that the timer thread sees each deadline on its own, and near enough not to slow the tests down.
+        // The deadlines are far enough apart for the timer thread to handle each on its own, and
+        // near enough to keep the test fast.
         for number in [3, 1, 2, 0] {
             _ = time.after(.milliseconds(Int64(number) * 10), on: lane) {
                 fired.withLock { $0.append(number) }
@@ -32,7 +33,7 @@ import Testing
         lane.shutdown()
     }
 
-    @Test func `a cancelled timer lets go of its job and never fires`() {
+    @Test func `a cancelled timer releases its job and never fires`() {
         let time = SystemTime()
         let lane = DiskLane(name: "test-lane")
         let pool = BufferPool(bufferBytes: 4096, capacity: 1)
@@ -49,7 +50,7 @@ import Testing
         lane.shutdown()
     }
 
-    @Test func `an earlier timer overtakes the one that is waited for`() {
+    @Test func `an earlier timer overtakes the pending one`() {
         let time = SystemTime()
         let lane = DiskLane(name: "test-lane")
         let fired = DispatchSemaphore(value: 0)
@@ -60,7 +61,7 @@ import Testing
         lane.shutdown()
     }
 
-    @Test func `a delay without end and a negative one are no errors`() {
+    @Test func `an infinite delay and a negative one are valid`() {
         let time = SystemTime()
         let lane = DiskLane(name: "test-lane")
         let fired = DispatchSemaphore(value: 0)
@@ -71,7 +72,7 @@ import Testing
         lane.shutdown()
     }
 
-    @Test func `letting go of the time source drops its timers`() {
+    @Test func `releasing the time source drops its timers`() {
         let lane = DiskLane(name: "test-lane")
         var time: SystemTime? = SystemTime()
         _ = time?.after(.seconds(3600), on: lane) { Issue.record("a dropped timer fired") }
@@ -81,13 +82,13 @@ import Testing
 }
 
 @Suite struct RandomTests {
-    @Test func `a seed gives the published sequence`() {
-        // SplitMix64 from seed 0.
+    @Test func `a seed gives the published sequence of SplitMix64`() {
+        // The sequence of SplitMix64 from seed 0.
         let random = SeededRandom(seed: 0)
         #expect([random.next(), random.next(), random.next()] == [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F])
     }
 
-    @Test func `the same seed gives the same numbers, another one others`() {
+    @Test func `the same seed gives the same numbers, and another seed gives others`() {
         let numbers = { (seed: UInt64) in
             let random = SeededRandom(seed: seed)
             return (0..<8).map { _ in random.next() }

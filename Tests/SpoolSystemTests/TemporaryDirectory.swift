@@ -7,7 +7,7 @@ import Darwin
 import Glibc
 #endif
 
-/// Runs a test in a directory of its own and removes it afterwards.
+/// Runs a test in its own directory and removes it afterwards.
 func withTemporaryDirectory(_ body: (POSIXFileSystem, String) throws -> Void) throws {
     let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(base)/spool-test-XXXXXX".utf8CString)

@@ -3,7 +3,7 @@ import Rangeable
 import Testing
 
 @Suite struct `interval sets` {
-    @Test func `intervals that touch become one, a gap of one keeps them apart`() {
+    @Test func `intervals that touch merge, and a gap of one keeps them apart`() {
         var set = IntervalSet<Int>([0...9, 10...19])
         #expect(set.intervals == [0...19])
         set.insert(21...30)
@@ -12,7 +12,7 @@ import Testing
         #expect(set.intervals == [0...30])
     }
 
-    @Test func `an insertion that covers many leaves one`() {
+    @Test func `an insertion that covers many intervals leaves one`() {
         var set = IntervalSet<Int>([10...11, 20...21, 30...31, 50...51])
         set.insert(5...40)
         #expect(set.intervals == [5...40, 50...51])
@@ -37,7 +37,7 @@ import Testing
         #expect(set.prefix(from: 2, upTo: 2) == nil)
     }
 
-    @Test func `half-open questions get half-open answers`() {
+    @Test func `half-open queries have half-open results`() {
         let set = IntervalSet<Int>([5...9, 15...19])
         #expect(set.gaps(in: 0..<20) == [0..<5, 10..<15])
         #expect(set.firstGap(in: 5..<20) == 10..<15)
@@ -58,7 +58,7 @@ import Testing
         #expect(set.isEmpty)
     }
 
-    @Test func `the whole line is one interval that no magnitude can count`() {
+    @Test func `the whole line is one interval whose elementCount is nil`() {
         var set = IntervalSet<Int64>()
         set.insert(.min...(-1))
         #expect(set.elementCount == 1 << 63)
@@ -71,19 +71,20 @@ import Testing
         #expect(set.firstGap(in: Int64.min...Int64.max) == 0...0)
     }
 
-    @Test func `equality does not depend on how a set came about`() {
+    @Test func `equality does not depend on how a set was made`() {
         let a = IntervalSet<Int>([0...3, 4...9])
         let b = IntervalSet<Int>([5...9, 0...6])
         #expect(a == b)
         #expect(a.hashValue == b.hashValue)
     }
 
-    @Test func `ten thousand random orders leave the set as the bitmap`() {
+    @Test func `ten thousand random changes leave the set equal to the bitmap`() {
         var random = SeededGenerator.fromEnvironment()
         var pair = Pair(bitmap: Bitmap<Int64>(0...1999))
         for step in 0..<10_000 {
             let lower = Int64.random(in: 0...1999, using: &random)
-            // Mostly short, so that the set stays ragged; sometimes long, so that much collapses at once.
+            // Lengths are mostly short, so that the set stays fragmented, and sometimes long, so
+            // that many intervals merge at once.
             let length = Int64.random(in: 0...(step.isMultiple(of: 97) ? 900 : 12), using: &random)
             let interval = lower...min(lower + length, 1999)
             if Bool.random(using: &random) { pair.insert(interval) } else { pair.remove(interval) }
@@ -94,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `random combinations of ragged sets are those of the bitmaps`() {
+    @Test func `random combinations of fragmented sets equal those of the bitmaps`() {
         var random = SeededGenerator.fromEnvironment()
         for round in 0..<60 {
             var a = Pair(bitmap: Bitmap<Int64>(0...499)), b = a
@@ -111,7 +112,7 @@ import Testing
     // MARK: Values
 
     @Test(arguments: [10, 1000, 40_000])
-    func `a copy and its original change apart from each other`(count: Int) {
+    func `a copy and its original change independently`(count: Int) {
         var original = IntervalSet((0..<count).map { $0 * 4...$0 * 4 + 1 })
         let before = original
         var copy = original
@@ -124,7 +125,7 @@ import Testing
         #expect(before.intervals.count == count)
     }
 
-    @Test func `a set is walked as it was when the walk began`() {
+    @Test func `iteration continues over the set as it was at the start`() {
         var set = IntervalSet((0..<1000).map { $0 * 4...$0 * 4 + 1 })
         var walked = 0
         for interval in set {
@@ -135,7 +136,7 @@ import Testing
         #expect(set.isEmpty)
     }
 
-    @Test func `a set is written as its intervals, and read in any order`() throws {
+    @Test func `a set is encoded as its intervals, and decoded in any order`() throws {
         let set: IntervalSet<Int64> = [20...29, .min...9]
         let data = try JSONEncoder().encode(set)
         #expect(String(decoding: data, as: UTF8.self) == "[[-9223372036854775808,9],[20,29]]")
@@ -147,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `every width of integer is held from end to end`() {
+    @Test func `sets of every integer width reach from end to end`() {
         checkExtremes(of: UInt8.self)
         checkExtremes(of: Int8.self)
         checkExtremes(of: UInt64.self)

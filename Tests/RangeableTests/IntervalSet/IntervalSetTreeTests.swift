@@ -1,14 +1,14 @@
 import Rangeable
 import Testing
 
-/// Sets of so many intervals that their tree has several levels.
+/// Tests sets of so many intervals that their tree has several levels.
 @Suite struct `interval sets of many intervals` {
-    /// Islands of 2 in slots of 4.
+    /// Returns intervals of 2 values in slots of 4.
     private func islands(_ slots: some Sequence<Int>) -> IntervalSet<Int> {
         IntervalSet(slots.map { $0 * 4...$0 * 4 + 1 })
     }
 
-    @Test func `whatever the order of insertion, the set is the same`() {
+    @Test func `every order of insertion gives the same set`() {
         var random = SeededGenerator.fromEnvironment()
         let count = 40_000
         let ascending = islands(0..<count), descending = islands((0..<count).reversed())
@@ -25,7 +25,7 @@ import Testing
         #expect(ascending.elementsEqual((0..<count).map { $0 * 4...$0 * 4 + 1 }))
     }
 
-    @Test func `one insertion over everything leaves one interval, one removal none`() {
+    @Test func `one insertion over everything leaves one interval, and one removal leaves none`() {
         for (first, last) in [(0, 19_999), (1, 19_998), (5000, 19_999), (0, 7000), (127, 128), (300, 19_000)] {
             var inserted = islands(0..<20_000), removed = inserted
             let interval = first * 4 + 1...last * 4
@@ -34,14 +34,14 @@ import Testing
             inserted.checkInvariants()
             removed.checkInvariants()
             #expect(inserted.intervalCount == 20_000 - (last - first))
-            // The first and the last keep an element each.
+            // The first and the last interval keep one value each.
             #expect(removed.intervalCount == 20_000 - (last - first) + 1)
             #expect(removed.contains(first * 4) && !removed.contains(first * 4 + 1) && removed.contains(last * 4 + 1))
             #expect(inserted.contains(interval))
         }
     }
 
-    @Test func `a set that shrinks to nothing and grows again stays in shape`() {
+    @Test func `a set that shrinks to nothing and grows again keeps its invariants`() {
         var random = SeededGenerator.fromEnvironment()
         var set = islands(0..<5000)
         for slot in (0..<5000).shuffled(using: &random) {
@@ -54,13 +54,14 @@ import Testing
         #expect(set == islands(0..<5000))
     }
 
-    @Test func `random changes of a large world are as the bitmap's`() {
+    @Test func `random changes of a large world equal those of the bitmap`() {
         var random = SeededGenerator.fromEnvironment()
         let size: Int64 = 30_000
         var pair = Pair(bitmap: Bitmap<Int64>(0...size - 1))
         for step in 1...30_000 {
             let lower = Int64.random(in: 0..<size, using: &random)
-            // Mostly short, so that the set stays ragged; seldom a tenth of the world at once.
+            // Lengths are mostly short, so that the set stays fragmented; rarely one covers a tenth
+            // of the world.
             let length = Int64.random(in: 0...(step.isMultiple(of: 5000) ? size / 10 : 2), using: &random)
             let interval = lower...min(lower + length, size - 1)
             if Bool.random(using: &random) { pair.insert(interval) } else { pair.remove(interval) }
@@ -74,7 +75,7 @@ import Testing
         #expect(pair.set.intervalCount > 3000)
     }
 
-    @Test func `large and small sets combine as bitmaps do`() {
+    @Test func `large and small sets combine like their bitmaps`() {
         var random = SeededGenerator.fromEnvironment()
         for sizes in [(3000, 3000), (3000, 3), (3, 3000), (3000, 0), (0, 3000)] {
             var a = Pair(bitmap: Bitmap<Int64>(0...9999)), b = a

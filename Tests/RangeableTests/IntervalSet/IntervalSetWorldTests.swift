@@ -1,17 +1,18 @@
 import Rangeable
 import Testing
 
-/// Every set and every range of small worlds that reach both ends of their type, against a bitmap.
+/// Tests every set and every range of small worlds that reach both ends of their type, against a
+/// bitmap.
 @Suite struct `interval sets of a small world` {
-    @Test func `every set of bytes made of cells answers as a bitmap does`() {
+    @Test func `every set of unsigned bytes made of cells equals its bitmap`() {
         forEverySet(of: UInt8.self, check: checkQuestionsAndChanges)
     }
 
-    @Test func `every set of signed bytes made of cells answers as a bitmap does`() {
+    @Test func `every set of signed bytes made of cells equals its bitmap`() {
         forEverySet(of: Int8.self, check: checkQuestionsAndChanges)
     }
 
-    @Test func `every pair of sets combines as their bitmaps do`() {
+    @Test func `every pair of sets combines like its bitmaps`() {
         let all = sets(of: Int8.self, cells: cells(of: Int8.self, atEachEnd: 2))
         for a in all {
             for b in all { checkAlgebra(a, b) }
@@ -20,7 +21,8 @@ import Testing
 
     // MARK: The world
 
-    /// Single values at both ends of the type and one cell for all between: enough for each case of touching and overlap.
+    /// Single values at both ends of the type and one cell for all values between, which cover each
+    /// case of touching and overlap.
     private func cells<Bound: FixedWidthInteger & Sendable>(of type: Bound.Type, atEachEnd count: Bound) -> [ClosedRange<Bound>] {
         let low = (0..<count).map { Bound.min + $0...Bound.min + $0 }
         let high = (0..<count).reversed().map { Bound.max - $0...Bound.max - $0 }
@@ -30,7 +32,7 @@ import Testing
     private func sets<Bound>(of type: Bound.Type, cells: [ClosedRange<Bound>]) -> [Pair<Bound>] {
         (0..<1 << cells.count).map { mask in
             var pair = Pair(bitmap: Bitmap(Bound.min...Bound.max))
-            // Down and up by turns, so that insertion meets every side.
+            // The order alternates between down and up, so that insertions come from every side.
             let order = mask.isMultiple(of: 2) ? Array(cells.indices) : cells.indices.reversed()
             for index in order where mask & 1 << index != 0 { pair.insert(cells[index]) }
             return pair

@@ -2,16 +2,16 @@ import Foundation
 import Rangeable
 import Testing
 
-/// The Rangeable RFC's cases that implementations in every language answer alike.
+/// The Rangeable RFC's cases, for which implementations in every language give the same results.
 ///
-/// The file is not the project's; the containers' own suites have cases of each kind that is in it.
+/// The file is not part of the project; the containers' own suites have cases of each kind in it.
 @Suite(.enabled(if: CrossLanguageCases.isThere, "\(CrossLanguageCases.location) is not there"))
 struct `cross-language cases` {
     private let cases: CrossLanguageCases
 
     init() throws { cases = try CrossLanguageCases.load() }
 
-    @Test func `after each phase, what is active and the transitions are as expected`() throws {
+    @Test func `active elements and transitions after each phase are as expected`() throws {
         #expect(!cases.probes.isEmpty)
         let phases = try cases.phases()
         for probe in cases.probes {
@@ -20,7 +20,7 @@ struct `cross-language cases` {
         }
     }
 
-    @Test func `set operations give the expected order, intervals and answers`() throws {
+    @Test func `set operations give the expected order, intervals and results`() throws {
         #expect(!cases.setOperations.isEmpty)
         for operation in cases.setOperations {
             let result = try operation.result()

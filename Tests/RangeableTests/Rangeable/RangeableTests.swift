@@ -2,7 +2,7 @@ import Rangeable
 import Testing
 
 @Suite struct `containers of elements` {
-    /// bold at 2...7 and 9...11, italic at 3...8.
+    /// Returns a container with bold at 2...7 and 9...11, and italic at 3...8.
     private func styles() throws -> Rangeable<String> {
         var styles = Rangeable<String>()
         try styles.insert("bold", start: 2, end: 5)
@@ -18,7 +18,7 @@ import Testing
 
     // MARK: Insertion
 
-    @Test func `intervals of one element merge where they overlap or touch, those of two never`() throws {
+    @Test func `touching intervals of one element merge, and those of two elements do not`() throws {
         var styles = try styles()
         #expect(styles.getRange(of: "bold") == [Interval(lo: 2, hi: 7), Interval(lo: 9, hi: 11)])
         #expect(styles.getRange(of: "italic") == [Interval(lo: 3, hi: 8)])
@@ -27,7 +27,7 @@ import Testing
         #expect(styles.getRange(of: "underline") == [])
     }
 
-    @Test func `an interval that ends before it begins is refused and changes nothing`() throws {
+    @Test func `an interval that ends before its start is rejected without a change`() throws {
         var styles = try styles()
         let before = styles
         #expect(throws: RangeableError.invalidInterval(start: 5, end: 2)) { try styles.insert("code", start: 5, end: 2) }
@@ -51,7 +51,7 @@ import Testing
 
     // MARK: Order
 
-    @Test func `what is active comes in the order of first insertion, whichever began first`() throws {
+    @Test func `active elements come in the order of their first insertion`() throws {
         var styles = try styles()
         #expect(styles[4].objs == ["bold", "italic"])
         #expect(styles.activeAt(index: 8).objs == ["italic"])
@@ -62,7 +62,7 @@ import Testing
         #expect(styles[4].objs == ["bold", "italic", "code"])
     }
 
-    @Test func `an element that was removed and comes again comes last`() throws {
+    @Test func `an element that was removed and inserted again comes last`() throws {
         var styles = try styles()
         styles.remove("bold")
         try styles.insert("bold", start: 0, end: 20)
@@ -70,7 +70,7 @@ import Testing
         #expect(styles.map { $0.0 } == ["italic", "bold"])
     }
 
-    @Test func `an element keeps its place while anything of it is left`() throws {
+    @Test func `an element keeps its place while any of its intervals is left`() throws {
         var styles = try styles()
         try styles.remove("bold", start: 2, end: 10)
         try styles.insert("bold", start: 0, end: 20)
@@ -79,7 +79,7 @@ import Testing
 
     // MARK: Transitions
 
-    @Test func `openings come before closings, closings in the reverse order of first insertion`() throws {
+    @Test func `openings come before closings, and closings in reverse order of insertion`() throws {
         var styles = Rangeable<String>()
         try styles.insert("bold", start: 0, end: 4)
         try styles.insert("italic", start: 0, end: 4)
@@ -89,7 +89,7 @@ import Testing
         #expect(events(try styles.transitions(lo: 0, hi: 9)) == expected)
     }
 
-    @Test func `a range's events go to the coordinate after it, and tell nothing of what is active all along`() throws {
+    @Test func `transitions over a range include the coordinate after it, without initially active elements`() throws {
         let styles = try styles()
         #expect(events(styles.transitions(over: 4...7)) == ["8 -bold"])
         #expect(events(styles.transitions(over: 4...6)) == [])
@@ -100,7 +100,7 @@ import Testing
 
     // MARK: Extremes
 
-    @Test func `what is active at the last integer closes after every integer`() throws {
+    @Test func `an element active at the last integer closes after every integer`() throws {
         var styles = Rangeable<String>()
         try styles.insert("all", start: .min, end: .max)
         try styles.insert("last", start: .max, end: .max)
@@ -112,7 +112,7 @@ import Testing
             events(styles.transitions(over: .min ... .max)) == [
                 "\(Int.min) +all", "\(Int.min) +first", "\(Int.min + 1) -first", "\(Int.max) +last", "∞ -last", "∞ -all",
             ])
-        // Only the last integer's range has what comes after it.
+        // Only the last integer's range includes the event after it.
         #expect(events(styles.transitions(over: 0...(.max - 1))) == ["\(Int.max) +last"])
         #expect(events(styles.transitions(over: .max ... .max)) == ["\(Int.max) +last", "∞ -last", "∞ -all"])
         styles.removeRanges(over: .min ... .max)
@@ -132,7 +132,7 @@ import Testing
 
     // MARK: Removal
 
-    @Test func `removal cuts, and takes the element when nothing is left`() throws {
+    @Test func `a removal cuts intervals, and removes the element when none is left`() throws {
         var styles = try styles()
         try styles.remove("bold", start: 4, end: 9)
         #expect(styles.getRange(of: "bold") == [Interval(lo: 2, hi: 3), Interval(lo: 10, hi: 11)])
@@ -142,7 +142,7 @@ import Testing
         #expect(!styles.map { $0.0 }.contains("bold"))
     }
 
-    @Test func `removal of ranges cuts all elements at once`() throws {
+    @Test func `a removal of ranges cuts all elements at once`() throws {
         var styles = try styles()
         try styles.removeRanges(start: 4, end: 9)
         #expect(styles.description == "[bold: [2...3, 10...11], italic: [3...3]]")
@@ -156,7 +156,7 @@ import Testing
 
     // MARK: Version
 
-    @Test func `the version moves once with each call that changes something, and only then`() throws {
+    @Test func `the version increases once with each call that changes the container`() throws {
         var styles = try styles()
         func moves(_ change: (inout Rangeable<String>) throws -> Void) rethrows -> Int {
             let before = styles.version
@@ -180,7 +180,7 @@ import Testing
         #expect(moves { $0.removeAll() } == 1)
     }
 
-    @Test func `a set operation's result is a container of its own, at version 0`() throws {
+    @Test func `the result of a set operation is a new container at version 0`() throws {
         let styles = try styles(), other = styles.intersection(styles)
         #expect(styles.copy().version == styles.version)
         for result in [styles.union(other), other, styles.subtracting(other), styles.symmetricDifference(other)] {
@@ -191,7 +191,7 @@ import Testing
 
     // MARK: Values
 
-    @Test func `a copy and its original change apart from each other`() throws {
+    @Test func `a copy and its original change independently`() throws {
         var original = try styles()
         let before = original
         var copy = original.copy()
@@ -205,7 +205,7 @@ import Testing
         #expect(before.transitions(over: 0...20).count == 6)
     }
 
-    @Test func `equality looks at elements, order and intervals`() throws {
+    @Test func `equality compares elements, order and intervals`() throws {
         var a = Rangeable<String>(), b = a
         try a.insert("x", start: 0, end: 9)
         try b.insert("x", start: 5, end: 9)
@@ -219,7 +219,7 @@ import Testing
         #expect(a != c)
     }
 
-    @Test func `many elements that come and go leave no trace`() throws {
+    @Test func `many inserted and removed elements leave no trace`() throws {
         var container = Rangeable<Int>()
         for number in 0..<2000 {
             try container.insert(number, start: number, end: number + 3)

@@ -1,14 +1,14 @@
 import Rangeable
 import Testing
 
-/// Every container of a small world, and random ones of large worlds, against a naive model;
+/// Tests every container of a small world, and random ones of large worlds, against a naive model,
 /// in the middle of the integers and at both ends.
 @Suite struct `containers of a small world` {
     private static func worlds(_ width: Int) -> [ClosedRange<Int>] {
         [0...width - 1, Int.min...Int.min + width - 1, Int.max - width + 1...Int.max]
     }
 
-    /// Every container of two elements, in both orders.
+    /// Returns every container of two elements, in both orders.
     private func containers(_ world: ClosedRange<Int>) throws -> [RangeableTwins] {
         let width = world.upperBound - world.lowerBound + 1
         return try [[0, 1], [1, 0]].flatMap { order in
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: worlds(4))
-    func `every question and every change of every container is as the model's`(world: ClosedRange<Int>) throws {
+    func `every query and change of every container matches the model`(world: ClosedRange<Int>) throws {
         let intervals = allIntervals(below: 4)
         for twins in try containers(world) {
             #expect(twins.areSame)
@@ -50,9 +50,9 @@ import Testing
         #expect(moves == (changed.model == twins.model ? 0 : 1), "\(twins.container) became \(changed.container)")
     }
 
-    @Test func `every pair of containers combines as the models do`() throws {
+    @Test func `every pair of containers combines like its models`() throws {
         let all = try containers(0...2)
-        // The first half has one order of the elements; the other would only swap their names.
+        // The first half has one order of the elements; the other half would only swap their names.
         for a in all.prefix(all.count / 2) {
             for b in all { check(a, b) }
         }
@@ -82,7 +82,7 @@ import Testing
     // MARK: Large worlds
 
     @Test(arguments: worlds(600))
-    func `random changes of a large world are as the model's`(world: ClosedRange<Int>) throws {
+    func `random changes of a large world match the model`(world: ClosedRange<Int>) throws {
         var random = SeededGenerator.fromEnvironment()
         var twins = RangeableTwins(world)
         for step in 0..<2000 {
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `random unions, intersections and differences of large worlds are as the model's`() throws {
+    @Test func `random set operations of large worlds match the model`() throws {
         var random = SeededGenerator.fromEnvironment()
         for round in 0..<20 {
             var a = RangeableTwins(0...599), b = a
@@ -109,7 +109,8 @@ import Testing
         }
     }
 
-    /// Mostly short intervals, so that the world stays ragged; seldom a great removal.
+    /// Makes mostly short intervals, so that the world stays fragmented, and rarely a large
+    /// removal.
     private func change(_ twins: inout RangeableTwins, _ random: inout SeededGenerator) throws {
         let element = Int.random(in: 0..<12, using: &random)
         switch Int.random(in: 0..<200, using: &random) {

@@ -1,6 +1,6 @@
 import Rangeable
 
-/// What an interval set should be, told naively: one `Bool` for each value of a world.
+/// A naive model of an interval set: one `Bool` for each value of a world.
 struct Bitmap<Bound: FixedWidthInteger & Sendable>: Equatable {
     let world: ClosedRange<Bound>
     var bits: [Bool]
@@ -46,7 +46,7 @@ struct Bitmap<Bound: FixedWidthInteger & Sendable>: Equatable {
     }
 }
 
-/// A set and its naive twin that got the same orders.
+/// A set and its naive model, which receive the same changes.
 struct Pair<Bound: FixedWidthInteger & Sendable> {
     var set = IntervalSet<Bound>()
     var bitmap: Bitmap<Bound>

@@ -1,7 +1,7 @@
 import Foundation
 import Rangeable
 
-/// What the RFC's file of cases says. Its README tells what the parts mean.
+/// The content of the RFC's file of cases. Its README explains the parts.
 struct CrossLanguageCases: Decodable {
     let ops: [Operation]
     let setOperations: [SetOperation]
@@ -14,7 +14,8 @@ struct CrossLanguageCases: Decodable {
 
     // MARK: The file
 
-    /// In the directory that `SPOOL_FIXTURES` names; else in `shared/fixtures` beside the package.
+    /// The file in the directory that `SPOOL_FIXTURES` names, or else in `shared/fixtures` beside
+    /// the package.
     static var location: String {
         let directory = ProcessInfo.processInfo.environment["SPOOL_FIXTURES"] ?? besideThePackage
         return directory + "/rangeable_cross_language.json"
@@ -60,7 +61,7 @@ struct CrossLanguageCases: Decodable {
         try operations.reduce(into: Rangeable()) { try $1.apply(to: &$0) }
     }
 
-    /// The containers by the names of phases.
+    /// Returns the containers by the names of phases.
     func phases() throws -> [String: Rangeable<String>] {
         let insertions = ops.prefix { $0.op == "insert" }
         let removals = ops.dropFirst(insertions.count).filter { $0.op == "remove" }.prefix(30)
@@ -100,7 +101,8 @@ struct CrossLanguageCases: Decodable {
             }
         }
 
-        /// What the operation gives; a chain's container is combined with that in the same way.
+        /// Returns the result of the operation. The container of a chain is combined with that
+        /// result in the same way.
         func result() throws -> Rangeable<String> {
             try ([theirs] + [chained].compactMap { $0 })
                 .reduce(CrossLanguageCases.container(mine)) { try combined($0, CrossLanguageCases.container($1)) }

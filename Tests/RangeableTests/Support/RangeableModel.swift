@@ -1,8 +1,9 @@
 import Rangeable
 
-/// What a container should be, told naively: for each element, in order of first insertion, one `Bool` for each coordinate of a world.
+/// A naive model of a container: for each element, in order of first insertion, one `Bool` for each
+/// coordinate of a world.
 struct RangeableModel: Equatable {
-    /// Where the world lies, which may be at either end of `Int`.
+    /// The coordinates of the world, which may be at either end of `Int`.
     let world: ClosedRange<Int>
     private(set) var members: [Member] = []
 
@@ -33,7 +34,7 @@ struct RangeableModel: Equatable {
 
     mutating func removeAll() { members = [] }
 
-    /// Bit by bit; elements that only `other` has come last, in its order.
+    /// Combines bit by bit. Elements that only `other` has come last, in its order.
     func combined(with other: RangeableModel, _ rule: (Bool, Bool) -> Bool) -> RangeableModel {
         let none = Array(repeating: false, count: width)
         var result = RangeableModel(world)
@@ -50,7 +51,7 @@ struct RangeableModel: Equatable {
 
     private func bits(of element: Int) -> [Bool]? { members.first { $0.element == element }?.bits }
 
-    // MARK: Answers
+    // MARK: Queries
 
     func active(at offset: Int) -> [Int] { members.filter { $0.bits[offset] }.map(\.element) }
 
@@ -65,7 +66,7 @@ struct RangeableModel: Equatable {
         return zip(starts, ends).map { $0...$1 }
     }
 
-    /// The rules of the RFC's §3.5 and §4.5, word by word.
+    /// Follows the rules of the RFC's §3.5 and §4.5 literally.
     func transitions(_ offsets: ClosedRange<Int>) -> [TransitionEvent<Int>] {
         typealias Event = (offset: Int, order: Int, event: TransitionEvent<Int>)
         var events: [Event] = []
@@ -75,7 +76,8 @@ struct RangeableModel: Equatable {
                 let open = TransitionEvent(coordinate: coordinate(run.lowerBound), kind: .open, element: member.element)
                 let close = TransitionEvent(coordinate: end == .max ? nil : end + 1, kind: .close, element: member.element)
                 events.append((run.lowerBound, order, open))
-                // Later than all openings of a coordinate, and the last inserted first.
+                // Closings come after all openings of a coordinate, and the element inserted last
+                // comes first.
                 events.append((run.upperBound + 1, members.count * 2 - order, close))
             }
         }
@@ -85,7 +87,8 @@ struct RangeableModel: Equatable {
     }
 }
 
-/// A container and its naive twin that got the same orders, offsets of the world's begin.
+/// A container and its naive model, which receive the same changes as offsets from the world's
+/// start.
 struct RangeableTwins {
     var container = Rangeable<Int>()
     var model: RangeableModel
@@ -128,7 +131,7 @@ struct RangeableTwins {
             && zip(container, model.members).allSatisfy { $0.0 == $1.element && $0.1 == model.intervals(of: $1.element) }
     }
 
-    /// The questions, of all there are for these offsets, that are answered otherwise than by the model.
+    /// Returns the queries for these offsets whose results differ from the model's.
     func differences(stabs: some Sequence<Int>, ranges: some Sequence<ClosedRange<Int>>) -> [String] {
         stabs.compactMap { offset in
             let answer = container[model.world.lowerBound + offset].objs, expected = model.active(at: offset)
@@ -141,7 +144,7 @@ struct RangeableTwins {
     }
 }
 
-/// All intervals of the offsets below `width`.
+/// Returns all intervals of the offsets below `width`.
 func allIntervals(below width: Int) -> [ClosedRange<Int>] {
     (0..<width).flatMap { first in (first..<width).map { first...$0 } }
 }

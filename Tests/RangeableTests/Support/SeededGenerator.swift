@@ -10,7 +10,8 @@ struct SeededGenerator: RandomNumberGenerator {
         state = seed
     }
 
-    /// Takes the seed from `SPOOL_SEED`; else it is 1, and another each night. Prints it, so that a failure can be replayed.
+    /// Returns a generator with the seed in `SPOOL_SEED`, or else 1, or a random seed in a nightly
+    /// run. Prints the seed, so that a failure can be replayed.
     static func fromEnvironment(_ test: String = #function) -> SeededGenerator {
         let given = ProcessInfo.processInfo.environment["SPOOL_SEED"].flatMap { UInt64($0) }
         let isNightly = ProcessInfo.processInfo.environment["SPOOL_DEPTH"] == "nightly"
