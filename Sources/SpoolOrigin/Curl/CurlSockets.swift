@@ -7,9 +7,9 @@ internal import SpoolSystem
 ///
 /// libcurl asks often: it needs no events of a kept connection between two transfers, and none for
 /// a moment while a transfer rests. So the changes are applied once, when libcurl has returned. A
-/// socket without wanted events stays watched until it reports one. libcurl may have closed it by
-/// then without a call. The kernel forgets a closed descriptor by itself, and a new socket with its
-/// number is registered anew.
+/// socket without requested events stays watched until it reports one. libcurl may have closed it
+/// by then without a call. The kernel forgets a closed descriptor by itself, and a new socket with
+/// its number is registered anew.
 ///
 /// Used on the loop only.
 final class CurlSockets {

@@ -7,19 +7,21 @@ import Darwin
 import Glibc
 #endif
 
-/// A value that one thread changes and another waits for; what blocking tests stand on instead of sleeping.
+/// A value that one thread changes and another waits for. Blocking tests use it instead of
+/// sleeping.
 ///
-/// Never for engine code, whose threads do not wait for each other.
+/// It is not for engine code, whose threads do not wait for each other.
 package final class Awaited<State>: @unchecked Sendable {
-    // Safe to share: `state` is only touched between lock and unlock.
+    // Safe to share: `state` is used only between lock and unlock.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let changed: UnsafeMutablePointer<pthread_cond_t>
     private var state: State
 
-    /// How long a wait lasts at most, in seconds. It ends a hang, and no correct run comes near it: a thread that one
-    /// test waits for may stand behind the computations of all other tests for minutes.
+    /// The longest time of a wait, in seconds. It only ends a hang: a thread that one test waits
+    /// for may be delayed for minutes by the computations of all other tests.
     package static var hangSeconds: Int { 600 }
 
+    /// Creates a value.
     package init(_ state: sending State) {
         self.state = state
         lock = .allocate(capacity: 1)
@@ -36,7 +38,7 @@ package final class Awaited<State>: @unchecked Sendable {
         lock.deallocate()
     }
 
-    /// Changes the value and wakes whoever waits.
+    /// Changes the value and wakes all waiting threads.
     package func change<R>(_ body: (inout State) -> R) -> R {
         pthread_mutex_lock(lock)
         defer {
@@ -49,7 +51,9 @@ package final class Awaited<State>: @unchecked Sendable {
     /// The value now.
     package var value: State { change { $0 } }
 
-    /// Waits until `condition` holds; false when it did not within `hangSeconds`.
+    /// Waits until `condition` holds.
+    ///
+    /// - Returns: False if it did not hold within `hangSeconds`.
     package func wait(until condition: (State) -> Bool) -> Bool {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }

@@ -1,7 +1,8 @@
 public import Spool
 import SpoolSystem
 
-/// What a `ContentTransform` must do, as checks on pseudo-random bytes; violations are told in words.
+/// The rules for a `ContentTransform`, as checks on pseudo-random bytes. Violations are returned as
+/// text.
 ///
 /// ```swift
 /// let contract = ContentTransformContract(key: ResourceKey(normalized: "https://example.com/film.mp4"))
@@ -13,11 +14,13 @@ public struct ContentTransformContract {
     private let rounds: Int
     private let lengthBytes: Int
 
+    /// Creates the contract for one resource.
+    ///
     /// - Parameters:
-    ///   - key: the resource whose bytes are changed; what it names need not exist.
-    ///   - seed: which bytes and ranges are tried.
-    ///   - rounds: ranges that are tried.
-    ///   - lengthBytes: the size of the made-up resource.
+    ///   - key: The key that the transform gets. No resource of that key has to exist.
+    ///   - seed: Determines the bytes and ranges.
+    ///   - rounds: The number of random ranges to try, at least 1.
+    ///   - lengthBytes: The length of the made-up resource, at least 2.
     public init(key: ResourceKey, seed: UInt64 = 1, rounds: Int = 200, lengthBytes: Int = 300_001) {
         precondition(rounds > 0 && lengthBytes > 1, "\(rounds) rounds on \(lengthBytes) bytes")
         self.key = key
@@ -26,7 +29,11 @@ public struct ContentTransformContract {
         self.lengthBytes = lengthBytes
     }
 
-    /// What the transform got wrong; empty when it keeps the contract.
+    /// Returns a description of each violation, or an empty array if the transform keeps the
+    /// contract.
+    ///
+    /// The transform runs on the calling thread, a few hundred times. An error that it throws is a
+    /// violation.
     public func violations(of transform: any ContentTransform) -> [String] {
         let random = SeededRandom(seed: seed)
         let source = random.bytes(lengthBytes)
@@ -45,7 +52,7 @@ public struct ContentTransformContract {
         return violations
     }
 
-    /// Edges of the blocks that ciphers have, then anything.
+    /// Returns ranges at the edges of the blocks that ciphers have, and then random ranges.
     private func ranges(_ random: SeededRandom) -> [Range<Int>] {
         let edges = [0..<1, 1..<2, 15..<17, 16..<32, 17..<lengthBytes, 0..<lengthBytes - 1, lengthBytes - 1..<lengthBytes]
             .filter { !$0.isEmpty && $0.upperBound <= lengthBytes }
@@ -56,7 +63,8 @@ public struct ContentTransformContract {
             }
     }
 
-    /// Beyond 4 GiB, where a counter of 32 bits has come round, cuts must not matter either.
+    /// Returns violations beyond 4 GiB, where a counter of 32 bits has wrapped around. There, too,
+    /// the result must not depend on how bytes are divided.
     private func farViolations(_ source: [UInt8], by transform: any ContentTransform) throws -> [String] {
         try [Int64(1) << 32, (1 << 36) + 5, (1 << 40) - 7].compactMap { offset in
             let whole = try changed(source, offset, by: transform)

@@ -6,9 +6,11 @@ import Darwin
 import Glibc
 #endif
 
-/// What the store relies on in a file system; every implementation passes it.
+/// The rules of a file system that the store relies on. Every implementation passes them.
 package enum FileSystemContract {
-    /// Tries `disk` in a directory that exists and is empty; what it did wrong, in the order of the rules.
+    /// Tries `disk` in `root`, an existing and empty directory.
+    ///
+    /// - Returns: The violations, in the order of the rules.
     package static func violations(of disk: any FileSystem, in root: String, seed: UInt64) -> [ContractViolation] {
         var check = FileSystemTrial()
         for (index, rule) in Rule.allCases.enumerated() {
@@ -26,7 +28,8 @@ package enum FileSystemContract {
 
     /// The rules, in the order in which they are tried.
     ///
-    /// An enum and not a table of closures: before iOS 18 the runtime has no metadata for function types with typed throws.
+    /// They are an enum and not a table of closures, because before iOS 18 the runtime has no
+    /// metadata for function types with typed throws.
     private enum Rule: String, CaseIterable {
         case open, readAndWrite = "read and write", truncate, sparse, punch
         case unlink, rename, directories, locks, durability
@@ -121,7 +124,7 @@ package enum FileSystemContract {
         do throws(SystemError) {
             try file.punchHole(at: 65_536, count: 65_536)
         } catch {
-            // A file system may have no holes, but then it says so.
+            // A file system may have no holes, but then it throws this errno.
             check.equal(error.code, ENOTSUP, "the errno of a punch where there are no holes")
             return
         }
@@ -243,7 +246,7 @@ package enum FileSystemContract {
 
     // MARK: Model
 
-    /// Random writes, truncations and punches of whole blocks, compared with an array.
+    /// Compares random writes, truncations and punches of whole blocks with an array.
     private static func againstModel(
         _ disk: any FileSystem, _ root: String, _ random: SeededRandom, _ check: inout FileSystemTrial
     ) throws(SystemError) {

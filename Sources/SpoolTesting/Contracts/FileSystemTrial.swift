@@ -1,6 +1,6 @@
 package import SpoolSystem
 
-/// Collects what a file system does otherwise than its contract says.
+/// Collects the ways in which a file system differs from its contract.
 struct FileSystemTrial {
     /// The rule that is being tried.
     var rule = ""
@@ -26,7 +26,8 @@ struct FileSystemTrial {
         }
     }
 
-    /// `code` is nil where systems differ in the errno.
+    /// Expects `body` to fail with the errno `code`, or with any errno if `code` is nil, because
+    /// systems differ.
     mutating func fails(_ code: Int32?, _ action: String, _ body: () throws(SystemError) -> Void) {
         do throws(SystemError) {
             try body()
@@ -40,7 +41,7 @@ struct FileSystemTrial {
 }
 
 extension FileHandle {
-    /// At most `count` bytes from `offset`, as an array: for tests.
+    /// Returns at most `count` bytes from `offset` as an array, for tests.
     package func bytes(_ offset: Int64, _ count: Int) throws(SystemError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let filled = try bytes.withUnsafeMutableBufferPointer { (buffer) throws(SystemError) -> Int in
@@ -49,7 +50,7 @@ extension FileHandle {
         return Array(bytes.prefix(filled))
     }
 
-    /// Writes an array: for tests.
+    /// Writes an array, for tests.
     package func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
         try bytes.withUnsafeBufferPointer { (buffer) throws(SystemError) -> Void in
             try write(UnsafeRawBufferPointer(buffer), at: offset)

@@ -1,7 +1,7 @@
 import SpoolCore
 import SpoolStore
 
-// Rules on what a commit enters and a lookup answers.
+// Rules on the metadata that a commit enters and a look-up returns.
 
 extension StoreContract {
     static let factCases: [Rule] = [
@@ -14,7 +14,7 @@ extension StoreContract {
                 key: sample.key, url: sample.url, generation: generation, representation: sample.representation,
                 spans: .of(0..<100), fileExtension: "mp4", lastAccess: sample.time)
             var found = try store.lookup(sample.key)
-            // What has checks depends on the store.
+            // The bytes that have checks depend on the store.
             found?.unverified = ByteRangeSet()
             trial.expect(found == wanted, "\(String(describing: found)) instead of \(wanted)")
         },

@@ -1,7 +1,7 @@
 import SpoolCore
 import SpoolStore
 
-// Rules on generations: each has its own bytes, and time goes one way.
+// Rules on generations: each has bytes of its own, and a retired one does not return.
 
 extension StoreContract {
     static let generationCases: [Rule] = [
@@ -55,7 +55,8 @@ extension StoreContract {
             trial.expect(try !store.remove(sample.key), "removing again answers true")
             trial.expect(try store.lookup(other.key) != nil, "another resource went too")
             try trial.expectPattern(file, sample, generation.rawValue, in: 0, count: 100)
-            // A fetch that was under way goes on for its readers; what it writes is not stored.
+            // A fetch that is under way goes on for its readers, but the bytes that it writes are
+            // not stored.
             try sample.store([100..<200], of: generation, in: store)
             trial.expect(try store.lookup(sample.key) == nil, "a late commit brought it back")
             try trial.expectPattern(file, sample, generation.rawValue, in: 100, count: 100)

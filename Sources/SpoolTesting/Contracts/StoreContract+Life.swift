@@ -1,7 +1,7 @@
 import SpoolCore
 import SpoolStore
 
-// Rules on listing, closing and opening again.
+// Rules on listing, closing and reopening a store.
 
 extension StoreContract {
     static let listingCases: [Rule] = [

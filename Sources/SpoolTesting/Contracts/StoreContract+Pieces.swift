@@ -23,7 +23,8 @@ extension StoreContract {
             let sample = StoreSample()
             let generation = store.makeGeneration()
             let file = try store.dataFile(of: generation, key: sample.key, fileExtension: sample.fileExtension)
-            // A run that ends ragged, longer than a group of blocks, in eleven parts that are visited in steps of seven.
+            // The run has a ragged end, is longer than a group of blocks, and comes in eleven
+            // parts, visited in steps of seven.
             let length = 70 * block + 1_234
             try file.write([1], at: length - 1)
             let part = length / 11 + 1
@@ -42,7 +43,7 @@ extension StoreContract {
             try store.discard(lost, of: generation)
             let spans = try store.lookup(sample.key)?.spans ?? ByteRangeSet()
             trial.expectEqual(spans.intersection(lost), ByteRangeSet(), "discarded spans")
-            // With checks, whole blocks go.
+            // In a store with checks, whole blocks go.
             trial.expect(spans.contains(ByteRange(lower: 2 * block, upper: 4 * block)), "blocks went that were not touched: \(spans)")
             let gaps = spans.gaps(in: ByteRange(lower: 0, upper: 4 * block))
             try sample.store(gaps.map { $0.lowerBound..<$0.upperBound }, of: generation, in: store)
@@ -127,7 +128,8 @@ extension StoreContract {
                 files.append(try film.store([0..<(2 * block), (64 * block)..<(65 * block)], of: store.makeGeneration(), in: store))
             }
             let total = try store.totalSizeBytes()
-            // Allocated, not apparent: the hole between the spans takes nothing. The rest is the file system's own.
+            // The size counts allocated bytes, so the hole between the spans takes nothing. The
+            // rest belongs to the file system.
             trial.expect(total >= 6 * block && total < 12 * block, "\(total) bytes for \(6 * block)")
             _ = try store.remove(films[0].key)
             let rest = try store.totalSizeBytes()

@@ -1,27 +1,33 @@
 package import SpoolStore
 
-/// What every `ResourceStore` must do, as cases that are run on an implementation.
+/// The rules for every `ResourceStore`, as cases that run on an implementation.
 ///
-/// Each case has a storage of its own, named by the case, and may open it again after it closed it.
+/// Each case has a storage of its own, named after the case, and may reopen it after closing it.
 ///
 /// ```swift
 /// let contract = StoreContract(isPersistent: false) { (_) throws(StoreError) in MemoryStore() }
 /// let violations = contract.violations()  // empty when the store keeps the contract
 /// ```
 package struct StoreContract {
-    /// Opens the store on the storage of that name, which is made when it is missing.
+    /// Opens the store on the storage of that name, creating it if it is missing.
     package typealias Open = (_ storage: String) throws(StoreError) -> any ResourceStore
 
     private let isPersistent: Bool
     private let open: Open
 
-    /// - Parameter isPersistent: whether what was committed is there again when the storage is opened anew.
+    /// Creates the contract.
+    ///
+    /// - Parameters:
+    ///   - isPersistent: Whether committed bytes are there again when the storage is reopened.
+    ///   - open: Opens the store on a storage.
     package init(isPersistent: Bool, open: @escaping Open) {
         self.isPersistent = isPersistent
         self.open = open
     }
 
-    /// Runs every case; what the store got wrong, in the order of the cases.
+    /// Runs every case.
+    ///
+    /// - Returns: The violations, in the order of the cases.
     package func violations() -> [ContractViolation] {
         let cases = Self.factCases + Self.pieceCases + Self.generationCases + Self.listingCases + Self.closingCases
         return (cases + (isPersistent ? Self.persistenceCases : [])).flatMap(run)
@@ -33,18 +39,18 @@ package struct StoreContract {
         return trial.violations
     }
 
-    /// One rule and the code that tries it.
+    /// One rule, and the code that tries it.
     struct Rule: Sendable {
         /// The rule, as a short sentence.
         var name: String
         var check: @Sendable (inout StoreTrial) throws(StoreError) -> Void
 
-        /// The name with hyphens instead of spaces: it may become a directory.
+        /// The name with hyphens instead of spaces, because it may become a directory.
         var storage: String { String(name.map { $0.isLetter || $0.isNumber ? $0 : "-" }) }
     }
 }
 
-/// One run of one rule: the store, and what was found wrong.
+/// One run of one rule: the store, and the violations found.
 struct StoreTrial {
     private(set) var violations: [ContractViolation] = []
     private let rule: String
@@ -55,7 +61,7 @@ struct StoreTrial {
         openStorage = open
     }
 
-    /// Opens the trial's storage.
+    /// Opens the storage of the trial.
     func open() throws(StoreError) -> any ResourceStore { try openStorage() }
 
     mutating func fail(_ detail: String) { violations.append(ContractViolation(rule, detail)) }
@@ -78,7 +84,7 @@ struct StoreTrial {
         }
     }
 
-    /// Expects bytes that were never written to be zeros, or not to be had at all.
+    /// Expects bytes that were never written to be zeros, or to be unreadable.
     mutating func expectHole(_ file: any DataFile, in offset: Int64, count: Int) throws(StoreError) {
         do throws(StoreError) {
             let found = try file.bytes(at: offset, count: count)
@@ -88,7 +94,7 @@ struct StoreTrial {
         }
     }
 
-    /// Expects the bytes of `ranges` to be those that `StoreSample` makes for the generation.
+    /// Expects the bytes of the range to be those that `StoreSample` makes for the generation.
     mutating func expectPattern(
         _ file: any DataFile, _ sample: StoreSample, _ generation: Int64, in offset: Int64, count: Int
     ) throws(StoreError) {

@@ -1,15 +1,21 @@
 package import SpoolCore
 package import SpoolStore
 
-/// A made-up resource for tests of stores: facts with something in every field, and bytes that tell where they belong.
+/// A made-up resource for tests of stores. Every field of its metadata has a value, and its bytes
+/// show where they belong.
 package struct StoreSample: Sendable {
+    /// The key of the resource.
     package var key: ResourceKey
+    /// The URL of the resource.
     package var url: String
+    /// The metadata of its version.
     package var representation: Representation
+    /// The extension of its file.
     package var fileExtension: String
+    /// The time of its commits.
     package var time: Timestamp
 
-    /// A resource with this key; its URL and fields follow from it.
+    /// Creates a resource with this key. Its URL and fields follow from the key.
     package init(_ key: String = "https://media.example/film.mp4", length: Int64? = 1 << 30) {
         self.key = ResourceKey(normalized: key)
         url = key + "?signature=9f3"
@@ -22,20 +28,21 @@ package struct StoreSample: Sendable {
         time = Timestamp(seconds: 1_700_000_002)
     }
 
-    /// A commit of some ranges of a generation, without checks.
+    /// Returns a commit of some ranges of a generation, without checks.
     package func commit(_ generation: GenerationID, _ ranges: [Range<Int64>] = []) -> StoreCommit {
         StoreCommit(
             key: key, url: url, generation: generation, representation: representation, fileExtension: fileExtension,
             pieces: ranges.compactMap { ByteRange($0).map { Piece(range: $0) } }, time: time)
     }
 
-    /// The bytes that belong at `offset` of a generation. No two generations have the same byte at an offset, unless their numbers
-    /// differ by a multiple of 251.
+    /// Returns the bytes that belong at `offset` of a generation. Two generations differ in the
+    /// byte at every offset, unless their numbers differ by a multiple of 251.
     package func pattern(_ generation: Int64, at offset: Int64, count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         while bytes.count < count {
-            // Rows of 251 bytes that count up, each row beginning one further: copied, as tests compare megabytes.
+            // Rows of 251 bytes that count up, where each row begins one further. They are copied,
+            // because tests compare megabytes.
             let position = offset + Int64(bytes.count)
             let column = position % Self.period
             let start = Int((position / Self.period + column + generation) % Self.period)
@@ -45,10 +52,12 @@ package struct StoreSample: Sendable {
     }
 
     private static let period: Int64 = 251
-    /// 1 to 251, twice; never 0, which is what a hole reads as.
+    /// The values 1 to 251, twice. 0 is left out, because a hole reads as 0.
     private static let ramp = (0..<2 * period).map { UInt8($0 % period + 1) }
 
-    /// Writes the pattern to `ranges` of a generation and commits what was written. Returns the open file.
+    /// Writes the pattern to `ranges` of a generation and commits it.
+    ///
+    /// - Returns: The open file.
     @discardableResult
     package func store(
         _ ranges: [Range<Int64>], of generation: GenerationID, in store: any ResourceStore
@@ -64,7 +73,9 @@ package struct StoreSample: Sendable {
 }
 
 extension ResourceStore {
-    /// Makes everything that an earlier opening stored of a generation readable; what must not be used.
+    /// Verifies everything that an earlier opening stored of a generation.
+    ///
+    /// - Returns: The bytes that must not be used.
     @discardableResult
     package func admitAll(of generation: GenerationID, into file: any DataFile) throws(StoreError) -> [Damage] {
         file.admit(try pieces(of: generation, in: ByteRange(lower: 0, upper: .max)))
@@ -84,7 +95,7 @@ extension DataFile {
 }
 
 extension StoredBytes {
-    /// Up to `count` bytes from `offset`; fewer at the end of the file.
+    /// Returns up to `count` bytes from `offset`, fewer at the end of the file.
     package func bytes(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0xFF, count: count)
         var filled = 0
@@ -103,14 +114,15 @@ extension StoredBytes {
 }
 
 extension ByteRangeSet {
-    /// The set of some ranges.
+    /// Returns the set of some ranges.
     package static func of(_ ranges: Range<Int64>...) -> ByteRangeSet {
         ByteRangeSet(ranges.compactMap { ByteRange($0) })
     }
 }
 
 extension ResourceStore {
-    /// What of a resource's spans nobody gets, because it does not match its checks or the index has no piece for it.
+    /// Returns the bytes among the spans of a resource that no reader gets, because they do not
+    /// match their checks or the index has no piece for them.
     package func damagedSpans(of resource: StoredResource, in file: any DataFile) throws(StoreError) -> ByteRangeSet {
         var damaged = ByteRangeSet()
         for range in resource.unverified.ranges {

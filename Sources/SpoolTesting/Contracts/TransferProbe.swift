@@ -7,20 +7,25 @@ import Darwin
 import Glibc
 #endif
 
-/// A receiver that checks whatever holds for every transfer, and lets a test wait for what it has seen.
+/// A receiver that checks the rules of every transfer, and lets a test wait for its calls.
 package final class TransferProbe: TransferReceiver {
-    /// What came so far.
+    /// The calls so far.
     package struct Seen: Sendable {
+        /// The head, once it came.
         package var head: ResponseHead?
-        /// Body bytes that were taken.
+        /// The number of body bytes that were taken.
         package var bytes: Int64 = 0
-        /// How often the body was offered, taken or not.
+        /// The number of offers of body bytes, taken or not.
         package var offers = 0
+        /// The number of answers that paused the body.
         package var pauses = 0
+        /// The number of calls of `batchEnded`.
         package var batches = 0
+        /// The end, once it came.
         package var end: TransferEnd?
-        /// Rules that were broken; each once.
+        /// The rules that were broken, each once.
         package var complaints: [String] = []
+        /// The transfer, once `start` has returned it.
         package var transfer: (any Transfer)?
 
         mutating func complain(_ text: String) {
@@ -28,7 +33,7 @@ package final class TransferProbe: TransferReceiver {
         }
     }
 
-    /// What to answer to body bytes, by their offset in the body; called outside any lock.
+    /// Returns the answer to body bytes, by their offset in the body. Called outside any lock.
     package typealias Reaction = @Sendable (TransferProbe, Int64) -> BodyAnswer
 
     private let content: OriginContent?
@@ -41,10 +46,13 @@ package final class TransferProbe: TransferReceiver {
     /// The most bytes of one call.
     private static let maxChunkBytes = 65_536
 
+    /// Creates a receiver.
+    ///
     /// - Parameters:
-    ///   - content: what the body must be; nil does not look.
-    ///   - firstOffset: where in `content` the body begins.
-    ///   - whenHeadCame: called inside `headReceived`, outside any lock.
+    ///   - content: The expected content, or nil to skip the comparison.
+    ///   - firstOffset: The offset in `content` at which the body begins.
+    ///   - whenHeadCame: Called inside `headReceived`, outside any lock.
+    ///   - reaction: Returns the answers to body bytes.
     package init(
         _ content: OriginContent? = nil, from firstOffset: Int64 = 0, whenHeadCame: @escaping @Sendable (TransferProbe) -> Void = { _ in },
         reaction: @escaping Reaction = { _, _ in .taken }
@@ -57,7 +65,7 @@ package final class TransferProbe: TransferReceiver {
 
     // MARK: For the test
 
-    /// Starts a request with this receiver. Once.
+    /// Starts a request with this receiver. Called once.
     package func start(_ request: OriginRequest, on transport: any Transport) {
         starter.change { $0 = pthread_self() }
         let transfer = transport.start(request, receiver: self)
@@ -65,18 +73,20 @@ package final class TransferProbe: TransferReceiver {
         seen.change { $0.transfer = transfer }
     }
 
+    /// The calls so far.
     package var value: Seen { seen.value }
 
-    /// Waits for something to happen; false after a hang.
+    /// Waits until `condition` holds, and returns false after a hang.
     package func wait(until condition: (Seen) -> Bool) -> Bool { seen.wait(until: condition) }
 
-    /// Waits for the end of the transfer; nil after a hang.
+    /// Waits for the end of the transfer, and returns nil after a hang.
     package func waitForEnd() -> TransferEnd? {
         _ = seen.wait { $0.end != nil }
         return seen.value.end
     }
 
-    /// The transfer; a callback may ask before `start` has returned to the test.
+    /// The transfer. A callback may ask for it before `start` has returned to the test, and waits
+    /// then.
     package var transfer: (any Transfer)? {
         _ = seen.wait { $0.transfer != nil }
         return seen.value.transfer
@@ -84,6 +94,7 @@ package final class TransferProbe: TransferReceiver {
 
     // MARK: TransferReceiver
 
+    /// Notes the head, and calls the test.
     package func headReceived(_ head: ResponseHead) {
         note("headReceived") { seen in
             if seen.head != nil { seen.complain("a second head") }
@@ -92,6 +103,7 @@ package final class TransferProbe: TransferReceiver {
         whenHeadCame(self)
     }
 
+    /// Compares the bytes with the content, and answers with the reaction.
     package func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
         let offset = seen.value.bytes
         let difference = content?.firstDifference(in: bytes, at: firstOffset + offset)
@@ -112,10 +124,12 @@ package final class TransferProbe: TransferReceiver {
         return answer
     }
 
+    /// Notes the end of a batch.
     package func batchEnded() {
         note("batchEnded") { $0.batches += 1 }
     }
 
+    /// Notes the end of the transfer.
     package func finished(_ end: TransferEnd) {
         note("finished") { $0.end = end }
     }

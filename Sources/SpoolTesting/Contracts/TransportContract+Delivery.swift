@@ -1,7 +1,7 @@
 internal import SpoolCore
 internal import SpoolOrigin
 
-// Heads and bodies of requests that go well.
+// Cases of successful requests: their heads and bodies.
 
 extension TransportContract {
     func wholeBody() -> [String] {
@@ -37,7 +37,7 @@ extension TransportContract {
         return complaints(probe, end: .complete, bytes: 12, status: 404)
     }
 
-    /// A coded body comes as it is: ranges count its coded bytes (RFC 9110 §14.1.2).
+    /// A coded body arrives unchanged, because ranges count its coded bytes (RFC 9110 §14.1.2).
     func codedBody() -> [String] {
         let probe = probe("/coded")
         let result = complaints(probe, end: .complete, bytes: 1000, status: 200)

@@ -1,7 +1,7 @@
 internal import SpoolCore
 internal import SpoolOrigin
 
-// Transfers that end early, by our will, the origin's or the network's.
+// Cases of transfers that end early, by the receiver, the origin or the network.
 
 extension TransportContract {
     // MARK: By our will
@@ -13,7 +13,7 @@ extension TransportContract {
 
     func cancelBeforeHead() -> [String] {
         let probe = probe("/silent")
-        // A request of its own that is answered: the silent one was sent by then.
+        // Another request that is answered: the silent one was sent by then.
         var result = stillServes()
         probe.transfer?.cancel()
         result += complaints(probe, end: .cancelled, bytes: 0)
@@ -60,7 +60,7 @@ extension TransportContract {
     }
 
     func cancelFromOtherThread() -> [String] {
-        // A window could be over before it is cancelled, so its receiver stops on the way.
+        // A window could be over before it is cancelled, so its receiver pauses on the way.
         let stops = transport.windowBytes != nil
         let probe = longProbe { _, offset in stops && offset >= 600_000 ? .pause : .taken }
         guard probe.wait(until: { $0.bytes > 500_000 || $0.end != nil }) else { return ["the body never came"] }
@@ -68,7 +68,8 @@ extension TransportContract {
         return complaints(probe, end: .cancelled, status: longStatus) + stillServes() + probe.value.complaints
     }
 
-    /// Ends the transport, so it comes last: `close` ends what runs, and what is started later is cancelled too.
+    /// Ends the transport and checks that `close` ends running transfers and cancels later ones.
+    /// Runs last, because it closes the transport.
     package func violationsOfClose() -> [ContractViolation] {
         let silent = (0..<4).map { _ in probe("/silent") }
         let paused = (0..<4).map { _ in longProbe { _, offset in offset >= 100_000 ? .pause : .taken } }
@@ -91,7 +92,7 @@ extension TransportContract {
         return probe.value.complaints + (probe.value.head == nil ? [] : ["a head came"])
     }
 
-    /// A body that breaks off; all that came before was handed over.
+    /// A body that breaks off after all earlier bytes were delivered.
     func truncated(_ path: String, exactly bytes: Int64?) -> [String] {
         let probe = probe(path)
         guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }

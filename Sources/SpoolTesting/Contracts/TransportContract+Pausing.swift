@@ -1,10 +1,10 @@
 internal import SpoolCore
 internal import SpoolOrigin
 
-// Back-pressure: what a receiver did not take waits, and nothing else does.
+// Cases of back-pressure: bytes that a receiver did not take wait, and nothing else does.
 
 extension TransportContract {
-    /// Pauses once at the first offer at or after `offset`.
+    /// Returns a reaction that pauses once, at the first offer at or after `offset`.
     private func pausingOnce(at offset: Int64) -> TransferProbe.Reaction {
         { probe, position in position >= offset && probe.value.pauses == 0 ? .pause : .taken }
     }
@@ -22,7 +22,7 @@ extension TransportContract {
         return result
     }
 
-    /// Each piece is refused once, so every byte is offered at least twice.
+    /// The receiver refuses each piece once, so every byte is offered at least twice.
     func pauseAtEveryOffer() -> [String] {
         let refused = Awaited<Int64>(-1)
         let probe = probe("/whole") { _, offset in
@@ -39,7 +39,7 @@ extension TransportContract {
         return complaints(probe, end: .complete, bytes: Self.wholeLength) + (pauses > 1 ? [] : ["there was nothing to pause"])
     }
 
-    /// Everything has arrived when the receiver pauses; the end must wait for the rest to be taken.
+    /// All bytes have arrived when the receiver pauses. The end must wait until the rest is taken.
     func pauseAtTheEnd() -> [String] {
         let probe = probe("/small", reaction: pausingOnce(at: 0))
         guard probe.wait(until: { $0.pauses == 1 || $0.end != nil }) else { return ["the pause never came"] }
@@ -50,7 +50,8 @@ extension TransportContract {
         return result
     }
 
-    /// Another thread may ask for more before the receiver's `.pause` has reached the transport: that must not be lost.
+    /// Another thread may call `resume` before the `.pause` of the receiver has reached the
+    /// transport. That call must not be lost.
     func resumeDuringPause() -> [String] {
         let probe = probe("/whole") { probe, offset in
             guard offset >= 100_000, probe.value.pauses == 0 else { return .taken }
@@ -60,7 +61,7 @@ extension TransportContract {
         return complaints(probe, end: .complete, bytes: Self.wholeLength)
     }
 
-    /// `resume` without a pause and calls after the end are harmless.
+    /// Calls of `resume` without a pause, and calls after the end, are harmless.
     func uselessCalls() -> [String] {
         let probe = probe("/whole")
         for _ in 0..<10 { probe.transfer?.resume() }
@@ -71,7 +72,7 @@ extension TransportContract {
         return result + stillServes() + probe.value.complaints
     }
 
-    /// Readers that stop hold nobody back, and take up again where they were.
+    /// Readers that stop delay no other reader, and go on later where they stopped.
     func pausedReceivers() -> [String] {
         let paused = (0..<32).map { _ in probe("/whole", reaction: pausingOnce(at: 100_000)) }
         for probe in paused {

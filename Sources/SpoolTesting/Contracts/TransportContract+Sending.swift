@@ -1,7 +1,7 @@
 internal import SpoolCore
 internal import SpoolOrigin
 
-// Methods and bodies of requests.
+// Cases of methods and bodies of requests.
 
 extension TransportContract {
     private func request(_ method: String, _ path: String, _ body: RequestBody? = nil) -> OriginRequest {
@@ -29,7 +29,7 @@ extension TransportContract {
         }
     }
 
-    /// What the origin says to a body of these bytes.
+    /// Returns the violations of a request with a body of these bytes, by the echo of the origin.
     private func complaints(_ probe: TransferProbe, sent bytes: [UInt8], by method: String) -> [String] {
         let result = complaints(probe, end: .complete, bytes: 5, status: 200)
         let sum = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
@@ -53,7 +53,7 @@ extension TransportContract {
         return complaints(probe, sent: [], by: "POST")
     }
 
-    /// The writer is slower than the origin, and then faster: neither loses a byte.
+    /// The writer is first slower than the origin and then faster. Neither may lose a byte.
     func uploadThatWaits() -> [String] {
         let bytes = Self.uploadBytes
         let body = RequestBody(count: Int64(bytes.count))

@@ -1,12 +1,12 @@
 internal import SpoolCore
 package import SpoolOrigin
 
-/// What every `Transport` must do, as cases that return what was violated.
+/// The rules for every `Transport`, as cases that return the violations.
 ///
-/// The origin behind the transport serves `resources(base:)` and follows `script`. Cases block the calling thread
-/// until something happens; none of them sleeps.
+/// The origin behind the transport serves `resources(base:)` and follows `script`. A case blocks
+/// the calling thread until something happens; no case sleeps.
 package struct TransportContract: Sendable {
-    /// One rule, or a few that are seen together.
+    /// One rule, or a few that are checked together.
     package enum Case: String, CaseIterable, Sendable {
         case wholeBody, range, openRange, emptyBody, errorBody, informational
         case chunkedBody, closeDelimitedBody, codedBody, largeHead, redirect, sequential
@@ -21,9 +21,12 @@ package struct TransportContract: Sendable {
     let base: String
     let unreachable: String
 
+    /// Creates the contract.
+    ///
     /// - Parameters:
-    ///   - base: the URL before the paths of `resources(base:)`, without a slash at its end.
-    ///   - unreachable: a URL at which nobody answers.
+    ///   - transport: The transport to check.
+    ///   - base: The URL before the paths of `resources(base:)`, without a slash at its end.
+    ///   - unreachable: A URL at which no server answers.
     package init(_ transport: any Transport, base: String, unreachable: String) {
         self.transport = transport
         self.base = base
@@ -42,7 +45,7 @@ package struct TransportContract: Sendable {
         ("/reset", wholeLength), ("/silent", 1000), ("/stalled", wholeLength),
     ]
 
-    /// What the origin serves.
+    /// Returns the resources that the origin serves.
     package static func resources(base: String) -> [VirtualResource] {
         lengths.map { VirtualResource(url: base + $0.path, seed: seed(of: $0.path), length: $0.length) }
     }
@@ -53,7 +56,7 @@ package struct TransportContract: Sendable {
 
     static let manyFields = HTTPFields((0..<200).map { .init(name: "X-Field-\($0)", value: String(repeating: "v", count: 300)) })
 
-    /// How the origin behaves.
+    /// The behaviour of the origin.
     package static let script: OriginScript = { request, _ in
         let path = "/" + (request.url.split(separator: "/").last ?? "")
         return switch path {
@@ -78,7 +81,7 @@ package struct TransportContract: Sendable {
 
     // MARK: Running
 
-    /// What the transport does against the rules of one case.
+    /// Runs one case and returns its violations.
     package func violations(of rule: Case) -> [ContractViolation] {
         let complaints =
             switch rule {
@@ -127,7 +130,7 @@ package struct TransportContract: Sendable {
         return complaints.map { ContractViolation(rule.rawValue, $0) }
     }
 
-    /// What the transport does against the contract, all cases in turn.
+    /// Runs all cases in turn and returns their violations.
     package func violations(skipping skipped: Set<Case> = []) -> [ContractViolation] {
         Case.allCases.filter { !skipped.contains($0) }.flatMap(violations(of:))
     }
@@ -143,7 +146,8 @@ package struct TransportContract: Sendable {
         return probe
     }
 
-    /// What is wrong with a transfer that should have ended in this way with so many bytes.
+    /// Returns the violations of a transfer that should have ended in this way, after this many
+    /// bytes.
     func complaints(_ probe: TransferProbe, end: TransferEnd, bytes: Int64? = nil, status: Int? = nil) -> [String] {
         guard let actual = probe.waitForEnd() else { return ["the transfer never ended"] }
         let seen = probe.value
@@ -156,8 +160,8 @@ package struct TransportContract: Sendable {
         return result
     }
 
-    /// Starts a request for more than any receiver here takes: 20 GiB, or one window where a transport has one,
-    /// since it may keep in memory what is not taken.
+    /// Starts a request for more than any receiver here takes: 20 GiB, or one window if the
+    /// transport has one, because it may keep the rest in memory.
     func longProbe(reaction: @escaping TransferProbe.Reaction = { _, _ in .taken }) -> TransferProbe {
         probe("/huge", longFields, reaction: reaction)
     }
@@ -168,12 +172,13 @@ package struct TransportContract: Sendable {
 
     var longStatus: Int { transport.windowBytes == nil ? 200 : 206 }
 
-    /// A request that just works.
+    /// Runs a request that succeeds, and returns its violations.
     func ordinary(_ path: String, length: Int64) -> [String] {
         complaints(probe(path), end: .complete, bytes: length, status: 200)
     }
 
-    /// Whether the transport still serves, which also gives a forbidden late call the time to come.
+    /// Checks that the transport still serves. This also gives a forbidden late call the time to
+    /// come.
     func stillServes() -> [String] {
         ordinary("/small", length: 1000).map { "afterwards: \($0)" }
     }

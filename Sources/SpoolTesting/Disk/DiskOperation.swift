@@ -1,6 +1,6 @@
-/// One change that a ``MemoryDisk`` made; of what did not succeed only what it left behind.
+/// One change that a ``MemoryDisk`` made. For a failed call, only the part that it left behind.
 package enum DiskOperation: Hashable, Sendable {
-    /// The number of a file on its disk; it stays when the file is renamed.
+    /// The number of a file on its disk, which stays when the file is renamed.
     package typealias FileID = Int
 
     case createFile(String)
@@ -9,7 +9,7 @@ package enum DiskOperation: Hashable, Sendable {
     case truncate(FileID, size: Int64)
     case punchHole(FileID, offset: Int64, count: Int64)
     case synchronize(FileID)
-    /// A sync that failed, and with it the pages that it left unwritten.
+    /// A sync that failed, and left its pages unwritten.
     case failSynchronize(FileID)
     case synchronizeDirectory(String)
     case unlink(String)

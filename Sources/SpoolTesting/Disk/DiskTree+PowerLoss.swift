@@ -1,7 +1,7 @@
 import SpoolSystem
 
 extension DiskTree {
-    /// The names and files on which other changes of names stand.
+    /// The names and files on which other changes of names depend.
     struct Foundation {
         private struct Place: Hashable {
             let directory: ID
@@ -11,7 +11,7 @@ extension DiskTree {
         private var places: Set<Place> = []
         private var nodes: Set<ID> = []
 
-        /// True when the change is about one of the names or files.
+        /// Returns whether the change is about one of the names or files.
         func isTouched(by change: EntryChange) -> Bool {
             change.entries.contains { entry in
                 places.contains(Place(directory: entry.directory, name: entry.name))
@@ -28,7 +28,8 @@ extension DiskTree {
         }
     }
 
-    /// What the next start finds after the process died: all that was written; handles and locks are gone.
+    /// Returns the tree after the process died: with everything that was written, without handles
+    /// and locks.
     func afterCrash() -> DiskTree {
         var survivor = self
         for id in nodes.keys.sorted() {
@@ -40,8 +41,9 @@ extension DiskTree {
         return survivor
     }
 
-    /// What the next start finds after the power went: each change of names that was not synced is there or not, except that none is
-    /// there without those on which it stands; of the files what ``SparsePages/afterPowerLoss(_:)`` leaves.
+    /// Returns the tree after a power loss. Each change of names that was not synced is there or
+    /// not, but none is there without the changes on which it depends. Files have the bytes that
+    /// ``SparsePages/afterPowerLoss(_:)`` leaves.
     func afterPowerLoss(_ random: SeededRandom) -> DiskTree {
         var settled = self
         var lost = Foundation()
@@ -69,7 +71,7 @@ extension DiskTree {
         }
     }
 
-    /// Takes over a node and, of a directory, all that its durable entries name.
+    /// Copies a node and, for a directory, everything that its durable entries name.
     private mutating func copy(_ id: ID, from disk: DiskTree, _ random: SeededRandom) {
         guard let node = disk.nodes[id] else { return }
         switch node.content {

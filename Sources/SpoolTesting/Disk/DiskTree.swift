@@ -6,27 +6,32 @@ import Darwin
 import Glibc
 #endif
 
-/// The files and directories of a ``MemoryDisk``: what programs see, and what the disk has for certain.
+/// The files and directories of a ``MemoryDisk``, as programs see them and as the disk has them
+/// durably.
 ///
-/// A value, so that a crash can be tried on a copy. Errors carry only their errno; the disk adds call and path.
+/// It is a value, so that a crash can be tried on a copy. Its errors have only an errno; the disk
+/// adds call and path.
 struct DiskTree {
     typealias ID = DiskOperation.FileID
 
-    /// Entry changes that wait for a sync of their directory; beyond this the oldest become durable, as a disk's own write-back makes them.
+    /// The most entry changes that wait for a sync of their directory. Beyond this, the oldest
+    /// become durable, as by the write-back of a disk.
     static let maximumPendingChanges = 4096
-    /// As on ext4.
+    /// The largest file, as on ext4.
     static let maximumFileSize: Int64 = 1 << 44
 
     struct Node {
         var content: Content
-        /// 1 while a directory names it, else 0; there are no hard links.
+        /// 1 while a directory names the node, else 0. There are no hard links.
         var links = 0
         var handles: Set<Int> = []
         var exclusiveLock: Int?
         var sharedLocks: Set<Int> = []
-        /// How many durable or pending entries name it: it may come back after a power loss.
+        /// The number of durable or pending entries that name the node. While there are any, a
+        /// power loss may bring it back.
         var durableReferences = 0
-        /// Whether its pages are among ``DiskTree/allocatedPages``; not those of a file that only a power loss would bring back.
+        /// Whether its pages are counted in ``DiskTree/allocatedPages``. Those of a file that only
+        /// a power loss would bring back are not.
         var isCounted = true
     }
 
@@ -41,7 +46,7 @@ struct DiskTree {
         var durableEntries: [String: ID] = [:]
     }
 
-    /// One change of names that is on the disk as a whole or not at all.
+    /// One change of names that reaches the disk as a whole or not at all.
     struct EntryChange {
         struct Entry {
             let directory: ID
@@ -66,7 +71,7 @@ struct DiskTree {
         nodes = [Self.root: Node(content: .directory(Directory()), links: 1, durableReferences: 1)]
     }
 
-    /// Numbers that were given out are not given again.
+    /// Continues with the numbers of another tree, so that no number is given out twice.
     mutating func continueNumbering(after other: DiskTree) {
         nextID = other.nextID
     }
@@ -79,7 +84,7 @@ struct DiskTree {
         }
     }
 
-    /// What all files together take from the disk; a file that was unlinked counts as long as it is open.
+    /// The bytes that all files take on the disk. An unlinked file counts as long as it is open.
     var allocatedBytes: Int64 { Int64(allocatedPages) * Int64(SparsePages.pageBytes) }
 
     // MARK: Paths
@@ -92,7 +97,8 @@ struct DiskTree {
         return names
     }
 
-    /// What a path names; `ENOENT` when nothing, `ENOTDIR` when a file stands in the way.
+    /// Returns the node at a path. Throws `ENOENT` if there is none, `ENOTDIR` if a part of the
+    /// path is a file.
     func lookup(_ path: String) throws(DiskErrno) -> ID {
         try walk(try Self.components(path)[...])
     }
@@ -119,7 +125,7 @@ struct DiskTree {
         return id
     }
 
-    /// The directory and the name in it; the name need not exist.
+    /// Returns the directory of a path and the name in it. The name need not exist.
     private func place(_ path: String) throws(DiskErrno) -> (directory: ID, name: String, existing: ID?) {
         let names = try Self.components(path)
         guard let name = names.last else { throw DiskErrno(EBUSY) }
@@ -215,7 +221,7 @@ struct DiskTree {
             }
         }
         pending.append(EntryChange(entries: entries))
-        // A rename takes the link of its first entry away in its second.
+        // The second entry of a rename removes the name that its first entry linked.
         for entry in entries {
             guard let old = entry.old, !entries.contains(where: { $0.new == old }) else { continue }
             nodes[old]?.links = 0
@@ -224,7 +230,7 @@ struct DiskTree {
         if pending.count > Self.maximumPendingChanges { makeDurable([0]) }
     }
 
-    /// Makes the entries of a directory durable, and before them the changes on which they stand.
+    /// Makes the entries of a directory durable, and before them the changes on which they depend.
     private mutating func synchronizeDirectory(_ path: String) throws(DiskErrno) {
         let id = try lookup(path)
         _ = try directory(id)
@@ -246,7 +252,7 @@ struct DiskTree {
     }
 
     private mutating func makeDurable(_ entry: EntryChange.Entry) {
-        // In a directory that is gone nothing is durable.
+        // In a directory that is gone, nothing is durable.
         guard nodes[entry.directory] != nil else {
             if let new = entry.new { releaseDurableReference(new) }
             return
@@ -254,7 +260,7 @@ struct DiskTree {
         var replaced: ID?
         changeDirectory(entry.directory) { directory in
             replaced = directory.durableEntries[entry.name]
-            // The reference that the pending change held goes over to the durable entry.
+            // The durable entry takes over the reference of the pending change.
             directory.durableEntries[entry.name] = entry.new
         }
         if let replaced { releaseDurableReference(replaced) }
@@ -272,7 +278,7 @@ struct DiskTree {
         nodes[id]?.content = .directory(directory)
     }
 
-    /// Forgets what nothing names, nobody has open and no power loss can bring back.
+    /// Removes a node without name and open handle that no power loss can bring back.
     mutating func collect(_ id: ID) {
         guard let node = nodes[id], node.links == 0, node.handles.isEmpty else { return }
         if case .file(let pages) = node.content, node.isCounted { allocatedPages -= pages.allocatedPages }
@@ -284,7 +290,7 @@ struct DiskTree {
     }
 }
 
-/// The errno of a call on the in-memory disk.
+/// The errno of a call on the disk in memory.
 struct DiskErrno: Error, Hashable {
     let code: Int32
 

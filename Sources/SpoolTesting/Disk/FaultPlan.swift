@@ -6,7 +6,7 @@ import Darwin
 import Glibc
 #endif
 
-/// What goes wrong on a ``MemoryDisk``, by chance from a seed or at a given call.
+/// The faults of a ``MemoryDisk``, by chance from a seed or at a given call.
 package struct FaultPlan: Sendable {
     /// The calls that can fail.
     package enum Call: String, Hashable, Sendable, CaseIterable {
@@ -14,23 +14,28 @@ package struct FaultPlan: Sendable {
         case read, write, truncate, punchHole, synchronize, lock
     }
 
+    /// The calls of a kind at which a fault strikes.
     package enum Trigger: Hashable, Sendable {
-        /// One call in so many, by the seed.
+        /// One call in this many, chosen by the seed.
         case oneIn(UInt64)
-        /// The nth call of its kind since the plan was set, counted from 1.
+        /// The nth call since the plan was set, counted from 1.
         case call(Int)
         /// Every call from the nth on.
         case from(Int)
     }
 
+    /// One kind of call that fails.
     package struct Fault: Hashable, Sendable {
+        /// The kind of call.
         package var call: Call
+        /// The calls of this kind that fail.
         package var trigger: Trigger
         /// The errno.
         package var code: Int32
-        /// Only paths that end so; an empty one is every path.
+        /// The end of the paths that fail. An empty one matches every path.
         package var pathSuffix: String
 
+        /// Creates a fault.
         package init(_ call: Call, _ trigger: Trigger, code: Int32, pathSuffix: String = "") {
             self.call = call
             self.trigger = trigger
@@ -39,15 +44,20 @@ package struct FaultPlan: Sendable {
         }
     }
 
+    /// The seed of all chances.
     package var seed: UInt64
+    /// The faults. The first one that strikes decides the errno.
     package var faults: [Fault]
-    /// One read in so many gives fewer bytes than there are (at least one); 0 for none.
+    /// One read in this many returns fewer bytes than there are, but at least one. 0 means no such
+    /// reads.
     package var shortReadOneIn: UInt64
-    /// What the disk can hold in bytes; beyond it writes fail with `ENOSPC`. Nil is no limit.
+    /// The capacity of the disk in bytes. Writes beyond it fail with `ENOSPC`. Nil means no limit.
     package var capacityBytes: Int64?
-    /// After this many changes the disk is dead: every call fails with `EIO`. Nil is never.
+    /// The number of changes after which the disk is dead: every call then fails with `EIO`. Nil
+    /// means never.
     package var diesAfterOperation: Int?
 
+    /// Creates a plan, by default without faults.
     package init(
         seed: UInt64 = 0, faults: [Fault] = [], shortReadOneIn: UInt64 = 0, capacityBytes: Int64? = nil, diesAfterOperation: Int? = nil
     ) {
@@ -58,10 +68,11 @@ package struct FaultPlan: Sendable {
         self.diesAfterOperation = diesAfterOperation
     }
 
-    /// A disk without faults or limits.
+    /// A plan without faults or limits.
     package static let none = FaultPlan()
 
-    /// Every kind of call fails once in `oneIn` calls: data calls with `EIO`, the others with one of the errnos that they really give.
+    /// Returns a plan in which every kind of call fails once in `oneIn` calls, with an errno that
+    /// real calls give: `EIO` for most, `EMFILE` or `ENOSPC` for some.
     package static func random(seed: UInt64, oneIn: UInt64) -> FaultPlan {
         let faults = Call.allCases.map { call in
             let code: Int32 =
@@ -76,7 +87,7 @@ package struct FaultPlan: Sendable {
     }
 }
 
-/// Decides by a plan which call fails.
+/// Decides by a plan which calls fail.
 struct FaultInjector {
     let plan: FaultPlan
     let random: SeededRandom
@@ -87,12 +98,13 @@ struct FaultInjector {
         random = SeededRandom(seed: plan.seed)
     }
 
-    /// The errno that this call fails with, or nil when it goes through. Each question counts as a call.
+    /// Counts a call, and returns the errno with which it fails, or nil if it succeeds.
     mutating func code(for call: FaultPlan.Call, path: String, operations: Int) -> Int32? {
         let count = counts[call, default: 0] + 1
         counts[call] = count
         if let last = plan.diesAfterOperation, operations >= last { return EIO }
-        // Every fault draws its number, so that one more fault that does not strike leaves the others where they were.
+        // Every fault draws a number, so adding a fault that does not strike leaves the others
+        // unchanged.
         var code: Int32?
         for fault in plan.faults where fault.call == call && path.hasSuffix(fault.pathSuffix) {
             let strikes =
@@ -106,16 +118,16 @@ struct FaultInjector {
         return code
     }
 
-    /// How many calls of a kind there were.
+    /// Returns the number of calls of a kind.
     func count(of call: FaultPlan.Call) -> Int { counts[call, default: 0] }
 
-    /// How many bytes a read gives that could give `count`.
+    /// Returns the number of bytes that a read returns that could return `count`.
     func readableCount(_ count: Int) -> Int {
         guard plan.shortReadOneIn > 0, count > 1, random.chance(1, in: plan.shortReadOneIn) else { return count }
         return 1 + Int(random.next(below: UInt64(count - 1)))
     }
 
-    /// How much of a failing write reached the file all the same.
+    /// Returns the number of bytes of a failing write that reach the file.
     func writtenPrefix(_ count: Int) -> Int {
         Int(random.next(below: UInt64(count) + 1))
     }

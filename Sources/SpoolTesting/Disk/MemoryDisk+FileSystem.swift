@@ -6,8 +6,9 @@ import Darwin
 import Glibc
 #endif
 
-/// What the store asks of a file system.
+/// The calls of a file system that the store makes.
 extension MemoryDisk: FileSystem {
+    /// Opens a file, and creates it if the mode is `.create`.
     package func open(_ path: String, _ mode: FileOpenMode) throws(SystemError) -> any FileHandle {
         let (id, handle) = try perform(.open, "open", path) { state throws(DiskErrno) in
             let id = try Self.find(path, mode, &state)
@@ -30,6 +31,7 @@ extension MemoryDisk: FileSystem {
         }
     }
 
+    /// Creates a directory and those above it.
     package func createDirectory(_ path: String) throws(SystemError) {
         try perform(.createDirectory, "mkdir", path) { state throws(DiskErrno) in
             let names = try DiskTree.components(path)
@@ -48,33 +50,39 @@ extension MemoryDisk: FileSystem {
         }
     }
 
+    /// Removes the name of a file. Open handles keep the file.
     package func unlink(_ path: String) throws(SystemError) {
         try perform(.unlink, "unlink", path) { state throws(DiskErrno) in try Self.apply(.unlink(path), &state) }
     }
 
+    /// Removes an empty directory.
     package func removeDirectory(_ path: String) throws(SystemError) {
         try perform(.removeDirectory, "rmdir", path) { state throws(DiskErrno) in try Self.apply(.removeDirectory(path), &state) }
     }
 
+    /// Renames a file or directory, and replaces a file of the new name.
     package func rename(_ from: String, to: String) throws(SystemError) {
         try perform(.rename, "rename", from) { state throws(DiskErrno) in try Self.apply(.rename(from, to: to), &state) }
     }
 
+    /// Makes the names in a directory durable.
     package func synchronizeDirectory(_ path: String) throws(SystemError) {
         try perform(.synchronizeDirectory, "fsync", path) { state throws(DiskErrno) in
             try Self.apply(.synchronizeDirectory(path), &state)
         }
     }
 
+    /// Returns the names in a directory, sorted.
     package func list(_ path: String) throws(SystemError) -> [String] {
         try perform(.list, "opendir", path) { state throws(DiskErrno) in
             try state.tree.directory(state.tree.lookup(path)).entries.keys.sorted()
         }
     }
 
-    /// There are no symbolic links here.
+    /// Returns the status of a name. There are no symbolic links here.
     package func statusOfName(_ path: String) throws(SystemError) -> FileStatus? { try status(path) }
 
+    /// Returns the status of a file or directory, or nil if there is none.
     package func status(_ path: String) throws(SystemError) -> FileStatus? {
         try perform(.status, "stat", path) { state throws(DiskErrno) in
             do throws(DiskErrno) {
@@ -86,6 +94,7 @@ extension MemoryDisk: FileSystem {
         }
     }
 
+    /// Returns the free bytes by the capacity of the plan, or nil if it has none.
     package func freeBytes(_ path: String) throws(SystemError) -> Int64? {
         try perform(.status, "statvfs", path) { state throws(DiskErrno) in
             _ = try state.tree.lookup(path)

@@ -57,13 +57,13 @@ extension MemoryDisk {
         state.injector.plan.diesAfterOperation.map { state.operationCount >= $0 } ?? false
     }
 
-    /// How many of the bytes fit on the disk, whole pages at a time.
+    /// Returns how many of the bytes fit on the disk, in whole pages.
     private static func roomForWrite(_ pages: SparsePages, _ count: Int, at offset: Int64, _ state: State) -> Int {
         guard let capacity = state.injector.plan.capacityBytes else { return count }
         let pageBytes = Int64(SparsePages.pageBytes)
         let freePages = max(0, (capacity - state.tree.allocatedBytes) / pageBytes)
         guard pages.newPages(writing: count, at: offset) > freePages else { return count }
-        // Ends at the first page for which there is no room.
+        // The write ends at the first page for which there is no room.
         var fitting = 0
         var used: Int64 = 0
         while fitting < count {
@@ -107,7 +107,8 @@ extension MemoryDisk {
         try perform(.status, "fstat", path) { state throws(DiskErrno) in try Self.status(of: file, state) }
     }
 
-    /// As on Linux: a handle that asks for another kind of lock gives up the one it has, even when it does not get the new one.
+    /// Locks a file. As on Linux, a handle that asks for another kind of lock gives up its current
+    /// one, even if it does not get the new one.
     func lock(_ file: DiskTree.ID, _ path: String, handle: Int, _ kind: FileLock) throws(SystemError) -> Bool {
         try perform(.lock, "flock", path) { state throws(DiskErrno) in
             Self.unlock(file, handle, &state)

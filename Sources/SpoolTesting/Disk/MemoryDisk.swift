@@ -8,11 +8,12 @@ import Glibc
 
 /// A file system in memory that fails as real ones do: by a plan, from a seed.
 ///
-/// Sparse files, files that stay open after they were unlinked, `flock` between handles, holes by the rules of Linux, and a
-/// precise idea of what is durable: bytes by ``FileHandle/synchronize(full:)``, names by ``synchronizeDirectory(_:)``.
-/// ``crash()`` and ``powerLoss(random:)`` give the disk that the next start would find.
+/// It has sparse files, files that stay open after an unlink, `flock` between handles, holes by the
+/// rules of Linux, and exact durability: bytes become durable by ``FileHandle/synchronize(full:)``,
+/// names by ``synchronizeDirectory(_:)``. ``crash()`` and ``powerLoss(random:)`` return the disk
+/// that the next start would find.
 ///
-/// Deterministic: the same calls and the same plan give the same results. May be used from several threads.
+/// The same calls and the same plan give the same results. Callable from several threads.
 package final class MemoryDisk: Sendable {
     let state: Locked<State>
 
@@ -21,14 +22,19 @@ package final class MemoryDisk: Sendable {
         var injector: FaultInjector
         var operationCount = 0
         var log: [DiskOperation]?
-        /// Where the log begins.
+        /// The tree at the beginning of the log.
         var start: DiskTree
         var nextHandle = 1
-        /// Bytes that reads gave, by the path that the file was opened by.
+        /// The number of bytes that reads returned, by the path with which the file was opened.
         var readBytes: [String: Int64] = [:]
     }
 
-    /// - Parameter isRecording: keeps every change with its bytes, for ``operations`` and ``crash(keeping:)``.
+    /// Creates an empty disk.
+    ///
+    /// - Parameters:
+    ///   - faults: The faults of its calls.
+    ///   - isRecording: Whether it keeps every change with its bytes, for ``operations`` and
+    ///     ``crash(keeping:)``.
     package convenience init(faults: FaultPlan = .none, isRecording: Bool = false) {
         self.init(DiskTree(), faults: faults, isRecording: isRecording)
     }
@@ -39,15 +45,16 @@ package final class MemoryDisk: Sendable {
 
     // MARK: Faults
 
-    /// Sets another plan; calls are counted anew.
+    /// Sets another plan. Calls are counted anew.
     package func setFaults(_ plan: FaultPlan) {
         state.withLock { $0.injector = FaultInjector(plan) }
     }
 
-    /// How many calls of a kind there were since the plan was set.
+    /// Returns the number of calls of a kind since the plan was set.
     package func callCount(of call: FaultPlan.Call) -> Int { state.withLock { $0.injector.count(of: call) } }
 
-    /// Turns one byte of a file, by the bits of `mask`, into another one, on the disk as well: decay that no call reports.
+    /// Changes one byte of a file by the bits of `mask`, on the disk as well: decay that no call
+    /// reports.
     package func damage(_ path: String, at offset: Int64, by mask: UInt8 = 0x55) throws(SystemError) {
         try perform(nil, "damage", path) { state throws(DiskErrno) in
             let id = try state.tree.lookup(path)
@@ -58,26 +65,28 @@ package final class MemoryDisk: Sendable {
 
     // MARK: What happened
 
-    /// The number of changes so far; a failed call is none, but what a failed write or sync left behind is one.
+    /// The number of changes so far. A failed call is no change, but the part that a failed write
+    /// or sync left behind is one.
     package var operationCount: Int { state.withLock { $0.operationCount } }
 
-    /// All changes so far, oldest first; empty when the disk does not record.
+    /// All changes so far, oldest first. Empty if the disk does not record.
     package var operations: [DiskOperation] { state.withLock { $0.log ?? [] } }
 
-    /// The bytes that reads of a file gave so far, by the path that it was opened by.
+    /// Returns the number of bytes that reads of a file returned so far, by the path with which it
+    /// was opened.
     package func readBytes(of path: String) -> Int64 { state.withLock { $0.readBytes[path, default: 0] } }
 
-    /// What all files take from the disk; one that was unlinked counts as long as it is open.
+    /// The bytes that all files take on the disk. An unlinked file counts as long as it is open.
     package var allocatedBytes: Int64 { state.withLock { $0.tree.allocatedBytes } }
 
-    /// The handles that are open now.
+    /// The number of open handles.
     package var openHandleCount: Int { state.withLock { $0.tree.nodes.values.reduce(0) { $0 + $1.handles.count } } }
 
-    /// What all files take, but for those of these names.
+    /// Returns the bytes that all files take, except those at the given paths.
     package func allocatedBytes(except paths: [String]) -> Int64 {
         state.withLock { state in
             paths.reduce(state.tree.allocatedBytes) { sum, path in
-                // One that is not there takes nothing.
+                // A missing file takes nothing.
                 do { return sum - Int64(try state.tree.pages(state.tree.lookup(path)).allocatedPages * SparsePages.pageBytes) } catch {
                     return sum
                 }
@@ -87,22 +96,26 @@ package final class MemoryDisk: Sendable {
 
     // MARK: The next start
 
-    /// The disk after the process was killed: everything that was written is there, synced or not; handles and locks are gone.
+    /// Returns the disk after the process was killed: with everything that was written, synced or
+    /// not, and without handles and locks.
     package func crash() -> MemoryDisk {
         MemoryDisk(state.withLock { $0.tree.afterCrash() }, faults: .none, isRecording: isRecording)
     }
 
-    /// The disk after the process was killed behind change number `count`; only on a disk that records.
+    /// Returns the disk after the process was killed behind change number `count`. Only for a disk
+    /// that records.
     package func crash(keeping count: Int) -> MemoryDisk {
         MemoryDisk(replay(count).afterCrash(), faults: .none, isRecording: isRecording)
     }
 
-    /// The disk after the power went: of what was not synced, any part may be lost or torn.
+    /// Returns the disk after a power loss: any part of the bytes and names that were not synced
+    /// may be lost or torn.
     package func powerLoss(random: SeededRandom) -> MemoryDisk {
         MemoryDisk(state.withLock { $0.tree }.afterPowerLoss(random), faults: .none, isRecording: isRecording)
     }
 
-    /// The disk after the power went behind change number `count`; only on a disk that records.
+    /// Returns the disk after a power loss behind change number `count`. Only for a disk that
+    /// records.
     package func powerLoss(keeping count: Int, random: SeededRandom) -> MemoryDisk {
         MemoryDisk(replay(count).afterPowerLoss(random), faults: .none, isRecording: isRecording)
     }
@@ -119,7 +132,8 @@ package final class MemoryDisk: Sendable {
             do {
                 try tree.apply(operation)
             } catch {
-                // A file that was unlinked while open is not there in the replay; nor would a next start see it.
+                // A file that was unlinked while open is missing in the replay, and a next start
+                // would not find it either.
                 precondition(error.code == EBADF, "a recorded change failed with errno \(error.code): \(operation)")
             }
         }
@@ -128,7 +142,7 @@ package final class MemoryDisk: Sendable {
 
     // MARK: Calls
 
-    /// Runs one call under the lock, unless the plan lets it fail.
+    /// Runs one call under the lock, unless the plan makes it fail.
     func perform<Result>(
         _ call: FaultPlan.Call?, _ operation: String, _ path: String, _ body: (inout State) throws(DiskErrno) -> Result
     ) throws(SystemError) -> Result {

@@ -6,7 +6,7 @@ import Darwin
 import Glibc
 #endif
 
-/// An open file of a ``MemoryDisk``; it keeps the file alive after an unlink.
+/// An open file of a ``MemoryDisk``. It keeps the file alive after an unlink.
 final class MemoryFileHandle: FileHandle {
     private let disk: MemoryDisk
     private let file: DiskTree.ID
@@ -47,7 +47,7 @@ final class MemoryFileHandle: FileHandle {
         try disk.punchHole(file, path, at: offset, count: count)
     }
 
-    /// What the disk has begun may be lost as well as what it has not.
+    /// Does nothing: bytes whose write-back has begun may be lost like all others.
     func startWriteback() {}
 
     func synchronize(full: Bool) throws(SystemError) {

@@ -1,11 +1,12 @@
 import SpoolSystem
 
-/// The bytes of one file: what a read sees, and what of it the disk has for certain.
+/// The bytes of one file, as reads see them and as the disk has them durably.
 ///
-/// A map of 4 KiB pages; a page that was never written takes no room and reads as zeros, so a file of 20 GiB with little in it costs little.
+/// They are a map of 4 KiB pages. A page that was never written takes no room and reads as zeros,
+/// so a file of 20 GiB with few bytes costs little.
 struct SparsePages {
     static let pageBytes = 4096
-    /// A disk writes this much at once or not at all.
+    /// The bytes that a disk writes at once or not at all.
     static let sectorBytes = 512
 
     typealias Page = [UInt8]
@@ -13,15 +14,15 @@ struct SparsePages {
     private(set) var size: Int64 = 0
     private var pages: [Int64: Page] = [:]
 
-    /// For each page that changed since the last sync: what the disk has of it; nil for a hole.
+    /// The durable content of each page that changed since the last sync, or nil for a hole.
     private var durable: [Int64: Page?] = [:]
     private var durableSize: Int64 = 0
-    /// Pages that a failed sync left behind. See ``failSynchronize()``.
+    /// The pages that a failed sync left behind. See ``failSynchronize()``.
     private var forgotten: Set<Int64> = []
 
     var allocatedPages: Int { pages.count }
 
-    /// True when a power loss would change nothing.
+    /// Whether a power loss would change nothing.
     var isDurable: Bool { durable.isEmpty && size == durableSize }
 
     // MARK: Reading and writing
@@ -40,7 +41,7 @@ struct SparsePages {
         return count
     }
 
-    /// The number of pages that a write would take from the disk.
+    /// Returns the number of pages that a write would take from the disk.
     func newPages(writing count: Int, at offset: Int64) -> Int {
         Self.parts(of: offset, count: Int64(count)).count { pages[$0.page] == nil }
     }
@@ -76,7 +77,7 @@ struct SparsePages {
         zero(last * pageBytes..<end)
     }
 
-    /// Turns a byte into another one behind everybody's back, on the disk as well.
+    /// Changes a byte without a write, on the disk as well.
     mutating func damage(at offset: Int64, by mask: UInt8) {
         let (page, start) = (offset / Int64(Self.pageBytes), Int(offset % Int64(Self.pageBytes)))
         pages[page, default: Self.zeroPage][start] ^= mask
@@ -93,17 +94,20 @@ struct SparsePages {
         durableSize = size
     }
 
-    /// What a sync does that fails.
+    /// Simulates a failed sync.
     ///
-    /// 1. The kernel could not write some pages and says so. 2. It then regards them as clean.
-    /// 3. The next sync has nothing to write and succeeds; the pages are not on the disk all the same.
-    /// So after a failed sync only what is written again can become durable.
+    /// 1. The kernel could not write some pages and reports an error.
+    /// 2. It then regards these pages as clean.
+    /// 3. The next sync has nothing to write and succeeds, but the pages are not on the disk.
+    ///
+    /// So after a failed sync, only bytes that are written again can become durable.
     mutating func failSynchronize() {
         forgotten.formUnion(durable.keys)
     }
 
-    /// What is left when the power goes: of each page that was not synced the new or the old contents, or their first sectors new and the
-    /// others old; a page that the disk did not have may also be there with zeros. The size is the new or the old one.
+    /// Returns the bytes after a power loss. Each page that was not synced has its new or its old
+    /// content, or the first sectors of the new and the others of the old. A page that the disk did
+    /// not have may also be there with zeros. The size is the new or the old one.
     func afterPowerLoss(_ random: SeededRandom) -> SparsePages {
         var survivor = SparsePages()
         survivor.pages = pages
@@ -117,7 +121,8 @@ struct SparsePages {
         return survivor
     }
 
-    /// A page that held durable bytes never comes back as zeros: disks tear between sectors, they do not erase.
+    /// Returns a page after a power loss. A page with durable bytes never becomes zeros, because
+    /// disks tear between sectors and do not erase.
     private static func torn(old: Page?, new: Page?, _ random: SeededRandom) -> Page? {
         switch random.next(below: 4) {
         case 0: return new
@@ -144,7 +149,8 @@ struct SparsePages {
         body(&pages[page, default: Self.zeroPage])
     }
 
-    /// Frees the pages of a range: by asking for each, or by looking through all there are, whichever is less.
+    /// Frees the pages of a range. It visits either the range or all existing pages, whichever are
+    /// fewer.
     private mutating func dropPages(_ range: Range<Int64>) {
         if range.upperBound - range.lowerBound < Int64(pages.count) {
             for page in range where pages[page] != nil { drop(page) }
@@ -158,7 +164,7 @@ struct SparsePages {
         pages[page] = nil
     }
 
-    /// Zeroes what there is of a range that does not reach over a whole page.
+    /// Zeroes the existing bytes of a range that covers no whole page.
     private mutating func zero(_ range: Range<Int64>) {
         for part in Self.parts(of: range.lowerBound, count: range.upperBound - range.lowerBound) where pages[part.page] != nil {
             change(part.page) { page in
@@ -167,12 +173,12 @@ struct SparsePages {
         }
     }
 
-    /// The piece of a range that lies in one page.
+    /// The part of a range that lies in one page.
     private struct Part {
         let page: Int64
         let start: Int
         let end: Int
-        /// Where the piece is in the caller's buffer.
+        /// The position of the part in the buffer of the caller.
         let position: Int
         var count: Int { end - start }
     }

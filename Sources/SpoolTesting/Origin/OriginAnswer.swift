@@ -1,39 +1,52 @@
 package import SpoolCore
 package import SpoolOrigin
 
-/// What a test origin says to one request, before anybody sends it: the pure part of both origins, scripted and on sockets.
+/// The response of a test origin to one request, before it is sent: the pure part of both origins,
+/// scripted and on sockets.
 ///
-/// It reads `Range` and the conditions itself instead of asking the core, so that a mistake there is not mirrored here.
+/// It parses `Range` and the conditions itself instead of using the core, so that a mistake there
+/// is not repeated here.
 package struct OriginAnswer: Sendable {
+    /// The kind of response.
     package enum Kind: Hashable, Sendable {
         /// `head`, then `body`.
         case response
-        /// These bytes, then the connection is closed.
+        /// These bytes, and then the end of the connection.
         case raw([UInt8])
-        /// Nothing, for ever.
+        /// No byte, for ever.
         case silence
         /// No connection.
         case refuse
     }
 
-    /// What becomes of the body.
+    /// The end of the body.
     package enum Ending: Hashable, Sendable {
+        /// The body is sent to its end.
         case complete
+        /// The body breaks off after this many bytes.
         case cut(afterBytes: Int64, OriginCut)
+        /// The body stops after this many bytes, and the connection stays open.
         case stall(afterBytes: Int64)
     }
 
+    /// The kind of response.
     package var kind = Kind.response
+    /// The pace of the response.
     package var pace = OriginPace()
+    /// The 1xx responses before the head: their status and number.
     package var informational: (status: Int, count: Int) = (103, 0)
+    /// The head of the response.
     package var head: ResponseHead
+    /// The body of the response.
     package var body: OriginBody
+    /// The framing of the body.
     package var framing = OriginFraming.length
+    /// The end of the body.
     package var ending = Ending.complete
-    /// Whether only the head goes out.
+    /// Whether only the head is sent.
     package var isHeadOnly = false
 
-    /// How many body bytes go out.
+    /// The number of body bytes that are sent.
     package var sentBytes: Int64 {
         if isHeadOnly { return 0 }
         return plannedBytes
@@ -46,11 +59,13 @@ package struct OriginAnswer: Sendable {
         }
     }
 
-    /// Decides on the answer.
+    /// Decides on the response.
     ///
     /// - Parameters:
-    ///   - resource: what the URL names; nil answers 404.
-    ///   - date: the value of `Date`.
+    ///   - request: The request to answer.
+    ///   - resource: The resource of the URL, or nil for a 404.
+    ///   - behaviour: The behaviour of the origin.
+    ///   - date: The value of `Date`.
     package init(to request: OriginRequest, resource: VirtualResource?, behaviour: OriginBehaviour, date: Timestamp) {
         self.init(head: ResponseHead(status: 404, fields: ["Content-Type": "text/plain"]), body: .bytes(Array("no such resource\n".utf8)))
         head.fields.append("Content-Length", String(body.count))
@@ -107,28 +122,29 @@ package struct OriginAnswer: Sendable {
         }
     }
 
-    /// A body without length and without chunks ends with its connection (RFC 9112 §6.3).
+    /// Ends a body without length and without chunks with its connection (RFC 9112 §6.3).
     private mutating func settleFraming() {
         if framing == .length, body.count > 0, head.fields["Content-Length"] == nil { framing = .close }
     }
 
     // MARK: Correct answers
 
-    /// Says in `X-Echo` what was asked; who has the request's body adds that (`echo(body:)`).
+    /// Makes a response that repeats the method in `X-Echo`. `echo(body:)` adds the body of the
+    /// request.
     private mutating func echo(_ request: OriginRequest) {
         head = ResponseHead(status: 200, fields: ["X-Echo": request.method, "Content-Type": "text/plain"])
         body = .bytes(Array("done\n".utf8))
         head.fields.append("Content-Length", String(body.count))
     }
 
-    /// Says in `X-Echo` what came with the request as well: how many bytes, and their sum (FNV-1a).
+    /// Adds the body of the request to `X-Echo`: its length and its FNV-1a hash.
     package mutating func echo(body bytes: [UInt8]) {
         guard let method = head.fields["X-Echo"] else { return }
         let sum = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
         head.fields["X-Echo"] = "\(method) \(bytes.count) \(String(sum, radix: 16))"
     }
 
-    /// What a request asks of one resource; a behaviour may read it wrongly.
+    /// The reading of one request for a resource. A behaviour may change it to a wrong one.
     private struct Reading {
         var asked: AskedPart
         /// Whether `If-Range` is absent or names this version.
@@ -174,13 +190,14 @@ package struct OriginAnswer: Sendable {
     }
 }
 
-/// The bytes of an answer.
+/// The bytes of a response.
 package enum OriginBody: Hashable, Sendable {
     /// A part of made-up content.
     case content(OriginContent, from: Int64, count: Int64)
-    /// These.
+    /// The given bytes.
     case bytes([UInt8])
 
+    /// The number of bytes.
     package var count: Int64 {
         switch self {
         case .content(_, _, let count): count
@@ -188,7 +205,7 @@ package enum OriginBody: Hashable, Sendable {
         }
     }
 
-    /// Fills `buffer` with the bytes from `offset` on, counted from the body's first.
+    /// Fills `buffer` with the bytes from `offset` on, counted from the first byte of the body.
     package func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) {
         switch self {
         case .content(let content, let from, _): content.fill(buffer, at: from + offset)
@@ -198,7 +215,7 @@ package enum OriginBody: Hashable, Sendable {
     }
 }
 
-/// What `Range` asks of a resource of known length (RFC 9110 §14.1.2, §14.2).
+/// The part of a resource of known length that `Range` asks for (RFC 9110 §14.1.2, §14.2).
 private enum AskedPart {
     case whole
     case part(ByteRange)
@@ -209,7 +226,7 @@ private enum AskedPart {
         self = .whole
         guard let field, field.prefix(6).equalsIgnoringCase("bytes=") else { return }
         let bounds = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
-        // Several ranges at once may be answered as a whole (RFC 9110 §14.2).
+        // Several ranges at once may be answered with the whole body (RFC 9110 §14.2).
         guard bounds.count == 2, bounds.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else { return }
         // A position beyond every number lies behind the end of every resource.
         let positions = bounds.map { $0.isEmpty ? nil : Int64($0) ?? Int64.max }
@@ -249,13 +266,15 @@ extension VirtualResource {
         return result
     }
 
-    /// Strong comparison (RFC 9110 §13.1.5): a weak tag never matches, a date only exactly.
+    /// Returns whether `If-Range` names this version, by strong comparison (RFC 9110 §13.1.5): a
+    /// weak tag never matches, a date only exactly.
     fileprivate func matches(ifRange value: String) -> Bool {
         if value.hasPrefix("\"") { return value == entityTag }
         return lastModified.map { HTTPDate.format($0) == value } ?? false
     }
 
-    /// Whether the request's condition asks for nothing new (RFC 9110 §13.1.2, §13.1.3).
+    /// Returns whether the condition of the request is answered with 304 (RFC 9110 §13.1.2,
+    /// §13.1.3).
     fileprivate func isUnchanged(for fields: HTTPFields) -> Bool {
         func opaque(_ tag: Substring) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag }
         if let tags = fields.combined("If-None-Match") {

@@ -1,62 +1,67 @@
 package import SpoolCore
 package import SpoolOrigin
 
-/// What a test origin does with one request. Cases that name another behaviour change that one's answer, so they combine:
-/// `.cut(afterBytes: 100, .reset, .paced(pace, .correct))`.
+/// The behaviour of a test origin for one request. Cases with another behaviour change the response
+/// of that one, so they combine: `.cut(afterBytes: 100, .reset, .paced(pace, .correct))`.
 package indirect enum OriginBehaviour: Hashable, Sendable {
-    /// What RFC 9110 asks for.
+    /// The behaviour that RFC 9110 requires.
     case correct
-    /// The answer at a given pace.
+    /// The response at a given pace.
     case paced(OriginPace, OriginBehaviour)
-    /// This status with these fields and this body, whatever was asked.
+    /// This status with these fields and this body, for any request.
     case status(Int, fields: HTTPFields = [:], body: [UInt8] = [])
-    /// 1xx responses with this status before the answer.
+    /// 1xx responses with this status before the response.
     case informational(Int, count: Int, OriginBehaviour)
-    /// The answer with these fields; each replaces what the answer has by that name. An empty value is sent empty.
+    /// The response with these fields. Each replaces the fields of its name. An empty value is sent
+    /// empty.
     case fields(HTTPFields, OriginBehaviour)
-    /// The answer without the fields of these names.
+    /// The response without the fields of these names.
     case without([String], OriginBehaviour)
-    /// The whole body with 200, although a range was asked.
+    /// The whole body with 200, although the request has a range.
     case ignoresRange
     /// 206 although `If-Range` names another version.
     case ignoresIfRange
-    /// 206 whose body and `Content-Range` begin this much later (earlier when negative) than what was asked.
+    /// 206 with a body and a `Content-Range` that begin this much later than the requested range,
+    /// or earlier if negative.
     case shiftedRange(by: Int64)
     /// 206 with at most this many bytes, which RFC 9110 §14.2 allows.
     case shorterRange(maxBytes: Int64)
-    /// The answer without `Content-Length`: chunked, or ended by closing the connection.
+    /// The response without `Content-Length`: chunked, or ended by closing the connection.
     case unknownLength(OriginFraming, OriginBehaviour)
-    /// The answer, whose body breaks off after so many bytes.
+    /// The response with a body that breaks off after this many bytes.
     case cut(afterBytes: Int64, OriginCut, OriginBehaviour)
-    /// The answer, whose body stops for ever after so many bytes; the connection stays open.
+    /// The response with a body that stops for ever after this many bytes. The connection stays
+    /// open.
     case stall(afterBytes: Int64, OriginBehaviour)
-    /// The request is taken and nothing is said, for ever.
+    /// No response, for ever, although the request is accepted.
     case silence
-    /// No connection, or one that is reset before a byte of an answer.
+    /// No connection, or one that is reset before any byte of a response.
     case refuse
-    /// These bytes instead of an answer, then the connection is closed. A scripted origin takes them for a broken head.
+    /// These bytes instead of a response, and then the end of the connection. A scripted origin
+    /// treats them as a broken head.
     case raw([UInt8])
 
-    /// A redirect to `location`, sent as it is.
+    /// Returns a redirect to `location`, which is sent unchanged.
     package static func redirect(_ status: Int = 302, to location: String) -> OriginBehaviour {
         .status(status, fields: ["Location": location])
     }
 
-    /// The correct answer at a steady rate.
+    /// Returns the correct response at a steady rate.
     package static func slow(latency: Int64 = 0, bytesPerSecond: Int64? = nil, chunkBytes: ClosedRange<Int> = 16_384...16_384) -> Self {
         .paced(OriginPace(latency: latency...latency, bytesPerSecond: bytesPerSecond, chunkBytes: chunkBytes), .correct)
     }
 }
 
-/// How fast an origin is.
+/// The speed of an origin.
 package struct OriginPace: Hashable, Sendable {
-    /// From the request to the head, in nanoseconds; drawn from this range.
+    /// The time from the request to the head in nanoseconds, drawn from this range.
     package var latency: ClosedRange<Int64>
-    /// The rate of the body; nil is as fast as it goes.
+    /// The rate of the body, or nil for no limit.
     package var bytesPerSecond: Int64?
     /// The size of a chunk, drawn from this range; at least 1.
     package var chunkBytes: ClosedRange<Int>
 
+    /// Creates a pace, by default without delay.
     package init(latency: ClosedRange<Int64> = 0...0, bytesPerSecond: Int64? = nil, chunkBytes: ClosedRange<Int> = 16_384...16_384) {
         precondition(latency.lowerBound >= 0 && chunkBytes.lowerBound >= 1 && bytesPerSecond ?? 1 >= 1, "a pace goes forward")
         self.latency = latency
@@ -65,17 +70,17 @@ package struct OriginPace: Hashable, Sendable {
     }
 }
 
-/// How a body is framed.
+/// The framing of a body.
 package enum OriginFraming: Hashable, Sendable {
     /// By `Content-Length`.
     case length
-    /// By chunks; the last one is missing when the body is cut.
+    /// By chunks. The last one is missing when the body is cut.
     case chunked
     /// By the end of the connection.
     case close
 }
 
-/// How a body breaks off.
+/// The way in which a body breaks off.
 package enum OriginCut: Hashable, Sendable {
     /// The connection is closed in order.
     case close
@@ -83,5 +88,6 @@ package enum OriginCut: Hashable, Sendable {
     case reset
 }
 
-/// Chooses a behaviour for each request; the second argument counts all requests of an origin from 0.
+/// Returns the behaviour for a request. The second argument counts all requests of an origin from
+/// 0.
 package typealias OriginScript = @Sendable (OriginRequest, Int) -> OriginBehaviour

@@ -1,15 +1,18 @@
-/// The bytes of a made-up resource: a pure function of a seed and an offset, so that 20 GiB cost nothing.
+/// The bytes of a made-up resource: a pure function of a seed and an offset, so 20 GiB take no
+/// memory.
 ///
-/// Two seeds differ in every block of a few bytes, and no short stretch repeats: bytes that end up at a wrong place, or of
-/// a wrong version, are seen.
+/// Two seeds differ in every block of a few bytes, and no short stretch repeats. So a comparison
+/// finds bytes at a wrong offset or of a wrong version.
 package struct OriginContent: Hashable, Sendable {
+    /// The seed of the bytes.
     package var seed: UInt64
 
+    /// Creates content from a seed.
     package init(seed: UInt64) {
         self.seed = seed
     }
 
-    /// The byte at `offset`, which is not negative.
+    /// Returns the byte at `offset`, which must be at least 0.
     package func byte(at offset: Int64) -> UInt8 {
         precondition(offset >= 0, "no byte lies before the first: \(offset)")
         return UInt8(truncatingIfNeeded: word(offset >> 3) >> (UInt64(offset & 7) * 8))
@@ -35,7 +38,8 @@ package struct OriginContent: Hashable, Sendable {
         }
     }
 
-    /// The offset in `bytes` of the first byte that is not the one at `offset` and further; nil when all are right.
+    /// Returns the index of the first byte in `bytes` that differs from the content at `offset`, or
+    /// nil if all are equal.
     package func firstDifference(in bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int? {
         var index = 0
         while index < bytes.count, (offset + Int64(index)) & 7 != 0 {
@@ -50,7 +54,7 @@ package struct OriginContent: Hashable, Sendable {
         return (index..<bytes.count).first { bytes[$0] != byte(at: offset + Int64($0)) }
     }
 
-    /// `count` bytes from `offset` on.
+    /// Returns `count` bytes from `offset` on.
     package func bytes(at offset: Int64, count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             fill(UnsafeMutableRawBufferPointer(buffer), at: offset)
@@ -58,7 +62,8 @@ package struct OriginContent: Hashable, Sendable {
         }
     }
 
-    /// Eight bytes at a time: an odd multiple of the index is mixed until each bit of it reaches each bit of the word.
+    /// Returns eight bytes of the content. It mixes an odd multiple of the index until each bit of
+    /// it reaches each bit of the word.
     private func word(_ index: Int64) -> UInt64 {
         var x = seed &+ UInt64(bitPattern: index) &* 0xD1B5_4A32_D192_ED03
         x = (x ^ (x >> 32)) &* 0xABC9_8388_FB8F_AC03

@@ -2,36 +2,40 @@ package import SpoolCore
 package import SpoolOrigin
 internal import SpoolSystem
 
-/// What a test origin was asked and what it gave; safe to read at any time.
+/// The requests to a test origin and its responses. Readable at any time, from any thread.
 package final class OriginLog: Sendable {
     /// One request.
     package struct Entry: Hashable, Sendable {
-        /// Counted from 0 in the order of arrival.
+        /// The number of the request, counted from 0 in the order of arrival.
         package var ordinal: Int
+        /// The time of its arrival.
         package var time: Timestamp
+        /// The request.
         package var request: OriginRequest
-        /// The request's body, as far as it came.
+        /// The body of the request, as far as it came.
         package var body: [UInt8] = []
-        /// The status of the answer; nil when there was none, yet or at all.
+        /// The status of the response, or nil if there is none.
         package var status: Int?
-        /// The fields of the answer.
+        /// The fields of the response.
         package var answer = HTTPFields()
-        /// Body bytes that were handed over.
+        /// The number of body bytes that were sent.
         package var handedOverBytes: Int64 = 0
-        /// Whether the request is over, one way or the other.
+        /// Whether the request is over, with or without success.
         package var isOver = false
 
+        /// The value of `Range`.
         package var range: String? { request.fields["Range"] }
+        /// The value of `If-Range`.
         package var ifRange: String? { request.fields["If-Range"] }
     }
 
-    /// What went out of one resource.
+    /// The bytes that were sent of one resource.
     package struct HandedOver: Hashable, Sendable {
-        /// Body bytes in all.
+        /// The number of body bytes in all.
         package var bytes: Int64 = 0
-        /// Bytes that had gone out before, of the same version.
+        /// The number of bytes that were sent before, of the same version.
         package var duplicateBytes: Int64 = 0
-        /// Which bytes of each version, by the seed of its content.
+        /// The ranges that were sent of each version, by the seed of its content.
         package var ranges: [UInt64: ByteRangeSet] = [:]
     }
 
@@ -42,15 +46,16 @@ package final class OriginLog: Sendable {
 
     private let state = Locked(State())
 
+    /// Creates an empty log.
     package init() {}
 
-    /// The requests in the order in which they came.
+    /// The requests in the order of their arrival.
     package var entries: [Entry] { state.withLock { $0.entries } }
 
-    /// What went out, by URL.
+    /// The bytes that were sent, by URL.
     package var handedOver: [String: HandedOver] { state.withLock { $0.handedOver } }
 
-    /// What went out of the resource at `url`.
+    /// Returns the bytes that were sent of the resource at `url`.
     package func handedOver(_ url: String) -> HandedOver { state.withLock { $0.handedOver[url] ?? HandedOver() } }
 
     // MARK: What origins report
@@ -77,7 +82,7 @@ package final class OriginLog: Sendable {
         state.withLock { $0.entries[ordinal].isOver = true }
     }
 
-    /// `count` bytes of `body`, from `offset` of it on, went out.
+    /// Notes that `count` bytes of `body`, from `offset` on, were sent.
     func handedOver(_ ordinal: Int, _ body: OriginBody, at offset: Int64, count: Int64) {
         guard count > 0 else { return }
         state.withLock { state in

@@ -2,21 +2,22 @@ internal import SpoolCore
 internal import SpoolOrigin
 internal import SpoolSystem
 
-/// One connection of a `RawOrigin`, on a thread of its own: reads requests, sends answers, one after the other.
+/// One connection of a `RawOrigin`, on a thread of its own. It reads requests and sends responses,
+/// one after the other.
 final class RawConnection {
-    /// How the connection is to be closed.
+    /// The way in which the connection is closed.
     enum Ending {
         case close
         case reset
     }
 
-    /// The largest request head that is read, in bytes.
+    /// The largest request head, in bytes.
     private static let maxHeadBytes = 256 * 1024
-    /// The most bytes that are thrown away from a client before the connection is closed in order.
+    /// The most bytes of a client that are dropped before the connection is closed in order.
     private static let maxDrainedBytes = 16 * 1024 * 1024
     /// The longest wait for a client to close first, in milliseconds.
     private static let lingerMilliseconds: Int32 = 5_000
-    /// The size of a chunk when no pace is given; large, because nobody looks at it.
+    /// The size of a chunk without a given pace. It is large, because tests do not depend on it.
     private static let chunkBytes = 65_536
 
     private let socket: RawSocket
@@ -29,7 +30,7 @@ final class RawConnection {
         self.origin = origin
     }
 
-    /// Serves until either side has had enough.
+    /// Serves until either side ends the connection.
     func run() -> Ending {
         while !origin.isStopped, let request = readRequest() {
             var (answer, ordinal) = origin.answer(to: request.origin)
@@ -56,7 +57,7 @@ final class RawConnection {
         var keepsAlive: Bool
     }
 
-    /// The next request; nil when the client left or what it says is no request.
+    /// Returns the next request, or nil if the client left or sent no valid request.
     private func readRequest() -> Request? {
         while true {
             if let end = input.firstEndOfHead {
@@ -70,7 +71,7 @@ final class RawConnection {
     }
 
     private func parse(_ head: String) -> Request? {
-        // One character in Swift: CR LF.
+        // A CR LF is one character in Swift.
         let lines = head.split(whereSeparator: \.isNewline)
         guard let parts = lines.first?.split(separator: " "), parts.count == 3 else { return nil }
         var fields = HTTPFields()
@@ -86,10 +87,10 @@ final class RawConnection {
         return Request(origin: request, isHead: parts[0] == "HEAD", keepsAlive: keepsAlive)
     }
 
-    /// The largest request body that is read, in bytes.
+    /// The largest request body, in bytes.
     private static let maxBodyBytes = 64 * 1024 * 1024
 
-    /// The body of a request; nil when the client left before its end, or when it is too large.
+    /// Returns the body of a request, or nil if the client left before its end or it is too large.
     private func readBody(of request: OriginRequest) -> [UInt8]? {
         guard let length = request.fields["Content-Length"].flatMap({ Int($0) }) else { return [] }
         guard (0...Self.maxBodyBytes).contains(length) else { return nil }
@@ -103,7 +104,9 @@ final class RawConnection {
 
     // MARK: Answers
 
-    /// Sends an answer. Nil when the connection can be used again.
+    /// Sends a response.
+    ///
+    /// - Returns: The way to close the connection, or nil if it can be used again.
     private func send(_ answer: OriginAnswer, _ ordinal: Int, to request: Request) -> Ending? {
         switch answer.kind {
         case .refuse: return .reset
@@ -138,7 +141,9 @@ final class RawConnection {
         return sendText(text + "\r\n")
     }
 
-    /// Sends the body as far as it goes. False when the client is gone.
+    /// Sends the body, up to its planned end.
+    ///
+    /// - Returns: False if the client is gone.
     private func sendBody(_ answer: OriginAnswer, _ ordinal: Int) -> Bool {
         let isPaced = answer.pace != OriginPace()
         var buffer = [UInt8](repeating: 0, count: isPaced ? answer.pace.chunkBytes.upperBound : Self.chunkBytes)
@@ -172,7 +177,9 @@ final class RawConnection {
 
     // MARK: Waiting
 
-    /// Lets time pass; false when the client left meanwhile.
+    /// Waits for a time.
+    ///
+    /// - Returns: False if the client left meanwhile.
     private func rest(_ nanoseconds: Int64) -> Bool {
         let end = EventLoop.monotonicNow() + nanoseconds
         while true {
@@ -184,14 +191,14 @@ final class RawConnection {
         }
     }
 
-    /// Says nothing until the client leaves or the origin stops.
+    /// Stays silent until the client leaves or the origin stops.
     private func waitForClient() -> Ending {
         while let more = socket.receive(max: 16_384), !more.isEmpty {}
         return .close
     }
 
-    /// Ends the sending side and waits for the client to close: a close with unread bytes would reset the connection
-    /// and could take what was sent with it (RFC 9112 §9.6).
+    /// Ends the sending side and waits for the client to close. A close with unread bytes would
+    /// reset the connection, and could destroy bytes that were sent before (RFC 9112 §9.6).
     private func closeInOrder() -> Ending {
         socket.endSending()
         var drained = input.count
@@ -207,7 +214,7 @@ final class RawConnection {
 }
 
 extension OriginAnswer {
-    /// Whether the connection can carry another answer after this one.
+    /// Whether the connection can be used again after this response.
     fileprivate var keepsAlive: Bool {
         if case .cut = ending { return false }
         return framing != .close && head.fields["Connection"]?.equalsIgnoringCase("close") != true
@@ -215,7 +222,8 @@ extension OriginAnswer {
 }
 
 extension [UInt8] {
-    /// The index after the empty line that ends a request's head; nil when it is not there yet.
+    /// The index after the empty line that ends the head of a request, or nil if it has not come
+    /// yet.
     fileprivate var firstEndOfHead: Int? {
         guard count >= 4 else { return nil }
         return (4...count).first { self[$0 - 1] == 0x0A && self[$0 - 2] == 0x0D && self[$0 - 3] == 0x0A && self[$0 - 4] == 0x0D }

@@ -8,28 +8,33 @@ import Darwin
 import Glibc
 #endif
 
-/// An HTTP/1.1 origin on a loopback socket, for whatever speaks real TCP: transports, the proxy, players.
+/// An HTTP/1.1 origin on a loopback socket, for tests over real TCP: transports, the proxy,
+/// players.
 ///
-/// It serves the same resources and understands the same behaviours as `ScriptedOrigin`, on real time. One thread accepts,
-/// one serves each connection. `stop` ends them all; whoever makes an origin stops it.
-/// Bytes count as handed over once the kernel has them, so a transfer that is cancelled counts what its socket buffers took.
+/// It serves the same resources and supports the same behaviours as `ScriptedOrigin`, in real time.
+/// One thread accepts connections, and each connection has a thread. `stop` ends them all; the
+/// creator of an origin must call it.
+///
+/// Bytes count as sent once the kernel has them, so a cancelled transfer counts the bytes in its
+/// socket buffers.
 package final class RawOrigin: Sendable {
     private struct State {
-        /// By path and query.
+        /// The resources by path and query.
         var resources: [String: VirtualResource] = [:]
         var script: OriginScript
         var isOffline = false
         var isStopped = false
         var connections: [Int: Int32] = [:]
         var threads: [Int: SystemThread] = [:]
-        /// Connections whose threads are done, to be joined by the next that comes along.
+        /// The connections whose threads are done. The next new connection joins these threads.
         var finished: [Int] = []
         var accepted = 0
         var acceptor: SystemThread?
     }
 
-    /// What was asked and what was given. URLs are absolute, with this origin's authority.
+    /// The requests and responses. URLs are absolute, with the authority of this origin.
     package let log = OriginLog()
+    /// The port on which it listens.
     package let port: UInt16
     private let host: String
     private let listener: Int32
@@ -37,16 +42,16 @@ package final class RawOrigin: Sendable {
     private let clock: @Sendable () -> Timestamp
     private let state: Locked<State>
 
-    /// The most connections at once; further ones wait to be accepted.
+    /// The most connections at once. Further ones wait to be accepted.
     package static let maxConnections = 1024
 
     /// Listens on a free port and starts to serve.
     ///
     /// - Parameters:
-    ///   - host: the loopback address, 127.0.0.1 or ::1.
-    ///   - resources: only path and query of their URLs count.
-    ///   - script: chooses what to do with each request.
-    ///   - clock: the wall clock of `Date`; the system's when nil.
+    ///   - resources: The resources to serve. Only path and query of their URLs count.
+    ///   - host: The loopback address, 127.0.0.1 or ::1.
+    ///   - script: Chooses the behaviour for each request.
+    ///   - clock: The wall clock of `Date`, or nil for that of the system.
     package init(
         _ resources: [VirtualResource] = [], host: String = "127.0.0.1", script: @escaping OriginScript = { _, _ in .correct },
         clock: (@Sendable () -> Timestamp)? = nil
@@ -68,7 +73,7 @@ package final class RawOrigin: Sendable {
 
     // MARK: What it serves
 
-    /// The absolute URL of `path`, which begins with a slash.
+    /// Returns the absolute URL of `path`, which begins with a slash.
     package func url(_ path: String) -> String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)\(path)" }
 
     /// Serves `resource` from now on. Only path and query of its URL count.
@@ -86,9 +91,9 @@ package final class RawOrigin: Sendable {
         state.withLock { $0.script = script }
     }
 
-    /// While offline every new connection is reset at once.
+    /// Resets every new connection at once while offline.
     ///
-    /// - Parameter breaksTransfers: whether open connections break too.
+    /// - Parameter breaksTransfers: Whether open connections break, too.
     package func setOffline(_ isOffline: Bool, breaksTransfers: Bool = false) {
         state.withLock { $0.isOffline = isOffline }
         if isOffline, breaksTransfers { breakConnections() }
@@ -96,19 +101,21 @@ package final class RawOrigin: Sendable {
 
     /// Breaks every open connection, idle ones included.
     package func breakConnections() {
-        // Under the lock, so that no descriptor was closed and given to somebody else meanwhile; `shutdown` does not block.
+        // Under the lock, so that no descriptor is closed and reused meanwhile. `shutdown` does not
+        // block.
         state.withLock { state in
             for descriptor in state.connections.values { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }
 
-    /// How many connections were accepted so far.
+    /// The number of connections accepted so far.
     package var connectionCount: Int { state.withLock { $0.accepted } }
 
-    /// How many connections are open.
+    /// The number of open connections.
     package var openConnectionCount: Int { state.withLock { $0.connections.count } }
 
-    /// Closes every connection and the port, and waits for the threads. Once; not from a script.
+    /// Closes every connection and the port, and waits for the threads. Called once, and not from a
+    /// script.
     package func stop() {
         let acceptor = state.withLock { state in
             state.isStopped = true
@@ -116,7 +123,8 @@ package final class RawOrigin: Sendable {
             return state.acceptor
         }
         guard let acceptor else { return }
-        // A byte and not the end of the pipe: a program that was started meanwhile may have inherited this end, and would hold it open.
+        // A byte, and not the end of the pipe: a program that was started meanwhile may have
+        // inherited this end, and would hold it open.
         var byte: UInt8 = 1
         _ = write(stopPipe.write, &byte, 1)
         acceptor.join()
@@ -128,7 +136,7 @@ package final class RawOrigin: Sendable {
         close(listener)
     }
 
-    /// A port of 127.0.0.1 on which nobody listens.
+    /// Returns a port of 127.0.0.1 on which no process listens.
     package static func unusedPort() throws(SystemError) -> UInt16 {
         let (descriptor, port) = try listen("127.0.0.1")
         close(descriptor)
@@ -149,7 +157,7 @@ package final class RawOrigin: Sendable {
 
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// What to say to a request, and its number in the log.
+    /// Returns the response to a request, and its number in the log.
     func answer(to request: OriginRequest) -> (OriginAnswer, ordinal: Int) {
         let now = clock()
         let ordinal = log.requested(request, at: now)

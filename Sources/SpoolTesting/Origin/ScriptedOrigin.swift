@@ -2,11 +2,12 @@ package import SpoolCore
 package import SpoolOrigin
 package import SpoolSystem
 
-/// An origin and the way to it in one: a `Transport` whose answers are computed and follow a script.
+/// An origin and its transport in one: a `Transport` with computed responses that follow a script.
 ///
-/// Everything happens as jobs of the mailbox that it was given and on timers of the clock that it was given: with the
-/// simulator's a run replays from its seed, with a lane's it is an ordinary asynchronous transport.
-/// A transfer that hears nothing ends with `.timeout` after `silenceTimeout`, as with a real transport; paused time does not count.
+/// All work runs as jobs of the given mailbox and on timers of the given clock. With those of the
+/// simulator, a run replays from its seed. With a lane, it is an ordinary asynchronous transport. A
+/// transfer without any byte for `silenceTimeout` ends with `.timeout`, as with a real transport;
+/// pauses do not count.
 package final class ScriptedOrigin: Transport {
     private struct State {
         var resources: [String: VirtualResource] = [:]
@@ -15,25 +16,31 @@ package final class ScriptedOrigin: Transport {
         var isClosed = false
         var transfers: [Int: ScriptedTransfer] = [:]
 
-        /// The transfers under way in the order of their requests: nothing may depend on hash order.
+        /// The running transfers in the order of their requests, because no result may depend on
+        /// hash order.
         var inOrder: [ScriptedTransfer] { transfers.keys.sorted().compactMap { transfers[$0] } }
     }
 
-    /// What was asked and what was given.
+    /// The requests and responses.
     package let log = OriginLog()
+    /// The most bytes that one request should ask for.
     package let windowBytes: Int64?
     let mailbox: any Mailbox
     let time: any TimeSource
     let random: any RandomSource
-    /// How long a transfer may hear nothing, in nanoseconds; nil waits for ever.
+    /// The longest silence of a transfer in nanoseconds, or nil for no limit.
     let silenceTimeout: Nanoseconds?
     private let state: Locked<State>
 
-    /// An origin that serves `resources`.
+    /// Creates an origin that serves `resources`.
     ///
     /// - Parameters:
-    ///   - windowBytes: what the transport is to say of itself.
-    ///   - script: chooses what to do with each request; everything is correct without it.
+    ///   - mailbox: Runs the work of all transfers.
+    ///   - time: The clock and timers.
+    ///   - random: Draws latencies and chunk sizes.
+    ///   - windowBytes: The value that the transport reports.
+    ///   - silenceTimeout: The longest silence of a transfer, or nil for no limit.
+    ///   - script: Chooses the behaviour for each request. By default every response is correct.
     package init(
         _ resources: [VirtualResource] = [], mailbox: any Mailbox, time: any TimeSource, random: any RandomSource,
         windowBytes: Int64? = nil, silenceTimeout: Nanoseconds? = .seconds(8), script: @escaping OriginScript = { _, _ in .correct }
@@ -49,7 +56,8 @@ package final class ScriptedOrigin: Transport {
 
     // MARK: What it serves
 
-    /// Serves `resource` from now on, instead of what its URL named before. Answers that began go on as they are.
+    /// Serves `resource` from now on, instead of the earlier resource of its URL. Responses that
+    /// have begun go on unchanged.
     package func serve(_ resource: VirtualResource) {
         state.withLock { $0.resources[resource.url] = resource }
     }
@@ -64,9 +72,10 @@ package final class ScriptedOrigin: Transport {
         state.withLock { $0.script = script }
     }
 
-    /// While offline every new request is `.unreachable`.
+    /// Fails every new request with `.unreachable` while offline.
     ///
-    /// - Parameter breaksTransfers: whether those under way break off too, as when a network goes away.
+    /// - Parameter breaksTransfers: Whether running transfers break off too, as after a loss of the
+    ///   network.
     package func setOffline(_ isOffline: Bool, breaksTransfers: Bool = false) {
         let transfers = state.withLock { state in
             state.isOffline = isOffline
@@ -77,6 +86,7 @@ package final class ScriptedOrigin: Transport {
 
     // MARK: Transport
 
+    /// Starts a request. The receiver is called in jobs of the mailbox.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         let ordinal = log.requested(request, at: time.wallNow)
         let script = state.withLock { $0.script }
@@ -98,10 +108,10 @@ package final class ScriptedOrigin: Transport {
         return transfer
     }
 
-    /// The most bytes of a request's body.
+    /// The most bytes of a request body.
     private static let maxBodyBytes = 64 << 20
 
-    /// Answers when the request's body is there.
+    /// Answers once the body of the request is complete.
     private func receive(_ body: RequestBody, _ ordinal: Int, _ transfer: ScriptedTransfer, _ answer: OriginAnswer) {
         let mailbox = mailbox
         BodyCollector.collect(body, limit: Self.maxBodyBytes, post: { mailbox.post($0) }) { [self] result in
@@ -116,6 +126,7 @@ package final class ScriptedOrigin: Transport {
         }
     }
 
+    /// Ends every transfer with `.cancelled`.
     package func close() {
         let transfers = state.withLock { state in
             state.isClosed = true
@@ -133,7 +144,7 @@ package final class ScriptedOrigin: Transport {
 
     func draw(_ range: ClosedRange<Int64>) -> Int64 {
         guard range.lowerBound < range.upperBound else { return range.lowerBound }
-        // Ranges here are short beside 2^64, so the remainder is even enough.
+        // The ranges here are short compared with 2^64, so the remainder is uniform enough.
         return range.lowerBound + Int64(random.next() % UInt64(range.upperBound - range.lowerBound + 1))
     }
 }

@@ -4,16 +4,17 @@ internal import SpoolSystem
 
 /// One request to a scripted origin.
 final class ScriptedTransfer: Transfer, @unchecked Sendable {
-    // Safe to share: `cancelRequested` is a lock; the rest is touched by jobs of the origin's mailbox only, one at a time.
+    // Safe to share: `cancelRequested` is a lock. Only jobs of the origin's mailbox use the rest,
+    // one at a time.
     private let ordinal: Int
     private let origin: ScriptedOrigin
     private let cancelRequested = Locked(false)
 
     private var receiver: (any TransferReceiver)?
     private var answer: OriginAnswer?
-    /// How many body bytes the receiver took.
+    /// The number of body bytes that the receiver took.
     private var position: Int64 = 0
-    /// The chunk that is on its way or was not taken; nil between two.
+    /// The chunk that is on its way or was not taken. Nil between two chunks.
     private var chunk: [UInt8]?
     private var isPaused = false
     private var hasHead = false
@@ -48,7 +49,7 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
 
     // MARK: Jobs
 
-    /// Not over, and nobody asked to end it.
+    /// Whether the transfer is not over and not cancelled.
     private var isRunning: Bool { receiver != nil && !cancelRequested.withLock { $0 } }
 
     func begin(_ answer: OriginAnswer, latency: Nanoseconds) {
@@ -62,7 +63,7 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
         }
     }
 
-    /// What a client makes of bytes that are no whole response.
+    /// Returns the error of a client for bytes that are no complete response.
     private static func meaning(ofRaw bytes: [UInt8]) -> OriginError {
         bytes.starts(with: "HTTP/1.".utf8) ? .truncated(afterBytes: 0) : .malformed("this is not HTTP")
     }
@@ -76,7 +77,7 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
         prepareChunk()
     }
 
-    /// Takes the next chunk on its way, or ends.
+    /// Sends the next chunk, or ends the transfer.
     private func prepareChunk() {
         guard isRunning, let answer else { return }
         let left = answer.receivableBytes - position
@@ -114,7 +115,7 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
         chunk = nil
     }
 
-    /// The body has gone out as far as it goes.
+    /// Ends the transfer after the last byte that is sent.
     private func end(_ answer: OriginAnswer) {
         switch answer.end {
         case .complete: finish(.complete)
@@ -128,12 +129,12 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
         silence = origin.time.after(timeout, on: origin.mailbox) { [self] in finish(.failed(.timeout("the origin says nothing"))) }
     }
 
-    /// The network went away.
+    /// Ends the transfer because the network is gone.
     func breakOff() {
         finish(.failed(hasHead ? .truncated(afterBytes: position) : .unreachable("the network is gone")))
     }
 
-    /// Tells the receiver, once. A cancelled transfer ends with `.cancelled`, whatever happened meanwhile.
+    /// Calls the receiver with the end, once. A cancelled transfer always ends with `.cancelled`.
     func finish(_ end: TransferEnd) {
         guard let receiver else { return }
         self.receiver = nil
@@ -143,35 +144,36 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
         receiver.finished(cancelRequested.withLock { $0 } ? .cancelled : end)
     }
 
-    /// A job of its own in any case, so that transfers take turns.
+    /// Runs `job` as a job of its own in any case, so that transfers take turns.
     private func after(_ delay: Nanoseconds, _ job: @escaping @Sendable () -> Void) {
         if delay > 0 { _ = origin.time.after(delay, on: origin.mailbox, job) } else { origin.mailbox.post(job) }
     }
 }
 
 extension OriginAnswer {
-    /// Why a client can't use the answer, or nil when it can.
+    /// The reason why a client can't use the response, or nil if it can.
     fileprivate var defect: String? {
         if informational.count > HeadCollector.maxInformational { return "too many 1xx responses" }
         return HeadCollector.lengthDefect(of: head.fields)
     }
 
-    /// The length that the head claims, when the body is framed by it.
+    /// The length in the head, if it frames the body.
     private var declaredBytes: Int64? {
         framing == .length && !isHeadOnly ? head.fields["Content-Length"].flatMap { Int64($0) } : nil
     }
 
-    /// How many bytes a client takes for the body: what lies behind the claimed length belongs to nobody (RFC 9112 §6.3).
+    /// The number of bytes that a client takes as the body. Bytes behind the stated length belong
+    /// to no response (RFC 9112 §6.3).
     fileprivate var receivableBytes: Int64 { min(sentBytes, declaredBytes ?? .max) }
 
-    /// How the body ends from a client's point of view.
+    /// The end of the body for a client.
     fileprivate var end: Ending {
         if isHeadOnly { return .complete }
         let isWhole = framing != .length || receivableBytes == declaredBytes ?? body.count
         switch ending {
         case .complete: return isWhole ? .complete : .cut(afterBytes: sentBytes, .close)
         case .stall: return framing == .length && isWhole ? .complete : ending
-        // Nothing tells an early end from the right one when only the end of the connection frames the body.
+        // If only the end of the connection frames the body, an early end looks like the right one.
         case .cut(_, let cut): return (framing == .length && isWhole) || (framing == .close && cut == .close) ? .complete : ending
         }
     }

@@ -1,25 +1,26 @@
 package import SpoolCore
 
-/// A resource that a test origin serves: its bytes are computed, not kept.
+/// A resource that a test origin serves. Its bytes are computed and not kept.
 package struct VirtualResource: Hashable, Sendable {
-    /// The absolute URL it is asked by. A server on a socket looks at the part after the authority only.
+    /// The absolute URL of the resource. A server on a socket uses only the part after the
+    /// authority.
     package var url: String
-    /// What its bytes are.
+    /// The bytes of the resource.
     package var content: OriginContent
-    /// How many there are.
+    /// The number of bytes.
     package var length: Int64
-    /// The value of `ETag`, quotes and `W/` included; nil sends none.
+    /// The value of `ETag` with its quotes and `W/`, or nil for no such field.
     package var entityTag: String?
-    /// The value of `Last-Modified`; nil sends none.
+    /// The value of `Last-Modified`, or nil for no such field.
     package var lastModified: Timestamp?
-    /// The value of `Content-Type`; nil sends none.
+    /// The value of `Content-Type`, or nil for no such field.
     package var contentType: String?
     /// Whether `Range` is answered with 206.
     package var supportsRanges: Bool
-    /// Fields of every 200, 206 and 304, besides those above.
+    /// Further fields of every 200, 206 and 304.
     package var fields: HTTPFields
 
-    /// A resource with a strong entity tag made from its seed.
+    /// Creates a resource with a strong entity tag made from its seed.
     package init(
         url: String, seed: UInt64, length: Int64, contentType: String? = "video/mp4", supportsRanges: Bool = true, fields: HTTPFields = [:]
     ) {
@@ -34,7 +35,7 @@ package struct VirtualResource: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// The same resource with other bytes and the entity tag that goes with them.
+    /// Returns the same resource with other bytes and their entity tag.
     package func version(seed: UInt64, length: Int64? = nil) -> VirtualResource {
         var new = self
         new.content = OriginContent(seed: seed)

@@ -1,7 +1,7 @@
 package import SpoolCore
 package import SpoolSystem
 
-/// Clocks that stand still until the test moves them; for lingering, retries, time-outs and ages.
+/// Clocks that stand still until the test moves them, for lingering, retries, time-outs and ages.
 package final class ManualTime: TimeSource {
     private struct Waiting {
         var deadline: MonotonicInstant
@@ -31,17 +31,20 @@ package final class ManualTime: TimeSource {
 
     private let state = Locked(State())
 
+    /// Creates clocks that stand still.
     package init() {}
 
+    /// The time of the monotonic clock.
     package var now: MonotonicInstant { state.withLock { $0.now } }
+    /// The time of the wall clock.
     package var wallNow: Timestamp { state.withLock { $0.wallNow } }
 
-    /// Moves both clocks; what is due by then is posted.
+    /// Moves both clocks, and posts the jobs that are due by then.
     package func advance(by change: Nanoseconds) {
         post { $0.move(by: change) }
     }
 
-    /// From now on nothing waits: the clocks jump to each timer as it is set.
+    /// Removes all waiting from now on: the clocks jump to each timer as it is set.
     package func flow() {
         post { state in
             state.flows = true
@@ -49,6 +52,7 @@ package final class ManualTime: TimeSource {
         }
     }
 
+    /// Posts `job` to `mailbox` once the clocks have moved by `delay`.
     package func after(_ delay: Nanoseconds, on mailbox: any Mailbox, _ job: @escaping @Sendable () -> Void) -> Timer {
         let number = state.withLock { state in
             state.next += 1

@@ -6,14 +6,17 @@ import Darwin
 import Glibc
 #endif
 
-/// Which seeds a test runs.
+/// The seeds that a test runs.
 package enum Seeds {
-    /// The one of `SPOOL_SEED` where it is set; else 1 to `count`; where `SPOOL_DEPTH` is `nightly`, ten times as many fresh ones.
+    /// Returns the seed of `SPOOL_SEED` if it is set, and otherwise 1 to `count`. If `SPOOL_DEPTH`
+    /// is `nightly`, it returns ten times as many fresh seeds.
     ///
-    /// So a change is judged on the same ground as the one before it, and the nights look at new ground; a failure prints its
-    /// seed (``Simulator/report(_:)``).
+    /// So each change runs the same seeds as the one before it, and nightly runs try new ones. A
+    /// failure prints its seed (``Simulator/report(_:)``).
     ///
-    /// - Parameter nightly: how many they are in the nights; ten times as many as else when nil.
+    /// - Parameters:
+    ///   - count: The number of seeds.
+    ///   - nightly: The number of seeds in nightly runs, or nil for ten times `count`.
     package static func list(count: Int, nightly: Int? = nil) -> [UInt64] {
         if let text = environment("SPOOL_SEED"), let seed = UInt64(text) { return [seed] }
         guard isNightly else { return (1...UInt64(count)).map { $0 } }
@@ -22,7 +25,7 @@ package enum Seeds {
         return (0..<(nightly ?? count * 10)).map { _ in random.next() >> 24 }
     }
 
-    /// Whether the full figures are wanted (`SPOOL_DEPTH` is `nightly`).
+    /// Whether the long runs are requested (`SPOOL_DEPTH` is `nightly`).
     package static var isNightly: Bool { environment("SPOOL_DEPTH") == "nightly" }
 
     private static func environment(_ name: String) -> String? {

@@ -7,18 +7,23 @@ import Darwin
 import Glibc
 #endif
 
-/// A world in which everything that happens follows from a seed: mailboxes, time, random numbers.
+/// A world in which everything follows from a seed: mailboxes, time, random numbers.
 ///
-/// All mailboxes of a world hang on one scheduler, which picks the next non-empty one by the seed. Jobs take no time; the clocks move
-/// only when nothing else is left to do, to the next timer. The same seed and the same calls give the same run, step by step.
+/// All mailboxes of a world share one scheduler, which picks the next non-empty one by the seed.
+/// Jobs take no time. The clocks move to the next timer only when no job is left. The same seed and
+/// the same calls give the same run, step by step.
 ///
-/// Used from one thread. At the end call ``shutdown()``: jobs that wait hold the objects of the world, and those hold the simulator.
+/// Used from one thread. Call ``shutdown()`` at the end: waiting jobs hold the objects of the
+/// world, and those hold the simulator.
 package final class Simulator: TimeSource, RandomSource, @unchecked Sendable {
-    // Sendable only because the protocols ask for it: everything happens on the thread that steps, which is checked.
+    // Sendable only because the protocols require it. All work runs on the thread that steps, which
+    // is checked.
 
-    /// Bound of a run that names none: far beyond any scenario, so that a livelock ends with a report instead of a hang.
+    /// The step limit of a run that sets none. It is far beyond any scenario, so that a livelock
+    /// ends with a report and not as a hang.
     package static let defaultMaxSteps = 1_000_000
 
+    /// The seed of the world.
     package let seed: UInt64
     /// The number of steps so far.
     package private(set) var stepCount = 0
@@ -32,13 +37,20 @@ package final class Simulator: TimeSource, RandomSource, @unchecked Sendable {
     private var stepping: pthread_t?
     private var isShutDown = false
 
+    /// The time of the monotonic clock.
     package private(set) var now: MonotonicInstant
+    /// The time of the wall clock.
     package private(set) var wallNow: Timestamp
 
-    /// - Parameter wallClock: what the wall clock says at the start; the moment of Unix time 1 800 000 000 by default.
+    /// Creates a world.
+    ///
+    /// - Parameters:
+    ///   - seed: Determines all choices of the world.
+    ///   - wallClock: The time of the wall clock at the start, by default Unix time 1 800 000 000.
     package init(seed: UInt64, wallClock: Timestamp = Timestamp(seconds: 1_800_000_000)) {
         self.seed = seed
-        // Two streams, so that a draw of the product does not change the order of the jobs.
+        // Two streams, so that a random number for the product does not change the order of the
+        // jobs.
         scheduling = SeededRandom(seed: seed)
         numbers = SeededRandom(seed: seed ^ 0x5DEE_CE66_D1CE_4E5B)
         now = MonotonicInstant(nanoseconds: 1_000_000_000)
@@ -47,17 +59,19 @@ package final class Simulator: TimeSource, RandomSource, @unchecked Sendable {
 
     // MARK: The world
 
-    /// A new mailbox of this world; the name stands in the trace.
+    /// Returns a new mailbox of this world. Its name appears in the trace.
     package func mailbox(_ name: String) -> any Mailbox {
         queues.append(JobQueue(name: name))
         return SimulatedMailbox(simulator: self, index: queues.count - 1)
     }
 
+    /// Returns the next random number.
     package func next() -> UInt64 {
         checkThread()
         return numbers.next()
     }
 
+    /// Posts `job` to `mailbox` once virtual time has moved by `delay`.
     package func after(_ delay: Nanoseconds, on mailbox: any Mailbox, _ job: @escaping @Sendable () -> Void) -> Timer {
         checkThread()
         guard !isShutDown else { return Timer {} }
@@ -70,7 +84,8 @@ package final class Simulator: TimeSource, RandomSource, @unchecked Sendable {
         }
     }
 
-    /// Sets the wall clock forward or back, as a user or a time server does; timers don't notice.
+    /// Moves the wall clock forward or back, as a user or a time server does. Timers are not
+    /// affected.
     package func moveWallClock(by change: Nanoseconds) {
         wallNow.nanoseconds += change
     }
@@ -78,7 +93,8 @@ package final class Simulator: TimeSource, RandomSource, @unchecked Sendable {
     /// Drops all jobs and timers, and everything that is posted from now on.
     package func shutdown() {
         isShutDown = true
-        // Their captures may post when they end, so they go when the lists are already empty.
+        // Captured objects may post jobs when they are released, so they are released when the
+        // lists are already empty.
         let dropped = (queues, timers)
         for index in queues.indices { queues[index] = JobQueue(name: queues[index].name) }
         ready = []
@@ -93,7 +109,7 @@ package final class Simulator: TimeSource, RandomSource, @unchecked Sendable {
         queues[index].append(job)
     }
 
-    /// While a step runs, only its thread may touch the world.
+    /// Checks that only the thread of a running step uses the world.
     private func checkThread() {
         guard let stepping else { return }
         precondition(pthread_equal(stepping, pthread_self()) != 0, "a simulated world was touched from a second thread")
@@ -101,13 +117,15 @@ package final class Simulator: TimeSource, RandomSource, @unchecked Sendable {
 
     // MARK: Running
 
-    /// True when no job and no timer waits.
+    /// Whether no job and no timer waits.
     package var isIdle: Bool { ready.isEmpty && timers.count == 0 }
 
-    /// The number of timers that wait.
+    /// The number of waiting timers.
     package var waitingTimers: Int { timers.count }
 
-    /// Runs one job; when there is none, moves the clocks to the next timer. False when there is no timer either.
+    /// Runs one job. If there is none, moves the clocks to the next timer.
+    ///
+    /// - Returns: False if there is no timer either.
     @discardableResult
     package func step() -> Bool {
         precondition(stepping == nil, "a job cannot step the world that runs it")
@@ -120,7 +138,9 @@ package final class Simulator: TimeSource, RandomSource, @unchecked Sendable {
         return true
     }
 
-    /// Steps until `isMet`; false when the world went idle before that or `maxSteps` were used up.
+    /// Steps until `isMet` returns true.
+    ///
+    /// - Returns: False if the world went idle before that, or after `maxSteps` steps.
     package func run(until isMet: () -> Bool, maxSteps: Int = defaultMaxSteps) -> Bool {
         for _ in 0..<maxSteps {
             if isMet() { return true }
@@ -129,13 +149,17 @@ package final class Simulator: TimeSource, RandomSource, @unchecked Sendable {
         return isMet()
     }
 
-    /// Steps until nothing is left to do, timers included; false when `maxSteps` were used up.
+    /// Steps until no job and no timer is left.
+    ///
+    /// - Returns: False after `maxSteps` steps.
     @discardableResult
     package func runUntilIdle(maxSteps: Int = defaultMaxSteps) -> Bool {
         run(until: { isIdle }, maxSteps: maxSteps)
     }
 
-    /// Runs everything that happens in the next `delay` nanoseconds, then stands at their end; false when `maxSteps` were used up.
+    /// Runs everything of the next `delay` nanoseconds, and then moves the clocks to their end.
+    ///
+    /// - Returns: False after `maxSteps` steps.
     @discardableResult
     package func advance(by delay: Nanoseconds, maxSteps: Int = defaultMaxSteps) -> Bool {
         let end = now + max(0, delay)
@@ -184,7 +208,7 @@ package final class Simulator: TimeSource, RandomSource, @unchecked Sendable {
     /// The last steps, oldest first, at most ``TraceRing/capacity``.
     package var trace: [TraceEntry] { ring.entries }
 
-    /// What a failed test should print: how to replay the run, and how it got there.
+    /// Returns the text that a failed test prints: the way to replay the run, and its last steps.
     package func report(_ failure: String) -> String {
         let steps = trace.map { "  \($0)" }.joined(separator: "\n")
         return "\(failure)\nat step \(stepCount) of seed \(seed); replay with SPOOL_SEED=\(seed). Last steps:\n\(steps)"
@@ -196,7 +220,8 @@ private struct WaitingTimer {
     let job: @Sendable () -> Void
 }
 
-/// A mailbox whose jobs the simulator runs; it does not keep its world alive, and posts to a world that is gone do nothing.
+/// A mailbox whose jobs the simulator runs. It does not keep its world alive, and posts to a
+/// released world have no effect.
 private final class SimulatedMailbox: Mailbox, @unchecked Sendable {
     // Safe to share: the index never changes, and a weak reference is read atomically.
     private weak var simulator: Simulator?
@@ -212,7 +237,8 @@ private final class SimulatedMailbox: Mailbox, @unchecked Sendable {
     }
 }
 
-/// First in, first out; the space of jobs that ran is given back when half of the array is such space.
+/// A first-in, first-out queue of jobs. It returns the space of finished jobs when that is half of
+/// the array.
 private struct JobQueue {
     let name: String
     private var jobs: [(@Sendable () -> Void)?] = []

@@ -4,56 +4,73 @@ internal import SpoolOrigin
 package import SpoolStore
 import SpoolSystem
 
-/// A whole cache on a simulated machine: scripted origin, virtual time, a store in memory or on a faulty disk, and readers.
+/// A whole cache on a simulated machine: scripted origin, virtual time, a store in memory or on a
+/// faulty disk, and readers.
 ///
-/// Everything follows from the seed. A test adds readers and trouble, calls ``run()``, and reads ``violations``.
+/// Everything follows from the seed. A test adds readers and trouble, calls ``run()``, and reads
+/// ``violations``.
 package final class World {
-    /// What may go wrong, and what it all stands on.
+    /// The settings and faults of a world.
     package struct Plan: Sendable {
-        /// SQLite on a disk in memory; else a store in memory.
+        /// Whether the store is SQLite on a disk in memory. Otherwise it is a store in memory.
         package var usesDisk = false
-        /// What goes wrong on that disk.
+        /// The faults of that disk.
         package var diskFaults = FaultPlan.none
-        /// The disk that it begins on, as an earlier world left it; nil for an empty one.
+        /// The disk at the start, as an earlier world left it, or nil for an empty one.
         package var disk: MemoryDisk?
-        /// Which start of the machine it is; another one than before after a power loss.
+        /// The identity of this start of the machine. It differs from the one before after a power
+        /// loss.
         package var bootID = "first boot"
-        /// How many data files stay open on the disk; nil for as many as in an app.
+        /// The number of data files that stay open on the disk, or nil for that of an app.
         package var keptFiles: Int?
-        /// The bytes that a store in memory holds.
+        /// The most bytes that a store in memory holds.
         package var capacityBytes: Int64 = 256 << 20
-        /// What the transport says of itself.
+        /// The most bytes that one request should ask for, as the transport reports it.
         package var windowBytes: Int64?
+        /// The number of receive buffers of the cache.
         package var buffers = 16
+        /// The most requests at once to one host.
         package var fetchesPerHost = 6
-        /// What stored media may occupy; nil for no limit. On a disk it is looked at after every step.
+        /// The most bytes that stored media may occupy, or nil for no limit. On a disk this is
+        /// checked after every step.
         package var quotaBytes: Int64?
+        /// The eviction policy of the cache.
         package var policy: any EvictionPolicy = LeastRecentlyUsed()
-        /// What else the cache is told.
+        /// Further changes of the configuration.
         package var configure: @Sendable (inout Configuration) -> Void = { _ in }
 
+        /// Creates the default plan: a store in memory without faults.
         package init() {}
     }
 
-    /// The most steps of a run; a longer one is a livelock.
+    /// The most steps of a run. A longer one is a livelock.
     package static let maxSteps = 200_000
     private static let directory = "/cache"
 
+    /// The simulator that runs the world.
     package let simulator: Simulator
+    /// The origin of all resources.
     package let origin: ScriptedOrigin
+    /// The disk in memory, unused without `usesDisk`.
     package let disk: MemoryDisk
+    /// The plan of the world.
     package let plan: Plan
+    /// The store of the cache.
     package let store: any ResourceStore
+    /// The cache.
     package let cache: MediaCache
+    /// The readers that were added, in order.
     package private(set) var readers: [WorldReader] = []
     /// Every version that each resource had, oldest first, by URL.
     package private(set) var versions: [String: [VirtualResource]] = [:]
-    /// What the mistakes of the origin make of these.
+    /// The versions that mistakes of the origin make of these.
     private var recognised: [String: [VirtualResource]] = [:]
-    /// What must not be.
+    /// The violations found so far, at most 10.
     package private(set) var violations: [String] = []
 
-    /// - Throws: what the store says when it can't be opened.
+    /// Creates a world.
+    ///
+    /// - Throws: The error of the store if it can't be opened.
     package init(seed: UInt64, plan: Plan = Plan()) throws {
         self.plan = plan
         simulator = Simulator(seed: seed)
@@ -94,28 +111,30 @@ package final class World {
         origin.serve(resource)
     }
 
-    /// Bytes of this version are right as well, although the origin never serves it as such: what it makes of another by its mistakes.
+    /// Accepts bytes of this version as well, although the origin never serves it directly:
+    /// mistakes of the origin turn another version into it.
     package func recognise(_ version: VirtualResource) {
         recognised[version.url, default: []].append(version)
     }
 
-    /// All that bytes of a resource may be of.
+    /// Returns all versions that bytes of a resource may belong to.
     func rightVersions(of url: String) -> [VirtualResource] { recognised[url, default: []] + versions[url, default: []] }
 
-    /// A reader that joins after `delay`.
+    /// Adds a reader that joins after `delay`.
     package func read(_ script: WorldReader.Script, after delay: Nanoseconds = 0) {
         let reader = WorldReader(number: readers.count + 1, script: script, world: self)
         readers.append(reader)
         later(delay) { reader.join() }
     }
 
-    /// Does something at a moment of virtual time.
+    /// Runs `job` at a moment of virtual time.
     package func later(_ delay: Nanoseconds, _ job: @escaping @Sendable () -> Void) {
         _ = simulator.after(delay, on: control, job)
     }
 
     private lazy var control = simulator.mailbox("world")
 
+    /// Returns a random number in a range.
     package func number(_ range: ClosedRange<Int64>) -> Int64 {
         range.lowerBound + Int64(simulator.next(below: UInt64(range.upperBound - range.lowerBound) + 1))
     }
@@ -126,7 +145,8 @@ package final class World {
 
     // MARK: Running
 
-    /// Runs until every reader is through, looking at the books after each step; then closes the cache and looks at what is stored.
+    /// Runs until every reader is done, checking the invariants after each step. Then closes the
+    /// cache and checks the stored bytes.
     package func run() {
         var steps = 0
         while !readers.allSatisfy(\.isOver), violations.isEmpty {
@@ -142,7 +162,7 @@ package final class World {
         if plan.usesDisk { checkDisk() }
     }
 
-    /// Closes the cache, whatever it is at, and lets everything come to its end.
+    /// Closes the cache at any moment, and runs until nothing is left to do.
     package func close() {
         let isClosed = Locked(false)
         cache.close { isClosed.withLock { $0 = true } }
@@ -150,7 +170,8 @@ package final class World {
         simulator.runUntilIdle(maxSteps: Self.maxSteps)
     }
 
-    /// Runs a number of steps, looking at the books after each; for worlds that are stopped in the middle.
+    /// Runs a number of steps, checking the invariants after each, for worlds that are stopped in
+    /// the middle.
     package func run(steps: Int) {
         for _ in 0..<steps where violations.isEmpty {
             guard simulator.step() else { return }
@@ -159,10 +180,10 @@ package final class World {
         }
     }
 
-    /// Lets go of everything; to be called at the end, since waiting jobs hold the world.
+    /// Releases everything. Called at the end, because waiting jobs hold the world.
     package func shutdown() {
         simulator.shutdown()
-        // A script that looks at the world holds it, too.
+        // A script that uses the world holds it, too.
         origin.follow { _, _ in .correct }
     }
 
@@ -170,7 +191,8 @@ package final class World {
 
     // MARK: What is stored
 
-    /// The most that may be stored beyond the quota at any moment: one write of a pool buffer.
+    /// The most bytes that may be stored beyond the quota at any moment: one write of a pool
+    /// buffer.
     private static let writeBytes: Int64 = 1 << 20
 
     private func checkQuota() {
@@ -180,7 +202,7 @@ package final class World {
         if occupied > quota + Self.writeBytes { violated("\(occupied) bytes are occupied, the quota is \(quota)") }
     }
 
-    /// The next start finds no byte in the index that is not in its file, and right.
+    /// Checks that a next start finds each byte of the index in its file, with the right value.
     private func checkDisk() {
         disk.setFaults(.none)
         do {
@@ -200,10 +222,10 @@ package final class World {
                     $0.entityTag.map { .strong(entityTag: $0) } == resource.representation.validator
                 }
                 let file = try store.dataFile(of: resource.generation, key: resource.key, fileExtension: resource.fileExtension)
-                // Readers get what matches its checks, and so does this.
+                // Bytes that do not match their checks are left out, as for readers.
                 let damaged = try store.damagedSpans(of: resource, in: file)
                 let spans = resource.spans.subtracting(damaged).ranges
-                // Where the validator names none, the bytes have to be of one version all the same.
+                // If the validator names no version, the bytes still have to belong to one version.
                 let candidates = named.isEmpty ? known : named
                 let found = try candidates.map { version in try spans.compactMap { try mistake(in: $0, of: version, file) } }
                 if let first = found.first, !found.contains(where: \.isEmpty) {
@@ -215,7 +237,8 @@ package final class World {
         }
     }
 
-    /// What the next start would find stored of a resource. Only of a world with a disk.
+    /// Returns the bytes of a resource that a next start would find stored. Only for a world with a
+    /// disk.
     package func storedBytes(of url: String) throws -> ByteRangeSet {
         let store = try Self.open(disk.crash(), plan, random: simulator)
         let resource = try store.resources(after: nil, limit: 1000).first { $0.url == url }
@@ -223,7 +246,7 @@ package final class World {
         return resource?.spans ?? ByteRangeSet()
     }
 
-    /// What is wrong with a stored span, were it of this version; nil when nothing is.
+    /// Returns the mistake in a stored span if it belongs to this version, or nil if there is none.
     private func mistake(in span: ByteRange, of version: VirtualResource, _ file: any DataFile) throws -> String? {
         guard span.upperBound <= version.length else { return "\(span) of \(version.length) bytes is stored" }
         var bytes = [UInt8](repeating: 0, count: Int(span.count))

@@ -3,58 +3,72 @@ package import SpoolCore
 internal import SpoolStore
 internal import SpoolSystem
 
-/// A consumer in a simulated world: it reads ranges one after the other, pauses now and then, and checks every byte.
+/// A consumer in a simulated world. It reads ranges one after the other, pauses now and then, and
+/// checks every byte.
 package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
-    // Sendable for the jobs of the simulator, all of which run on one thread.
+    // Safe to share: all jobs of the simulator run on one thread.
 
-    /// What it does.
+    /// The actions of a reader.
     package struct Script: Sendable {
+        /// The URL of the resource.
         package var url: String
-        /// The ranges that it reads, in order; an upper bound of nil is the end of the resource.
+        /// The ranges to read, in order. An upper bound of nil is the end of the resource.
         package var ranges: [(lower: Int64, upper: Int64?)]
+        /// The options of the reader.
         package var options = ReadOptions()
         /// The longest pause between two chunks, in nanoseconds.
         package var pause: Nanoseconds = 0
-        /// It leaves after so many bytes, if at all.
+        /// The number of bytes after which the reader leaves, or nil to read to the end.
         package var leavesAfter: Int64?
-        /// It says that nobody wants the rest when it leaves.
+        /// Whether the reader leaves explicitly, so that the fetch of the rest closes at once.
         package var leavesExplicitly = false
-        /// It asks what the resource is before it reads, as doors do. Then the bytes have to be those of what it was told.
+        /// Whether the reader asks for the metadata before it reads, as doors do. Then the bytes
+        /// have to match that metadata.
         package var asksFirst = false
 
+        /// Creates a script that reads `ranges`.
         package init(url: String, ranges: [(lower: Int64, upper: Int64?)]) {
             self.url = url
             self.ranges = ranges
         }
     }
 
-    /// How it ended.
+    /// The end of a reader.
     package enum Outcome: Sendable {
+        /// The reader read all its ranges.
         case complete
+        /// The reader left early.
         case left
+        /// The reader failed, with this error.
         case failed(CacheError)
     }
 
+    /// The number of the reader, counted from 1.
     package let number: Int
+    /// The actions of the reader.
     package let script: Script
+    /// The end, once the reader is done.
     package private(set) var outcome: Outcome?
+    /// The number of bytes that it read.
     package private(set) var readBytes: Int64 = 0
     private unowned let world: World
     private let mailbox: any Mailbox
     private var session: SessionReader?
     private var rangeIndex = 0
     private var position: Int64 = 0
-    /// The versions that all bytes of this answer may be of: an answer reaches from one seek to the next.
+    /// The versions that all bytes of this answer may belong to. An answer reaches from one seek to
+    /// the next.
     private var candidates: [VirtualResource]?
-    /// What `prepare` said last, and for which generation.
+    /// The last answer of `prepare`, with its generation.
     private var prepared: (generation: GenerationID, representation: Representation)?
-    /// What it was told before its first byte.
+    /// The metadata that it got before its first byte.
     private var told: Representation?
-    /// What it reads is a page that came instead of media, from its first byte on.
+    /// Whether it reads a page that came instead of media.
     private var isPage = false
-    /// It got bytes that no page has.
+    /// Whether it got bytes that are in no page.
     private var hasMedia = false
-    /// The answer came from a version with a strong validator, so that the next one has to be of the same version.
+    /// Whether the answer came from a version with a strong validator, so that the next one has to
+    /// be of the same version.
     private var isTied = false
     private var isPausing = false
 
@@ -65,8 +79,10 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
         mailbox = world.simulator.mailbox("reader \(number)")
     }
 
+    /// Whether the reader is done.
     package var isOver: Bool { outcome != nil }
 
+    /// The number and the position of the reader.
     package var description: String { "reader \(number) at \(position) in range \(rangeIndex) of \(script.ranges)" }
 
     // MARK: Life
@@ -92,7 +108,7 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
         rangeIndex = index
         position = script.ranges[index].lower
         guard index > 0 else { return }
-        // Without a strong validator nothing ties two answers to each other (docs/freshness.md).
+        // Without a strong validator, two answers may be of different versions (docs/freshness.md).
         if !isTied { candidates = nil }
         isPage = false
         session?.seek(to: position, end: script.ranges[index].upper)
@@ -123,7 +139,9 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
         }
     }
 
-    /// Asks what the resource is, and goes to the range that it wants of it. False when the reader has to wait or has failed.
+    /// Asks for the metadata, and then seeks to the range to read.
+    ///
+    /// - Returns: False if the reader has to wait or has failed.
     private func prepare(_ session: SessionReader) -> Bool {
         switch session.prepare(withFirstByte: true) {
         case .wait: return false
@@ -141,13 +159,13 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
         }
     }
 
-    /// The reader has an answer: it holds the cache to what it was told.
+    /// Notes that the reader has an answer, so that later bytes have to match the metadata.
     private func isServed(_ session: SessionReader) {
         if script.asksFirst, told == nil {
             session.markTold()
             told = prepared?.representation
         }
-        // A page is passed on from its beginning, whatever was asked for.
+        // A page is passed on from its beginning, for any range.
         if !script.asksFirst, readBytes == 0, candidates == nil, session.readsPage {
             isPage = true
             position = 0
@@ -160,7 +178,7 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
     private func takeStored(_ range: ByteRange, _ file: any StoredBytes) {
         var bytes = [UInt8](repeating: 0, count: Int(range.count))
         do {
-            // A read may be short; only one that brings nothing says that the bytes are gone.
+            // A read may be short. Only a read without any byte means that the bytes are gone.
             let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: range.lowerBound) }
             if count == 0 { return lost(range, .corrupt(ResourceKey(normalized: script.url), range)) }
             bytes[..<count].withUnsafeBytes { take($0, fromOrigin: false) }
@@ -198,7 +216,8 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
         }
     }
 
-    /// The versions that an answer may be of: those that its strong validator names, where there are any.
+    /// The versions that an answer may be of. If its strong validator names any, these are the
+    /// ones.
     private var versions: [VirtualResource] {
         let all = world.rightVersions(of: script.url)
         if isPage { return all.filter(\.isPage) }
@@ -223,10 +242,11 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
 }
 
 extension VirtualResource {
-    /// Whether it is what a network sends in place of media.
+    /// Whether it is a page that a network sends in place of media.
     fileprivate var isPage: Bool { contentType == "text/html" }
 
-    /// The strong validator of its responses, nil when they have none: those that a scripted origin sends have a `Date` of now.
+    /// The strong validator of its responses, or nil if they have none. The responses of a scripted
+    /// origin have the current time as `Date`.
     fileprivate var validator: Validator? {
         if let entityTag { return entityTag.hasPrefix("W/") ? nil : .strong(entityTag: entityTag) }
         return lastModified.map { .lastModified($0, isStrong: true) }

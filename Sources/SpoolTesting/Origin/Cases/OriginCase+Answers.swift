@@ -1,10 +1,10 @@
 internal import Spool
 internal import SpoolCore
 
-// Rows 25 to 28, 46 to 50 and 52, and the further cases: redirects, refusals, and what may be stored.
+// Rows 25 to 28, 46 to 50 and 52, and the further cases: redirects, refusals, and rules on storing.
 
 extension OriginCase {
-    /// What a hotel's network answers to everything before its guest has signed in.
+    /// The response of a hotel network to every request before its guest has signed in.
     private static let page = OriginBehaviour.status(
         200, fields: ["Content-Type": "text/html", "Cache-Control": "max-age=600"], body: Array("<p>Welcome</p>".utf8))
 
@@ -212,14 +212,14 @@ extension OriginCase {
         ).on([.http, .loader]).loader(requests: "0-, 0-, 0-, 0-"),
     ]
 
-    /// A correct whole answer of another path: the song is not served there.
+    /// A correct whole response of another path, because the song is not served there.
     private static let answer = OriginBehaviour.status(
         200, fields: ["ETag": "\"v1\"", "Content-Type": "audio/mpeg"], body: song.content.bytes(at: 0, count: Int(song.length)))
     private static let rest = OriginBehaviour.status(
         206, fields: ["ETag": "\"v1\"", "Content-Type": "audio/mpeg", "Content-Range": "bytes 30000-99999/100000"],
         body: song.content.bytes(at: 30_000, count: 70_000))
 
-    /// Every row, in the order of the research table; the further cases follow.
+    /// Every row, in the order of the research table, followed by the further cases.
     package static let all: [OriginCase] = {
         let rows = ranges + uninvited + bodies + numbers + validators + redirects + answers
         func place(_ row: OriginCase) -> Int {

@@ -1,6 +1,6 @@
 internal import SpoolCore
 
-// Rows 12 to 15, 23, 24, 29 to 32, 40 to 45 and 51: bodies, how they are framed, and how they end.
+// Rows 12 to 15, 23, 24, 29 to 32, 40 to 45 and 51: bodies, their framing, and their ends.
 
 extension OriginCase {
     private static func raw(_ head: String, _ body: [UInt8] = []) -> OriginBehaviour {
@@ -165,7 +165,7 @@ extension OriginCase {
             [.follow([raw("HTTP/1.1 200 OK\r\nETag: \"v"), .correct]), .get(), .get()],
             answers: "502; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
         ).loader(answers: "the original; 0-99999 of v1"),
-        // What a transport says of it that sees it.
+        // The behaviour as a transport reports it that notices the missing end.
         OriginCase(
             "F10", "breaks off TLS in a body without length, and does not say that it ends",
             [.follow([.cut(afterBytes: 30_000, .reset, .unknownLength(.close, .ignoresRange)), .correct]), .get(), .get()],

@@ -7,19 +7,20 @@ extension OriginCase {
 
     private static let bound = ByteRange.maximumOffset
 
-    /// A body that ends with its connection, whose head has these fields.
+    /// Returns a body that ends with its connection, with these fields in its head.
     private static func endless(_ fields: HTTPFields, _ behaviour: OriginBehaviour = .ignoresRange) -> OriginBehaviour {
         .fields(fields, .unknownLength(.close, behaviour))
     }
 
-    /// What media servers send for a stream that they transcode while it is played. A player plays it without a cache, too.
+    /// The lengths that media servers send for a stream that they transcode during playback. A
+    /// player plays it without a cache, too.
     private static let lengths: [OriginCase] = [
         OriginCase(
             "41", "has a Content-Length of 20 digits",
             [.follow([endless(["Content-Length": "99999999999999999999"])]), .get(), .get()],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "nothing", requests: #"0-, 0- if "v1""#
         ).loader(answers: "the original; the original", requests: "0-"),
-        // libcurl counts up to 2^63 - 1: on a socket the body of this one is cut.
+        // libcurl counts up to 2^63 - 1, so on a socket the body of this one is cut.
         OriginCase(
             "41", "has a Content-Length of 2^60 + 1", [.follow([endless(["Content-Length": "1152921504606846977"])]), .get()],
             answers: "200 0-99999 of v1", stored: "nothing", requests: "0-"

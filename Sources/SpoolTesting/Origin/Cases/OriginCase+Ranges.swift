@@ -1,11 +1,12 @@
 internal import SpoolCore
 
-// Rows 1 to 11 and 33 to 39: ranges, what is said of them and what comes.
+// Rows 1 to 11 and 33 to 39: ranges, the fields about them, and the bytes that come.
 
 extension OriginCase {
-    /// A fetch that keeps its first 30 000 bytes and nothing else.
+    /// A fetch that stores its first 30 000 bytes and nothing else.
     static let stored30000: [Step] = [.follow([.shorterRange(maxBytes: 30_000)]), .get(to: 30_000), .follow([.correct])]
-    /// The first body breaks off after 30 000 bytes; what follows is `next`.
+    /// Returns a step whose first body breaks off after 30 000 bytes, and whose later responses
+    /// follow `next`.
     static func broken(_ next: OriginBehaviour = .correct, first: OriginBehaviour = .correct) -> Step {
         .follow([.cut(afterBytes: 30_000, .close, first), next])
     }
@@ -162,7 +163,7 @@ extension OriginCase {
             answers: "200 0-99999 of v1; 206 0-99 of v1 and 50000-50099 of v1", stored: "0-99999 of v1, all", requests: "0-"),
     ]
 
-    // What comes is used for what it says that it is, asked for or not.
+    // Bytes are used as the part that their fields name, requested or not.
     static let uninvited: [OriginCase] = [
         OriginCase(
             "F2", "sends a part although no range was asked for",
@@ -183,7 +184,7 @@ extension OriginCase {
 }
 
 extension VirtualResource {
-    /// The fields of a 206 with these bytes.
+    /// Returns the fields of a 206 with these bytes.
     fileprivate func fields(of range: Range<Int64>) -> HTTPFields {
         var fields: HTTPFields = ["Content-Range": "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)"]
         if let contentType { fields.append("Content-Type", contentType) }
@@ -193,7 +194,7 @@ extension VirtualResource {
 
     fileprivate func bytes(_ range: Range<Int64>) -> [UInt8] { content.bytes(at: range.lowerBound, count: Int(range.count)) }
 
-    /// Other bytes under the same entity tag.
+    /// Returns a version with other bytes under the same entity tag.
     func relabelled(seed: UInt64, length: Int64? = nil) -> VirtualResource {
         var new = version(seed: seed, length: length)
         new.entityTag = entityTag

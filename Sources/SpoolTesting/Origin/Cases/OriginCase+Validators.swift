@@ -1,7 +1,7 @@
 internal import Spool
 internal import SpoolCore
 
-// Rows 16 to 22: by what versions are told apart.
+// Rows 16 to 22: the validators that distinguish versions.
 
 extension OriginCase {
     /// An hour before the clock of the tests.

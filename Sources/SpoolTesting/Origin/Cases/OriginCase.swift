@@ -1,35 +1,41 @@
 package import Spool
 internal import SpoolCore
 
-/// One row of the table of hostile origins (docs/origins.md): what an origin does, what its clients do, and what comes of it.
+/// One row of the table of hostile origins (docs/origins.md): the behaviour of an origin, the
+/// requests of its clients, and the outcome.
 ///
-/// Outcomes are words, so that tests compare them as they stand and the page shows them as they are. A row says the same for each
-/// door; what a door does otherwise is said beside it.
+/// Outcomes are text, so that tests compare them directly and the page shows them unchanged. A row
+/// has one outcome for all doors, and lists the differences of a door beside it.
 package struct OriginCase: Sendable, CustomStringConvertible {
-    /// What happens, in order.
+    /// One event of a row, in order.
     package enum Step: Sendable {
-        /// The origin does this with its next requests, one after another, and goes on with the last.
+        /// The origin behaves like this for its next requests, one after another, and repeats the
+        /// last behaviour.
         case follow([OriginBehaviour])
-        /// What the origin does at one path, whatever it does elsewhere.
+        /// The origin behaves like this at one path, independently of other steps.
         case route(String, OriginBehaviour)
-        /// What the origin does where a request has this `User-Agent`.
+        /// The origin behaves like this for requests with this `User-Agent`.
         case agent(String, OriginBehaviour)
-        /// The origin has another version from now on.
+        /// The origin serves another version from now on.
         case serve(VirtualResource)
+        /// The origin goes offline, or comes back.
         case offline(Bool)
-        /// The origin closes every connection that is idle.
+        /// The origin closes every idle connection.
         case closeConnections
-        /// A client asks, and reads to the end of the answer.
+        /// A client sends a request and reads the response to its end.
         case ask(Ask)
 
+        /// Returns a request for `[lower, upper)`, or to the end if `upper` is nil.
         package static func get(_ lower: Int64 = 0, to upper: Int64? = nil) -> Step { .ask(Ask(ranges: [Ask.Part(lower, upper)])) }
     }
 
-    /// What a client asks for.
+    /// The request of a client.
     package struct Ask: Sendable {
-        /// `[lower, upper)`; upper nil for the end.
+        /// The range `[lower, upper)`, or to the end if `upper` is nil.
         package struct Part: Sendable {
+            /// The offset of the first byte.
             package var lower: Int64
+            /// The offset after the last byte, or nil for the end.
             package var upper: Int64?
 
             init(_ lower: Int64, _ upper: Int64?) {
@@ -37,76 +43,94 @@ package struct OriginCase: Sendable, CustomStringConvertible {
                 self.upper = upper
             }
 
+            /// The range as it stands in a `Range` field.
             package var fieldValue: String { "\(lower)-" + (upper.map { String($0 - 1) } ?? "") }
         }
 
+        /// The ranges of the request.
         package var ranges: [Part]
-        /// It wants the origin's word (`Cache-Control: no-cache`).
+        /// Whether the request asks for revalidation (`Cache-Control: no-cache`).
         package var isReload = false
+        /// Whether the request is a HEAD.
         package var isHead = false
-        /// What it calls itself (`User-Agent`); nil for nothing.
+        /// The value of `User-Agent`, or nil for none.
         package var agent: String?
 
-        /// Every byte and nothing said about ranges.
+        /// Whether the request is for every byte, without a `Range` field.
         package var isWhole: Bool { ranges.count == 1 && ranges[0].lower == 0 && ranges[0].upper == nil }
+        /// The value of `Range`, or nil for none.
         package var rangeValue: String? { isWhole ? nil : "bytes=" + ranges.map(\.fieldValue).joined(separator: ",") }
     }
 
-    /// What comes of it.
+    /// The outcome of a row.
     package struct Outcome: Hashable, Sendable {
-        /// What each client got, joined by `; `.
+        /// The responses that the clients got, joined by `; `.
         package var answers: String
+        /// The bytes that are stored at the end.
         package var stored: String
-        /// What the origin was asked, joined by `, `.
+        /// The requests that the origin got, joined by `, `.
         package var requests: String
 
+        /// Creates an outcome.
         package init(answers: String, stored: String, requests: String) {
             self.answers = answers
             self.stored = stored
             self.requests = requests
         }
 
-        /// In what it is not as it ought to be, in words.
+        /// Returns a description of each difference from `expected`.
         package func differences(from expected: Outcome) -> [String] {
             [("answers", answers, expected.answers), ("stored", stored, expected.stored), ("requests", requests, expected.requests)]
                 .compactMap { name, found, expected in found == expected ? nil : "\(name): \(found)\n  instead of: \(expected)" }
         }
     }
 
-    /// The ways on which a row is played.
+    /// The doors and transports through which a row is played.
     package struct Doors: OptionSet, Sendable {
+        /// The bits of the set.
         package let rawValue: Int
+        /// Creates a set from its bits.
         package init(rawValue: Int) { self.rawValue = rawValue }
-        /// The HTTP door over the scripted origin, with the test's clock.
+        /// The HTTP door over the scripted origin, with the clock of the test.
         package static let http = Doors(rawValue: 1)
-        /// The HTTP door over the platform's own transport and an origin on a socket.
+        /// The HTTP door over the transport of the platform and an origin on a socket.
         package static let socket = Doors(rawValue: 2)
         /// The AVFoundation door over the scripted origin in a simulation.
         package static let loader = Doors(rawValue: 4)
+        /// All doors.
         package static let all: Doors = [.http, .socket, .loader]
     }
 
-    /// The row of the research table; further cases have an F before their number.
+    /// The row of the research table. Further cases have an F before their number.
     package var number: String
-    /// What the origin does, as a sentence.
+    /// The behaviour of the origin, as a sentence.
     package var name: String
+    /// The resource that the origin serves at first.
     package var resource = Self.song
+    /// Changes the configuration of the cache.
     package var configure: @Sendable (inout Configuration) -> Void = { _ in }
+    /// The events, in order.
     package var steps: [Step]
+    /// The expected outcome.
     package var outcome: Outcome
-    /// Where the AVFoundation door comes out differently.
+    /// The outcome at the AVFoundation door, if it differs.
     package var loader: Outcome?
-    /// What the origin was asked where it is one on a socket, when that is something else.
+    /// The requests to an origin on a socket, if they differ.
     package var socketRequests: String?
+    /// The doors through which the row is played.
     package var doors = Doors.all
-    /// From when on time passes as soon as somebody waits for it, for retries and time-outs: the bytes of an answer that a client has
-    /// by then. Nil where time stands still.
+    /// The number of body bytes that a client has read when virtual time begins to pass, for
+    /// retries and time-outs. From then on, time passes as soon as a timer is set. Nil if time
+    /// stands still.
     package var flowsAfterBytes: Int?
-    /// Whether it is told how often the same was asked in a row; not so where that depends on when a reader looks.
+    /// Whether repeated requests are listed each. False where their number depends on the moment at
+    /// which a reader looks.
     package var countsRepeats = true
 
+    /// The number and the name.
     package var description: String { "\(number): \(name)" }
 
+    /// Creates a row for all doors.
     package init(
         _ number: String, _ name: String, _ steps: [Step], answers: String, stored: String, requests: String
     ) {
@@ -118,28 +142,33 @@ package struct OriginCase: Sendable, CustomStringConvertible {
 
     // MARK: Refinements
 
+    /// Returns the row with another resource.
     package func of(_ resource: VirtualResource) -> OriginCase { changed { $0.resource = resource } }
 
+    /// Returns the row with a changed resource.
     package func of(_ change: (inout VirtualResource) -> Void) -> OriginCase { changed { change(&$0.resource) } }
 
+    /// Returns the row for these doors only.
     package func on(_ doors: Doors) -> OriginCase { changed { $0.doors = doors } }
 
+    /// Returns the row with another configuration of the cache.
     package func configured(_ configure: @escaping @Sendable (inout Configuration) -> Void) -> OriginCase {
         changed { $0.configure = configure }
     }
 
-    /// Time passes as soon as somebody waits for it.
+    /// The row with time that passes as soon as a timer is set.
     package var flowing: OriginCase { changed { $0.flowsAfterBytes = 0 } }
 
-    /// Time passes once the client has read what comes before the trouble.
+    /// Returns the row with time that passes once the client has read the first `bytes` bytes.
     package func flowing(after bytes: Int) -> OriginCase { changed { $0.flowsAfterBytes = bytes } }
 
+    /// The row without repeated requests in its list.
     package var withoutRepeats: OriginCase { changed { $0.countsRepeats = false } }
 
-    /// What is different where the origin is one on a socket.
+    /// Returns the row with other requests for an origin on a socket.
     package func socket(requests: String) -> OriginCase { changed { $0.socketRequests = requests } }
 
-    /// What is different at the AVFoundation door.
+    /// Returns the row with another outcome at the AVFoundation door.
     package func loader(answers: String? = nil, stored: String? = nil, requests: String? = nil) -> OriginCase {
         changed { row in
             row.loader = Outcome(
@@ -156,14 +185,14 @@ package struct OriginCase: Sendable, CustomStringConvertible {
 
     // MARK: On a socket
 
-    /// What comes of it where the origin is one on a socket.
+    /// The outcome with an origin on a socket.
     package var socketOutcome: Outcome {
         var outcome = outcome
         outcome.requests = socketRequests ?? outcome.requests
         return outcome
     }
 
-    /// Whether the origin says nothing for so long that a time-out ends it.
+    /// Whether the origin is silent until a time-out ends the request.
     package var waitsInVain: Bool {
         steps.contains { step in
             guard case .follow(let behaviours) = step else { return false }
@@ -178,7 +207,8 @@ package struct OriginCase: Sendable, CustomStringConvertible {
 
     // MARK: At the AVFoundation door
 
-    /// What the AVFoundation door makes of the row: there are no statuses there, a refusal is an error.
+    /// The outcome at the AVFoundation door. There are no statuses there, and a refusal is an
+    /// error.
     package var loaderOutcome: Outcome {
         if let loader { return loader }
         let answers = outcome.answers.split(separator: ";").map { answer -> String in
@@ -188,7 +218,7 @@ package struct OriginCase: Sendable, CustomStringConvertible {
         return Outcome(answers: answers.joined(separator: "; "), stored: outcome.stored, requests: outcome.requests)
     }
 
-    /// Whether a player's loader can ask what the clients of this row ask.
+    /// Whether the loader of a player can send the requests of this row.
     package var isForLoader: Bool {
         doors.contains(.loader)
             && steps.allSatisfy { step in
@@ -199,9 +229,11 @@ package struct OriginCase: Sendable, CustomStringConvertible {
 
     // MARK: What is played
 
+    /// The resource of most rows: 100 000 bytes of audio.
     package static let song = VirtualResource(url: "http://origin.test/song.mp3", seed: 1, length: 100_000, contentType: "audio/mpeg")
 
-    /// What is there from the beginning, and what the origin serves later: by these versions bytes are recognised.
+    /// The first version and those that the origin serves later. Bytes are compared with these
+    /// versions.
     package var versions: [VirtualResource] {
         [resource]
             + steps.compactMap { step in

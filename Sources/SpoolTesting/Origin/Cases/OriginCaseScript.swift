@@ -2,7 +2,8 @@ package import SpoolCore
 package import SpoolOrigin
 internal import SpoolSystem
 
-/// What an origin does while a row of the table is played; its steps change it, requests use it up.
+/// The behaviour of an origin while a row of the table is played. Steps change it, and requests use
+/// it up.
 package final class OriginCaseScript: Sendable {
     private struct State {
         var queue: [OriginBehaviour] = [.correct]
@@ -12,20 +13,25 @@ package final class OriginCaseScript: Sendable {
 
     private let state = Locked(State())
 
+    /// Creates a script of correct responses.
     package init() {}
 
+    /// Sets the behaviours of the next requests. The last one repeats.
     package func follow(_ behaviours: [OriginBehaviour]) {
         state.withLock { $0.queue = behaviours }
     }
 
+    /// Sets the behaviour at one path.
     package func route(_ path: String, _ behaviour: OriginBehaviour) {
         state.withLock { $0.routes[path] = behaviour }
     }
 
+    /// Sets the behaviour for requests with this `User-Agent`.
     package func route(agent: String, _ behaviour: OriginBehaviour) {
         state.withLock { $0.agents[agent] = behaviour }
     }
 
+    /// Returns the behaviour for a request, and uses it up.
     package func behaviour(of request: OriginRequest) -> OriginBehaviour {
         state.withLock { state in
             if let behaviour = state.routes[request.path] { return behaviour }
@@ -36,7 +42,7 @@ package final class OriginCaseScript: Sendable {
 }
 
 extension OriginRequest {
-    /// Path and query of its URL.
+    /// The path and query of its URL.
     fileprivate var path: String {
         let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         return parts.count == 4 ? "/" + parts[3] : "/"
@@ -46,10 +52,11 @@ extension OriginRequest {
 // MARK: Outcomes in words
 
 extension OriginCase {
-    /// The longest entity tag that is shown whole.
+    /// The longest entity tag that is shown in full, in bytes.
     private static let shownTagLength = 24
 
-    /// What the origin was asked: `0-`, `30000- if "v1"`, `0- unless "v1"`, `/b 0-` where it is not the row's own URL.
+    /// Returns the requests as text: `0-`, `30000- if "v1"`, `0- unless "v1"`, or `/b 0-` for
+    /// another URL than that of the row.
     package func words(for entries: [OriginLog.Entry]) -> String {
         let own = OriginRequest(url: resource.url, fields: [:]).path
         let asked = entries.map { entry in
@@ -72,7 +79,8 @@ extension OriginCase {
         return validator.utf8.count <= shownTagLength ? validator : "\(validator.prefix(8))… of \(validator.utf8.count) bytes"
     }
 
-    /// Which version's bytes these are, when they begin at `offset`: `30000-99999 of v1`.
+    /// Returns text that names the version of some bytes that begin at `offset`: `30000-99999 of
+    /// v1`.
     package func words(for bytes: [UInt8], at offset: Int64) -> String {
         guard !bytes.isEmpty else { return "nothing" }
         let range = "\(offset)-\(offset + Int64(bytes.count) - 1)"
@@ -85,7 +93,9 @@ extension OriginCase {
             ? "'\(String(decoding: bytes, as: UTF8.self))'" : "\(range) of no version"
     }
 
-    /// What is stored; `read` gives the bytes of a range of it.
+    /// Returns the stored bytes as text.
+    ///
+    /// - Parameter read: Returns the bytes of a stored range.
     package func words(stored: ByteRangeSet, isComplete: Bool, read: (ByteRange) throws -> [UInt8]) rethrows -> String {
         if stored.isEmpty { return isComplete ? "all of 0 bytes" : "nothing" }
         let parts = try stored.ranges.map { words(for: try read($0), at: $0.lowerBound) }
