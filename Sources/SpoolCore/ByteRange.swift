@@ -4,7 +4,8 @@
 public struct ByteRange: Hashable, Sendable {
     /// The largest offset and the largest length that Spool counts with: 2^60 bytes, an exbibyte.
     ///
-    /// Parsers of fields and all doors bring larger numbers down to this one. A sum of a few offsets therefore fits into `Int64`.
+    /// Parsers of fields and all doors clamp larger numbers to this one. A sum of a few offsets
+    /// therefore fits into `Int64`.
     public static var maximumOffset: Int64 { 1 << 60 }
 
     /// The offset of the first byte.
@@ -12,19 +13,21 @@ public struct ByteRange: Hashable, Sendable {
     /// The offset after the last byte.
     public let upperBound: Int64
 
-    /// The range `[lower, upper)`, or nil when it would be empty, reversed or negative.
+    /// The range `[lower, upper)`.
+    /// - Returns: nil if the range would be empty, reversed or negative.
     public init?(_ lower: Int64, _ upper: Int64) {
         guard lower >= 0, lower < upper else { return nil }
         lowerBound = lower
         upperBound = upper
     }
 
-    /// The range of a Swift `Range`, or nil when that is empty or negative.
+    /// The bytes of a Swift `Range`.
+    /// - Returns: nil if the range is empty or negative.
     public init?(_ range: Range<Int64>) {
         self.init(range.lowerBound, range.upperBound)
     }
 
-    /// The range `[lower, upper)` of a caller that knows it to be non-empty.
+    /// The range `[lower, upper)`, for bounds that are known to be in order.
     ///
     /// - Precondition: `0 <= lower < upper`.
     package init(lower: Int64, upper: Int64) {
@@ -51,12 +54,13 @@ public struct ByteRange: Hashable, Sendable {
         lowerBound < other.upperBound && other.lowerBound < upperBound
     }
 
-    /// The bytes that both ranges have, or nil when they share none.
+    /// The bytes that both ranges have, or nil if they share none.
     public func intersection(_ other: ByteRange) -> ByteRange? {
         ByteRange(max(lowerBound, other.lowerBound), min(upperBound, other.upperBound))
     }
 }
 
 extension ByteRange: CustomStringConvertible {
+    /// The bounds in the form `0..<65536`.
     public var description: String { "\(lowerBound)..<\(upperBound)" }
 }

@@ -1,9 +1,10 @@
 private import Rangeable
 
-/// A set of byte offsets, kept as sorted ranges that neither overlap nor touch.
+/// A set of byte offsets, stored as sorted ranges that neither overlap nor touch.
 ///
-/// The index of stored bytes. A thin, typed face of `IntervalSet<Int64>`: searches are O(log *n*),
-/// *n* being the number of ranges; an insertion at the end is amortised O(1).
+/// Stores which bytes of a resource are on disk. It is a typed wrapper of `IntervalSet<Int64>`:
+/// searches are O(log *n*), *n* being the number of ranges, and an insertion at the end is
+/// amortised O(1).
 public struct ByteRangeSet: Hashable, Sendable {
     private var members = IntervalSet<Int64>()
 
@@ -19,7 +20,7 @@ public struct ByteRangeSet: Hashable, Sendable {
         self.members = members
     }
 
-    // MARK: What it has
+    // MARK: Contents
 
     /// The ranges in ascending order; no two overlap or touch.
     public var ranges: [ByteRange] { members.map(ByteRange.init) }
@@ -30,14 +31,14 @@ public struct ByteRangeSet: Hashable, Sendable {
     /// The number of bytes.
     /// - Complexity: O(*n*).
     public var totalBytes: Int64 {
-        // No overflow: offsets lie below `Int64.max`, and ranges don't overlap.
+        // The sum cannot overflow: offsets lie below `Int64.max`, and ranges don't overlap.
         members.reduce(0) { $0 + ($1.upperBound - $1.lowerBound + 1) }
     }
 
     /// The number of ranges.
     public var rangeCount: Int { members.intervalCount }
 
-    /// The offset after the last byte, or nil when the set is empty.
+    /// The offset after the last byte, or nil if the set is empty.
     public var upperBound: Int64? { members.max.map { $0 + 1 } }
 
     // MARK: Changes
@@ -45,16 +46,16 @@ public struct ByteRangeSet: Hashable, Sendable {
     /// Adds the bytes of `range`.
     public mutating func insert(_ range: ByteRange) { members.insert(range.interval) }
 
-    /// Takes the bytes of `range` out.
+    /// Removes the bytes of `range`.
     public mutating func remove(_ range: ByteRange) { members.remove(range.interval) }
 
     /// Adds the bytes of `other`.
     public mutating func formUnion(_ other: ByteRangeSet) { members.formUnion(other.members) }
 
-    /// Takes the bytes of `other` out.
+    /// Removes the bytes of `other`.
     public mutating func subtract(_ other: ByteRangeSet) { members.subtract(other.members) }
 
-    // MARK: Other sets
+    // MARK: Combining sets
 
     /// The bytes of either set.
     public func union(_ other: ByteRangeSet) -> ByteRangeSet { ByteRangeSet(members.union(other.members)) }
@@ -68,7 +69,7 @@ public struct ByteRangeSet: Hashable, Sendable {
     /// The bytes that lie in `range`.
     public func intersection(_ range: ByteRange) -> ByteRangeSet { ByteRangeSet(members.intersection(range.interval)) }
 
-    // MARK: Questions
+    // MARK: Searching
 
     /// Whether the byte at `offset` is in the set.
     public func contains(_ offset: Int64) -> Bool { members.contains(offset) }
@@ -82,18 +83,19 @@ public struct ByteRangeSet: Hashable, Sendable {
     /// - Complexity: O(log *n* + *g*), *g* being the number of gaps.
     public func gaps(in range: ByteRange) -> [ByteRange] { members.gaps(in: range.interval).map(ByteRange.init) }
 
-    /// The first part of `range` that is not in the set, or nil when all of it is.
+    /// The first part of `range` that is not in the set, or nil if the whole range is.
     /// - Complexity: O(log *n*).
     public func firstGap(in range: ByteRange) -> ByteRange? { members.firstGap(in: range.interval).map(ByteRange.init) }
 
-    /// The run of member bytes that begins exactly at `offset`, clipped to `limit`;
-    /// nil when `offset` is not a member, or `limit` is not after it.
+    /// The run of member bytes that begins exactly at `offset`, clipped to `limit`.
+    /// - Returns: nil if `offset` is not a member, or if `limit` is not after it.
     /// - Complexity: O(log *n*).
     public func prefix(from offset: Int64, upTo limit: Int64) -> ByteRange? {
         members.prefix(from: offset, upTo: limit).flatMap(ByteRange.init)
     }
 
-    /// The first run of members at or after `offset`, clipped on its left to `offset`; nil when there is none.
+    /// The first run of members at or after `offset`, clipped on its left to `offset`.
+    /// - Returns: nil if there is none.
     /// - Complexity: O(log *n*).
     public func firstRange(atOrAfter offset: Int64) -> ByteRange? {
         members.firstInterval(atOrAfter: offset).map(ByteRange.init)
@@ -101,6 +103,7 @@ public struct ByteRangeSet: Hashable, Sendable {
 }
 
 extension ByteRangeSet: CustomStringConvertible {
+    /// The ranges in brackets, separated by commas.
     public var description: String {
         "[" + ranges.map(\.description).joined(separator: ", ") + "]"
     }
@@ -110,7 +113,8 @@ extension ByteRange {
     /// The offsets of the first and the last byte.
     fileprivate var interval: ClosedRange<Int64> { lowerBound...upperBound - 1 }
 
-    /// The bytes from the first offset to the last. Intervals of a set stem from ranges, so `+ 1` can't overflow.
+    /// The bytes from the first offset to the last. The bounds come from a byte range, so `+ 1`
+    /// can't overflow.
     fileprivate init(_ interval: ClosedRange<Int64>) {
         self.init(lower: interval.lowerBound, upper: interval.upperBound + 1)
     }

@@ -1,20 +1,23 @@
-/// What went wrong, on what, and what can be done about it.
+/// An error of the cache: its kind, a message for people, and the resource.
 ///
-/// Codes are open: match the ones you know and treat others by `message`.
+/// Codes are open: match the ones that you handle, and treat others by `message`.
 public struct CacheError: Error, Sendable {
-    /// What kind of trouble it is.
+    /// The kind of an error.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// The name of the code.
         public let rawValue: String
+        /// Creates a code with this name.
         public init(_ rawValue: String) { self.rawValue = rawValue }
+        /// The name of the code.
         public var description: String { rawValue }
 
         /// The origin can't be reached: no address, refused, reset, no route.
         public static let originUnreachable = Code("originUnreachable")
-        /// The origin was silent for too long.
+        /// The origin sent nothing for too long.
         public static let originTimeout = Code("originTimeout")
-        /// The origin answered with an error status; see `status`.
+        /// The origin returned an error status; see `status`.
         public static let originStatus = Code("originStatus")
-        /// The origin's answer breaks HTTP, ended early, or redirects where we do not go.
+        /// The response breaks HTTP or ended early, or its redirect cannot be followed.
         public static let originMalformed = Code("originMalformed")
         /// TLS failed.
         public static let tlsFailed = Code("tlsFailed")
@@ -22,7 +25,7 @@ public struct CacheError: Error, Sendable {
         public static let representationChanged = Code("representationChanged")
         /// The range begins at or after the end of the resource.
         public static let rangeNotSatisfiable = Code("rangeNotSatisfiable")
-        /// The bytes are not stored and the origin was not to be asked.
+        /// The bytes are not stored, and the read may not ask the origin.
         public static let notStored = Code("notStored")
         /// The resource was removed while it was read.
         public static let removed = Code("removed")
@@ -32,33 +35,37 @@ public struct CacheError: Error, Sendable {
         public static let unsupportedURL = Code("unsupportedURL")
         /// The store can't be opened, read or written.
         public static let store = Code("store")
-        /// Another process has the store for writing.
+        /// Another process has the store open for writing.
         public static let storeLocked = Code("storeLocked")
-        /// The store is encrypted and its key was not given, or is another; or it is not encrypted and one was given.
+        /// The store is encrypted, and no key or a wrong key was given; or it is not encrypted, and
+        /// a key was given.
         public static let key = Code("key")
         /// The app's content transform failed.
         public static let transform = Code("transform")
         /// A file outside the store can't be read or written.
         public static let file = Code("file")
-        /// What was to be made is there already, and is not to be replaced.
+        /// The file to be created exists already and must not be replaced.
         public static let exists = Code("exists")
-        /// The limits of the store leave no room for it.
+        /// The limits of the store leave no room for the resource.
         public static let noRoom = Code("noRoom")
         /// The caller's task was cancelled.
         public static let cancelled = Code("cancelled")
-        /// The configuration makes no sense.
+        /// The configuration contradicts itself or a limit.
         public static let configuration = Code("configuration")
     }
 
+    /// The kind of the error.
     public var code: Code
-    /// What failed, on what, and what to do, in one sentence.
+    /// The failed operation, the object of it, and a remedy, in one sentence.
     public var message: String
+    /// The resource, where the error concerns one.
     public var key: ResourceKey?
-    /// The origin's status, for `.originStatus`.
+    /// The status of the response, for `.originStatus`.
     public var status: Int?
-    /// What lies beneath.
+    /// The error that caused this one.
     public var cause: (any Error)?
 
+    /// Creates an error.
     public init(_ code: Code, _ message: String, key: ResourceKey? = nil, status: Int? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -67,7 +74,7 @@ public struct CacheError: Error, Sendable {
         self.cause = cause
     }
 
-    /// Whether the same call may succeed later without a change on our side.
+    /// Whether the same call may succeed later without a change by the caller.
     public var isRetryable: Bool {
         switch code {
         case .originUnreachable, .originTimeout, .originMalformed: true
@@ -78,7 +85,7 @@ public struct CacheError: Error, Sendable {
 }
 
 extension CacheError: CustomStringConvertible {
-    /// The code and the message in one line, and the cause where the message does not include it already.
+    /// The code and the message in one line, followed by the cause unless the message contains it.
     public var description: String {
         guard let cause, !message.contains("\(cause)") else { return "\(code): \(message)" }
         return "\(code): \(message) (cause: \(cause))"
@@ -86,7 +93,7 @@ extension CacheError: CustomStringConvertible {
 }
 
 extension CacheError {
-    /// The public words for why a reader ended.
+    /// The public error for the end of a reader.
     package init(_ failure: ReadFailure, key: ResourceKey) {
         switch failure {
         case .origin(let error): self.init(error, key: key)
@@ -96,6 +103,7 @@ extension CacheError {
         }
     }
 
+    /// The public error for an error of the origin.
     package init(_ error: OriginError, key: ResourceKey) {
         let (code, advice): (Code, String) =
             switch error {

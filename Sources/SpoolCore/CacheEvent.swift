@@ -1,36 +1,39 @@
-/// Something that happened in a cache, for logs, metrics and tests.
+/// An event in a cache, for logs, metrics and tests.
 public enum CacheEvent: Sendable {
-    /// A reader came. `storedBytes` of what it may want are stored.
+    /// A reader of `[start, end)` came; `end` is nil for the end of the resource.
     case readerJoined(ResourceKey, start: Int64, end: Int64?)
-    /// An origin request was made for `[lower, upper)`; upper nil for an open range.
+    /// An origin request for `[lower, upper)` was made; `upper` is nil for an open range.
     case fetchStarted(ResourceKey, lower: Int64, upper: Int64?)
-    /// An origin request is over, having brought `bytes`.
+    /// An origin request ended after `bytes` body bytes. The reason is nil if it did not fail.
     case fetchEnded(ResourceKey, bytes: Int64, reason: String?)
     /// Bytes were entered into the index.
     case bytesCommitted(ResourceKey, bytes: Int64)
-    /// The origin has another version than the one that was stored or read.
+    /// Another version replaced the one that was stored or read.
     case representationReplaced(ResourceKey, from: GenerationID, to: GenerationID)
-    /// Bytes are passed on without being stored, and why.
+    /// Bytes are passed on without being stored, for this reason.
     case degradedToPassthrough(ResourceKey, reason: String)
-    /// Stored bytes are not what was written; they are out of the index, and fetched again when they are wanted.
+    /// Stored bytes differ from their checksums. They are removed from the index and will be
+    /// fetched again when a reader needs them.
     case damageFound(ResourceKey, bytes: Int64)
-    /// What is stored was served although the origin could not say whether it is current, and why it could not.
+    /// Stored bytes were served although the origin could not confirm them, for this reason.
     case usedUnvalidated(ResourceKey, reason: String)
-    /// The origin has the resource no more, and so has the cache.
+    /// The origin no longer has the resource, and the cache has removed it.
     case gone(ResourceKey, GenerationID)
     /// A resource was removed to make room.
     case evicted(ResourceKey, bytes: Int64)
     /// A resource was removed by command.
     case removed(ResourceKey)
-    /// The process that had the store is gone: this one stores from now on.
+    /// The process that had the store for writing is gone. This process stores from now on.
     case becameWriter
-    /// The store failed again and again: for so long what is fetched is passed on and not stored. What is stored is read all the while.
+    /// The store failed repeatedly. For this time fetched bytes are passed on and not stored;
+    /// stored bytes remain readable.
     case storeRests(seconds: Int64)
-    /// The store mended something when it was opened, or a call to it failed.
+    /// The store repaired something when it was opened, or a call to it failed.
     case storeTrouble(String)
 }
 
-/// Takes events; called from any thread, outside every lock. Must not block.
+/// A receiver of events.
 public protocol EventSink: Sendable {
+    /// Takes an event. Called from any thread, and never under a lock. Must not block.
     func record(_ event: CacheEvent)
 }

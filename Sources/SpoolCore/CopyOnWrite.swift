@@ -1,7 +1,8 @@
-/// A value behind a reference: a copy costs one count, however many references the value itself has, and the first change of a shared one
-/// copies it.
+/// A value behind a reference, which is copied at its first change while it is shared.
 ///
-/// For values of many parts that are read all the time and change seldom. Members are read and changed as if they were its own.
+/// A copy costs one reference count, however many references the value has. Suits values of many
+/// parts that are read often and changed seldom. The members of the value are read and changed as
+/// if they were members of this type.
 @dynamicMemberLookup
 package struct CopyOnWrite<Value> {
     @usableFromInline
@@ -13,8 +14,10 @@ package struct CopyOnWrite<Value> {
 
     @usableFromInline var box: Box
 
+    /// Wraps `value`.
     @inlinable package init(_ value: Value) { box = Box(value) }
 
+    /// The value. Changing it copies it first if it is shared.
     package var value: Value {
         @inlinable get { box.value }
         @inlinable _modify {
@@ -23,8 +26,10 @@ package struct CopyOnWrite<Value> {
         }
     }
 
+    /// A member of the value.
     @inlinable package subscript<Member>(dynamicMember path: KeyPath<Value, Member>) -> Member { box.value[keyPath: path] }
 
+    /// A member of the value, which can be changed.
     @inlinable package subscript<Member>(dynamicMember path: WritableKeyPath<Value, Member>) -> Member {
         get { box.value[keyPath: path] }
         _modify { yield &value[keyPath: path] }
@@ -32,13 +37,15 @@ package struct CopyOnWrite<Value> {
 }
 
 extension CopyOnWrite: Equatable where Value: Equatable {
+    /// Whether both values are equal. The same box needs no comparison.
     package static func == (a: Self, b: Self) -> Bool { a.box === b.box || a.box.value == b.box.value }
 }
 
 extension CopyOnWrite: Hashable where Value: Hashable {
+    /// Hashes the value.
     package func hash(into hasher: inout Hasher) { hasher.combine(box.value) }
 }
 
-// Safe to share: a box that two values have is only read.
+// This is safe to share: a box with several owners is only read.
 extension CopyOnWrite.Box: @unchecked Sendable where Value: Sendable {}
 extension CopyOnWrite: Sendable where Value: Sendable {}

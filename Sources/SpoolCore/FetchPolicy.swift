@@ -1,12 +1,13 @@
-/// How far a fetch goes beyond what readers take.
+/// How far fetches run ahead of readers.
 ///
-/// Given for a cache and, where it differs, for one reader. Takes effect at the next decision.
+/// Set for a cache, and optionally for one reader. A change takes effect at the next decision.
 public enum FetchPolicy: Hashable, Sendable {
-    /// Fetch while somebody reads, at most the read-ahead window beyond the furthest reader and never beyond what was asked;
-    /// stop when the last reader leaves. The default.
+    /// Fetches while there are readers: at most the read-ahead window beyond the furthest reader,
+    /// and never beyond the requested range. Stops when the last reader leaves. The default.
     case whilePlaying
-    /// Keep `bytes` beyond the furthest reader stored, also when it pauses or leaves; then stop.
+    /// Keeps `bytes` beyond the furthest reader stored, even when that reader pauses or leaves, and
+    /// then stops.
     case readAhead(bytes: Int64)
-    /// Fetch what is missing of the whole resource, also after the last reader left.
+    /// Fetches all missing bytes of the resource, even after the last reader has left.
     case wholeResource
 }

@@ -1,39 +1,48 @@
-/// Decides which origin requests run at once: in all, for one host, and in which order those that queue start.
+/// Decides which origin requests run at the same time, within a limit in all and a limit for each
+/// host, and in which order queued requests start.
 ///
-/// More urgent requests start first, equally urgent ones in the order in which they came. Requests that are less urgent than playing leave
-/// one slot of each host, and one in all, free: what plays never queues behind what may play later. A value without locks or closures;
-/// `FetchLimiter` carries out what it says.
+/// More urgent requests start first, and equally urgent ones in the order in which they came.
+/// Requests below `.playing` leave one slot of each host, and one in all, free. A request for
+/// playback therefore never queues behind less urgent ones. The queue is a value without locks or
+/// closures; `FetchLimiter` carries out its decisions.
 package struct FetchQueue: Sendable {
-    /// One request that runs or waits.
+    /// A request that runs or waits.
     package struct Entry: Hashable, Sendable {
+        /// The number of the request, in the order of submission.
         package let id: UInt64
+        /// The host that it goes to.
         package let host: String
+        /// Its present urgency.
         package fileprivate(set) var priority: ReadPriority
-        /// Counts the words of the requester about its priority: a word that comes late is older, and ignored.
+        /// The sequence number of the requester's last priority change. A change that arrives late
+        /// has a lower number and is ignored.
         fileprivate var word: UInt64
     }
 
     private let total: Int
     private let perHost: Int
-    /// In the order in which they started.
+    /// The running requests, in the order in which they started.
     package private(set) var active: [Entry] = []
-    /// In the order in which they came.
+    /// The queued requests, in the order in which they came.
     package private(set) var queue: [Entry] = []
     private var next: UInt64 = 1
-    /// Hosts that asked to be left alone, each as often as it asked and was not let go yet.
+    /// The hosts for which nothing may start, each with the number of holds on it.
     private var held: [String: Int] = [:]
 
+    /// Creates an empty queue.
+    ///
     /// - Parameters:
-    ///   - total: requests at once, at least 1.
-    ///   - perHost: of these, to one host, at least 1.
+    ///   - total: the most requests at the same time, at least 1.
+    ///   - perHost: the most of these to one host, at least 1.
     package init(total: Int, perHost: Int) {
         self.total = total
         self.perHost = perHost
     }
 
-    /// A request came; it runs if it is in `active` afterwards.
+    /// Adds a request, which runs if it is in `active` afterwards.
     ///
-    /// - Parameter word: as for `prioritized`.
+    /// - Parameter word: the sequence number, as for `prioritized`.
+    /// - Returns: the number of the request.
     package mutating func submitted(host: String, priority: ReadPriority, word: UInt64) -> UInt64 {
         let entry = Entry(id: next, host: host, priority: priority, word: word)
         next += 1
@@ -41,16 +50,19 @@ package struct FetchQueue: Sendable {
         return entry.id
     }
 
-    /// A request is over or was given up; answers with those that start now. Idempotent.
+    /// Removes a request that is over or was given up. Idempotent.
+    /// - Returns: the requests that start now.
     package mutating func finished(_ id: UInt64) -> [UInt64] {
         active.removeAll { $0.id == id }
         queue.removeAll { $0.id == id }
         return startQueued()
     }
 
-    /// A request is so urgent from now on; answers with those that start now.
+    /// Changes the urgency of a request.
     ///
-    /// - Parameter word: grows with each word about one request, which may come out of order.
+    /// - Parameter word: the sequence number of the change. It grows with each change for one
+    ///   request, because changes may arrive out of order.
+    /// - Returns: the requests that start now.
     package mutating func prioritized(_ id: UInt64, _ priority: ReadPriority, word: UInt64) -> [UInt64] {
         if let index = active.firstIndex(where: { $0.id == id }), active[index].word < word {
             (active[index].priority, active[index].word) = (priority, word)
@@ -61,25 +73,27 @@ package struct FetchQueue: Sendable {
         return startQueued()
     }
 
-    /// Nothing more starts for a host, until as many calls of `letGo`.
+    /// Lets nothing more start for a host, until `letGo` has been called as often as `hold`.
     package mutating func hold(_ host: String) {
         held[host, default: 0] += 1
     }
 
-    /// A pause of the host is over; answers with those that start now.
+    /// Ends one hold of the host.
+    /// - Returns: the requests that start now.
     package mutating func letGo(_ host: String) -> [UInt64] {
         guard let count = held[host] else { return [] }
         held[host] = count > 1 ? count - 1 : nil
         return startQueued()
     }
 
-    /// Requests that may give their slot to the first that waits, should they be idle: the least urgent first, then the oldest.
+    /// The running requests that could give their slot to the first waiting one if they are idle:
+    /// the least urgent first, then the oldest.
     package var preemptible: [UInt64] {
         guard let first = waiting.first(where: { held[$0.host] == nil }) else { return [] }
         return (obstacles(to: first) ?? []).sorted { ($0.priority, $0.id) < ($1.priority, $1.id) }.map(\.id)
     }
 
-    /// Those that queue, the most urgent first.
+    /// The queued requests, the most urgent first.
     private var waiting: [Entry] {
         queue.sorted { $0.priority != $1.priority ? $0.priority > $1.priority : $0.id < $1.id }
     }
@@ -99,7 +113,8 @@ package struct FetchQueue: Sendable {
         held[entry.host] == nil && obstacles(to: entry) == nil
     }
 
-    /// The running requests of which one has to end before the entry may start; nil when none has to.
+    /// The running requests of which one has to end before `entry` may start.
+    /// - Returns: nil if none has to.
     private func obstacles(to entry: Entry) -> [Entry]? {
         let sameHost = active.filter { $0.host == entry.host }
         if sameHost.count >= perHost { return sameHost }

@@ -1,20 +1,20 @@
-/// How a URL becomes the identity of a resource.
+/// The rules that turn a URL into the identity of a resource.
 ///
-/// The default takes the URL as it is, in normal form (see `ResourceKey.init(url:)`; docs/keys.md has the table).
-/// Rules are added where several URLs mean the same bytes:
+/// Without rules the key is the URL in normal form (see `ResourceKey.init(url:)`; docs/keys.md has
+/// the table). Rules are added where several URLs name the same bytes:
 ///
 ///     let policy = KeyPolicy()
 ///         .dropQueryItems(named: ["Expires", "Signature"], forHosts: ["cdn.example.com"])
 ///         .sameHosts(["cdn.example.com", "*.cdn.example.com"])
 ///
-/// A host is written as in a URL, without port, or as `*.example.com` for every name below `example.com`.
-/// Rules only shape the key. The origin is always asked by the URL that was given last.
-/// A value, safe to share.
+/// A host is written as in a URL, without port, or as `*.example.com` for every name below
+/// `example.com`. The rules affect only the key. Requests to the origin always use the URL that was
+/// given last. A policy is a value and safe to share.
 public struct KeyPolicy: Hashable, Sendable {
     private struct DroppedItems: Hashable, Sendable {
-        /// Nil for all items.
+        /// The names of the items; nil for all items.
         var names: Set<String>?
-        /// Nil for every host.
+        /// The hosts that the rule applies to; nil for every host.
         var hosts: HostSet?
     }
 
@@ -29,17 +29,22 @@ public struct KeyPolicy: Hashable, Sendable {
     /// The default policy.
     public init() {}
 
-    /// The policy that also leaves the query items of these names out of the key: signatures, times, session numbers.
+    /// Returns a policy that also drops the query items with these names: signatures, times,
+    /// session numbers.
     ///
-    /// Names compare byte by byte, percent-encoding untouched. The order of the other items stays.
-    /// - Parameter hosts: the hosts of the URLs that the rule is for, before any mapping; nil for all.
+    /// Names compare byte by byte, without decoding percent-encoding. The order of the other items
+    /// stays.
+    /// - Parameter hosts: the hosts of the URLs that the rule applies to, before any mapping; nil
+    ///   for all.
     public func dropQueryItems(named names: some Sequence<String>, forHosts hosts: [String]? = nil) -> KeyPolicy {
         adding(DroppedItems(names: Set(names), hosts: hosts.map { HostSet($0) }))
     }
 
-    /// The policy that also leaves the whole query out of the key, where it only says who asks and until when.
+    /// Returns a policy that also drops the whole query, for URLs whose query only identifies the
+    /// user or an expiry time.
     ///
-    /// - Parameter hosts: the hosts of the URLs that the rule is for, before any mapping; nil for all.
+    /// - Parameter hosts: the hosts of the URLs that the rule applies to, before any mapping; nil
+    ///   for all.
     public func dropAllQueryItems(forHosts hosts: [String]? = nil) -> KeyPolicy {
         adding(DroppedItems(names: nil, hosts: hosts.map { HostSet($0) }))
     }
@@ -50,9 +55,11 @@ public struct KeyPolicy: Hashable, Sendable {
         return policy
     }
 
-    /// The policy that also puts the host on the right in the key where the URL has the one on the left: mirrors of one content.
+    /// Returns a policy that also replaces hosts, for mirrors of the same content: each key of
+    /// `map` becomes its value.
     ///
-    /// Hosts are given without port, which stays. A host is mapped once; a later rule for the same host replaces an earlier one.
+    /// Hosts have no port here, and a URL keeps its port. A host is replaced only once, and a later
+    /// rule for the same host overrides an earlier one.
     public func mapHosts(_ map: [String: String]) -> KeyPolicy {
         var policy = self
         for (from, to) in map.sorted(by: { $0.key < $1.key }) {
@@ -61,9 +68,10 @@ public struct KeyPolicy: Hashable, Sendable {
         return policy
     }
 
-    /// The policy that also takes these hosts for one: the servers of a CDN that all have the same content under the same paths.
+    /// Returns a policy that also treats these hosts as one: the servers of a CDN that have the
+    /// same content under the same paths.
     ///
-    /// The key has the first of them, which is a plain name and no pattern.
+    /// The key contains the first of them, which has to be a plain name and not a pattern.
     public func sameHosts(_ hosts: [String]) -> KeyPolicy {
         guard let first = hosts.first else { return self }
         var policy = self
@@ -85,7 +93,8 @@ public struct KeyPolicy: Hashable, Sendable {
         return ResourceKey(parts)
     }
 
-    /// The query without the items of these names; nil when none is left, and unchanged when none is dropped.
+    /// The query without the items of these names.
+    /// - Returns: nil if no item is left; the unchanged query if none is dropped.
     private static func query(_ query: String, without names: Set<String>?) -> String? {
         guard let names else { return nil }
         let items = query.split(separator: "&", omittingEmptySubsequences: false)
@@ -95,20 +104,23 @@ public struct KeyPolicy: Hashable, Sendable {
     }
 }
 
-/// Hosts by name, and by the domain that they lie below.
+/// A set of hosts, given by name or by the domain above them.
 package struct HostSet: Hashable, Sendable {
     private var names: Set<String> = []
-    /// What a name of a pattern ends with, the dot included.
+    /// The endings of the patterns, including the leading dot.
     private var suffixes: [String] = []
 
-    /// - Parameter hosts: names, and patterns of the form `*.example.com`, which does not mean `example.com` itself.
+    /// Creates the set.
+    /// - Parameter hosts: names, and patterns of the form `*.example.com`, which does not include
+    ///   `example.com` itself.
     package init(_ hosts: [String]) {
         for host in hosts.map(\.asciiLowercased) {
             if host.hasPrefix("*.") { suffixes.append(String(host.dropFirst())) } else { names.insert(host) }
         }
     }
 
-    /// - Parameter host: in lower case.
+    /// Whether the set has the host.
+    /// - Parameter host: the host in lower case.
     package func contains(_ host: String) -> Bool {
         names.contains(host) || suffixes.contains { host.utf8.count > $0.utf8.count && host.hasSuffix($0) }
     }

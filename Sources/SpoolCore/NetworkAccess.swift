@@ -1,14 +1,16 @@
-/// Which networks a request may use; what the player's own options say about its own loading.
+/// The networks that a request may use, as a player's own options set them.
 ///
-/// Honoured where `URLSession` is the transport. Elsewhere nothing tells networks apart.
+/// Takes effect where `URLSession` is the transport. Other transports cannot distinguish networks.
 public struct NetworkAccess: Hashable, Sendable {
-    /// The cellular network.
+    /// Whether the cellular network may be used.
     public var allowsCellular = true
-    /// Networks that the system takes for expensive: cellular, personal hotspots.
+    /// Whether networks that the system treats as expensive may be used: cellular and personal
+    /// hotspots.
     public var allowsExpensive = true
-    /// Networks in Low Data Mode.
+    /// Whether networks in Low Data Mode may be used.
     public var allowsConstrained = true
 
+    /// Creates options that permit these networks; all by default.
     public init(allowsCellular: Bool = true, allowsExpensive: Bool = true, allowsConstrained: Bool = true) {
         self.allowsCellular = allowsCellular
         self.allowsExpensive = allowsExpensive

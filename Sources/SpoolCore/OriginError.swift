@@ -1,29 +1,32 @@
-/// What can go wrong between an origin and us.
+/// An error of an origin, or of the way to it.
 public enum OriginError: Error, Hashable, Sendable {
-    /// Name not found, connection refused or reset before a response, no route.
+    /// The name was not found, the connection was refused or reset before a response, or there is
+    /// no route.
     case unreachable(String)
-    /// Nothing was heard for too long: while connecting, before the first byte, or between two.
+    /// The origin sent nothing for too long: while connecting, before the first byte, or between
+    /// two bytes.
     case timeout(String)
-    /// TLS failed: certificate, name, handshake.
+    /// TLS failed: the certificate, the name or the handshake.
     case tls(String)
-    /// The origin answered with this status; `fields` are those of its answer that say what to do about it (`OriginError.tellingFields`).
+    /// The origin returned this status. `fields` has those of its response fields that help to
+    /// handle it (`OriginError.tellingFields`).
     case status(Int, fields: HTTPFields = [:])
-    /// The representation is not the one that was asked for.
+    /// The representation is not the one that was requested.
     case representationChanged
-    /// The range begins at or after the end; the length where the origin told it.
+    /// The range begins at or after the end. The length is nil if the origin did not state it.
     case rangeNotSatisfiable(length: Int64?)
-    /// The body ended early; how many of its bytes had come.
+    /// The body ended early, after this number of its bytes.
     case truncated(afterBytes: Int64)
-    /// The response breaks HTTP in a way that can't be used.
+    /// The response breaks HTTP in a way that makes it unusable.
     case malformed(String)
-    /// A redirect that is not followed: too many, to another scheme, without target.
+    /// A redirect that is not followed: too many, to another scheme, or without a target.
     case redirect(String)
-    /// This URL is not one that can be asked.
+    /// The URL is not an absolute `http` or `https` URL.
     case unsupportedURL(String)
 }
 
 extension OriginError: CustomStringConvertible {
-    /// What went wrong, in one line for people.
+    /// The error in one line for people.
     public var description: String {
         switch self {
         case .unreachable(let why): "the origin can't be reached: \(why)"
@@ -42,10 +45,11 @@ extension OriginError: CustomStringConvertible {
 }
 
 extension OriginError {
-    /// The fields of an error's response that are kept: when to come again, and with what credentials.
+    /// The fields of an error response that are kept: when to retry, and which credentials are
+    /// needed.
     package static let tellingFields = ["Retry-After", "WWW-Authenticate", "Date"]
 
-    /// The error that a response with an unwanted status is.
+    /// The error for a response with an unexpected status.
     package static func status(_ head: ResponseHead) -> OriginError {
         let telling = head.fields.lines.filter { line in tellingFields.contains { $0.equalsIgnoringCase(line.name) } }
         return .status(head.status, fields: HTTPFields(telling))

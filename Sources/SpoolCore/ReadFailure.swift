@@ -1,8 +1,8 @@
-/// Why a reader ends without its bytes.
+/// The reason why a reader ends without its bytes.
 package enum ReadFailure: Error, Hashable, Sendable {
-    /// The origin, or the way to it.
+    /// The origin failed, or the way to it.
     case origin(OriginError)
-    /// The reader may use stored bytes only, and these are not stored.
+    /// The bytes are not stored, and the reader may use stored bytes only.
     case notStored
     /// The resource was removed from the cache while it was read.
     case removed

@@ -1,14 +1,15 @@
-/// How urgent a reader's bytes are when origin requests have to queue.
+/// The urgency of a reader's bytes when origin requests have to queue.
 ///
-/// A resource is as urgent as its most urgent reader. Running requests are not ended for more urgent ones, unless nobody needs them just now;
-/// one slot of each host is kept for what plays.
+/// A resource is as urgent as its most urgent reader. A more urgent request ends a running one only
+/// if no reader needs that one at the moment. One slot of each host is kept for playback.
 public enum ReadPriority: Int, Comparable, Sendable {
-    /// Nobody waits: a download, what a policy fetches after its readers have left.
+    /// No reader waits: a download, or bytes that a policy fetches after its readers have left.
     case prefetch
-    /// Needed soon: the item that comes next in a queue.
+    /// A reader will need the bytes soon: the next item of a queue.
     case upcoming
-    /// Somebody waits. The default.
+    /// A player waits for the bytes. The default.
     case playing
 
+    /// Whether the first priority is less urgent than the second.
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }

@@ -1,10 +1,11 @@
 extension ResourceKey {
-    /// The key of a URL in the default normal form.
+    /// Creates the key of a URL in the default normal form.
     ///
-    /// Scheme and host are in lower case, the scheme's own port and the fragment are dropped, an empty path becomes `/`.
-    /// User information is dropped too: credentials say who asks, not what is asked for.
-    /// Percent-encoding, dot segments and the order of the query stay as they are: an origin may tell them apart.
-    /// Spaces and bytes outside ASCII are percent-encoded, as every client sends them.
+    /// Scheme and host are in lower case. The default port of the scheme and the fragment are
+    /// dropped, and an empty path becomes `/`. User information is dropped too, because credentials
+    /// identify the user and not the resource. Percent-encoding, dot segments and the order of the
+    /// query stay as they are, because an origin may distinguish them. Spaces and bytes outside
+    /// ASCII are percent-encoded, as every client sends them.
     ///
     /// - Throws: `ParseError` for anything but an absolute `http` or `https` URL with a host.
     public init(url: String) throws(ParseError) {
@@ -16,7 +17,7 @@ extension ResourceKey {
     }
 }
 
-/// The parts of a URL that can tell resources apart.
+/// The parts of a URL that can distinguish resources.
 struct KeyableURL {
     var origin: URIReference.Origin
     var path: String

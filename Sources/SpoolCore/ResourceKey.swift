@@ -1,38 +1,43 @@
 /// The identity of a resource in the cache: a normalised string, compared in full and byte by byte.
 ///
-/// Two keys that only look alike (a composed and a decomposed "é") are two keys, in memory as in the index.
+/// Two keys that only look alike (a composed and a decomposed "é") are two keys, in memory as in
+/// the index.
 public struct ResourceKey: Hashable, Sendable, Comparable {
-    /// The normal form, as `KeyPolicy` made it.
+    /// The normal form, as `KeyPolicy` or the app produced it.
     public let string: String
 
-    /// The key of a string that is already in normal form or was chosen by the app.
+    /// Creates the key of a string that is in normal form already, or that the app has chosen.
     public init(normalized string: String) {
         self.string = string
     }
 
+    /// Whether both keys have the same UTF-8 bytes.
     public static func == (a: ResourceKey, b: ResourceKey) -> Bool {
         a.string.hasSameBytes(as: b.string)
     }
 
+    /// Whether the first key precedes the second in the order of their UTF-8 bytes.
     public static func < (a: ResourceKey, b: ResourceKey) -> Bool { a.string.utf8.lexicographicallyPrecedes(b.string.utf8) }
 
+    /// Hashes the UTF-8 bytes.
     public func hash(into hasher: inout Hasher) {
         var copy = string
         copy.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // No byte of UTF-8: the end of the key.
+        // A byte that UTF-8 never contains marks the end of the key.
         hasher.combine(UInt8.max)
     }
 }
 
 extension ResourceKey: CustomStringConvertible {
+    /// The key itself.
     public var description: String { string }
 
-    /// The key without its query, which may carry secrets: what logs and events show.
+    /// The key without its query, which may contain secrets. Logs and events show this form.
     package var forLog: String { String(string.prefix { $0 != "?" }) }
 }
 
 extension String {
-    /// Whether both strings have the same UTF-8, eight bytes at a time.
+    /// Whether both strings have the same UTF-8. Compares eight bytes at a time.
     fileprivate func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         let isSame = utf8.withContiguousStorageIfAvailable { a in
@@ -40,13 +45,13 @@ extension String {
                 UnsafeRawBufferPointer(a).hasSameBytes(as: UnsafeRawBufferPointer(b))
             }
         }
-        // Strings of foreign make have no storage to look at.
+        // Bridged strings have no contiguous storage.
         return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
     }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Of two buffers of one length.
+    /// Whether both buffers, which have the same length, contain the same bytes.
     fileprivate func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         let words = count / 8
         for index in 0..<words

@@ -1,25 +1,30 @@
-/// Decides when a store that fails again and again is left alone for a while.
+/// Decides when a store that fails repeatedly is left unused for a while.
 ///
-/// A disk that is full or broken fails every write; to try each one costs readers time and the log its sense. Stored bytes are read all the
-/// while.
+/// Every write to a full or broken disk fails. Trying each one would cost readers time and fill the
+/// log. Stored bytes remain readable during the rest.
 package struct StoreRest: Sendable {
-    /// Failures within `window` after which the store rests.
+    /// The number of failures within `window` after which the store rests.
     package static let failureLimit = 3
+    /// The time in which failures are counted together.
     package static let window: Nanoseconds = .seconds(60)
-    /// The first rest; doubled for each that follows before a rest-free `window`, up to `longestRest`.
+    /// The length of the first rest. It doubles with each further rest, up to `longestRest`, and is
+    /// reset by a `window` without a rest.
     package static let firstRest: Nanoseconds = .seconds(30)
+    /// The longest rest.
     package static let longestRest: Nanoseconds = .seconds(600)
 
     private var failures: [MonotonicInstant] = []
     private var until: MonotonicInstant?
     private var lastRest: Nanoseconds = 0
 
+    /// Creates the state of a store without failures.
     package init() {}
 
-    /// Whether nothing is stored now.
+    /// Whether the store rests now, so that nothing is stored.
     package func isResting(now: MonotonicInstant) -> Bool { until.map { now < $0 } ?? false }
 
-    /// A call of the store failed; how long it rests when it begins to.
+    /// Counts a failed call of the store.
+    /// - Returns: the length of the rest if one begins now, or nil.
     package mutating func failed(now: MonotonicInstant) -> Nanoseconds? {
         guard !isResting(now: now) else { return nil }
         if let until, now - until > Self.window { lastRest = 0 }

@@ -1,10 +1,10 @@
 extension Validator {
-    /// What identifies the representation of a response with these fields.
+    /// Creates the validator of a response with these fields.
     ///
-    /// The first that is there of: a strong entity tag, a strong modification date, a weak tag, a weak date.
-    /// A modification date is strong when `Date` lies at least one second after it (RFC 9110 §8.8.2.2).
-    /// A tag or date that was sent twice with different values identifies nothing, and neither does a tag
-    /// longer than `EntityTag.maxBytes`: then the validator is `.none`, whatever else was sent.
+    /// The first of these that the response has: a strong entity tag, a strong modification date, a
+    /// weak tag, a weak date. A modification date is strong if `Date` lies at least one second
+    /// after it (RFC 9110 §8.8.2.2). If a tag or date has several different values, or the tag is
+    /// longer than `EntityTag.maxBytes`, the validator is `.none`, whatever other fields there are.
     package init(fields: HTTPFields) {
         let tag = fields.single("ETag"), modified = fields.single("Last-Modified")
         let entityTag = tag.value.flatMap(EntityTag.init)
@@ -25,13 +25,14 @@ extension Validator {
 
     private static func lastModified(_ value: String, fields: HTTPFields) -> Validator? {
         guard let modified = HTTPDate.parse(value) else { return nil }
-        // Differing dates tell nothing about the clock.
+        // Differing `Date` lines give no reliable time.
         let date = fields.single("Date").value.flatMap { HTTPDate.parse($0) }
         let isStrong = date.map { modified < $0 && $0.nanoseconds.subtractingSaturated(modified.nanoseconds) >= .seconds(1) }
         return .lastModified(modified, isStrong: isStrong ?? false)
     }
 
-    /// The value of `If-Range` that asks for more bytes of this representation only; nil unless strong (RFC 9110 §13.1.5).
+    /// The value of `If-Range` that requests further bytes of this representation only; nil unless
+    /// the validator is strong (RFC 9110 §13.1.5).
     package var ifRangeValue: String? {
         switch self {
         case .strong(let tag): tag
@@ -40,7 +41,7 @@ extension Validator {
         }
     }
 
-    /// The entity tag as it is sent, in `If-None-Match` for one; nil when there is none.
+    /// The entity tag as it is sent, for example in `If-None-Match`; nil without a tag.
     package var entityTagValue: String? {
         switch self {
         case .strong(let tag), .weak(let tag): tag

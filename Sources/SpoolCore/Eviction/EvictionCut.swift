@@ -1,40 +1,48 @@
-/// Decides which blocks of one resource go: whole blocks only, tail first, what players ask for first last.
+/// Chooses the blocks of one resource to evict: whole blocks only, the tail first by default,
+/// protected bytes never.
 ///
-/// A block that has a single protected byte stays. A block of which only a part is stored may go: its other bytes mean nothing.
+/// A block with a single protected byte stays. A block that is only partly stored may be chosen.
 package struct EvictionCut: Sendable {
-    /// The unit in which bytes are given back, in bytes; ranges of the answer begin and end at its multiples.
+    /// The unit of eviction, in bytes. Chosen ranges begin and end at its multiples.
     package let blockBytes: Int64
-    /// Bytes that stay whatever is wanted.
+    /// The bytes that are never chosen.
     package var protected = ByteRangeSet()
-    /// Regions in the order in which they go; what lies in none of them goes before all of them, tail first.
+    /// The regions in the order in which they are evicted. Bytes outside all regions are evicted
+    /// before them, tail first.
     package var regions: [Region] = []
 
-    /// A part of a resource that goes at its own turn.
+    /// A part of a resource with its own place in the order.
     package struct Region: Hashable, Sendable {
+        /// The bytes of the region.
         package var range: ByteRange
-        /// From its end; else from its beginning.
+        /// Whether the region is evicted from its end; otherwise from its beginning.
         package var isTailFirst: Bool
 
+        /// Creates a region.
         package init(_ range: ByteRange, isTailFirst: Bool = true) {
             self.range = range
             self.isTailFirst = isTailFirst
         }
     }
 
+    /// Creates a cut that works in blocks of `blockBytes`, which is positive.
     package init(blockBytes: Int64) {
         precondition(blockBytes > 0, "a block has bytes")
         self.blockBytes = blockBytes
     }
 
-    /// The blocks that go so that `wanted` of the stored bytes are gone, or all that may go when these are fewer.
+    /// Chooses the fewest blocks, in order, that contain `wanted` stored bytes, or all that may be
+    /// evicted if they contain fewer.
     ///
-    /// - Complexity: O(*n* · *r*), *n* being the number of stored ranges and *r* that of regions.
+    /// - Complexity: O(*n* · *r*), *n* being the number of stored ranges and *r* the number of
+    ///   regions.
     package func blocks(of stored: ByteRangeSet, wanted: Int64) -> ByteRangeSet {
         guard wanted > 0 else { return ByteRangeSet() }
         let candidates = widened(stored).subtracting(widened(protected))
         var taken = ByteRangeSet()
         var missing = wanted
-        // What lies in no region goes first; each region gives what those after it don't claim.
+        // Bytes outside all regions go first. Bytes that several regions contain belong to the last
+        // of them.
         for (position, region) in ([nil] + regions.map(Optional.some)).enumerated() {
             var available = region.map { candidates.intersection(widened(ByteRangeSet([$0.range]))) } ?? candidates
             for later in regions[position...] { available.subtract(widened(ByteRangeSet([later.range]))) }
@@ -58,10 +66,10 @@ package struct EvictionCut: Sendable {
         }
     }
 
-    /// The fewest blocks at one end of `range` with `missing` stored bytes in them.
+    /// The smallest end of `range`, in blocks, that contains `missing` stored bytes.
     private func part(of range: ByteRange, stored: ByteRangeSet, missing: Int64, isTailFirst: Bool) -> ByteRange {
         var (low, high) = (Int64(1), (range.count + blockBytes - 1) / blockBytes)
-        // Halving: the stored bytes of a growing end only grow.
+        // Binary search works because a longer end never contains fewer stored bytes.
         while low < high {
             let middle = (low + high) / 2
             let end = end(of: range, blocks: middle, isTailFirst: isTailFirst)
@@ -76,14 +84,15 @@ package struct EvictionCut: Sendable {
             : ByteRange(lower: range.lowerBound, upper: min(range.upperBound, range.lowerBound + blocks * blockBytes))
     }
 
-    /// The blocks that the bytes of a set touch, whole.
+    /// All blocks that the set has a byte of, as whole blocks.
     private func widened(_ set: ByteRangeSet) -> ByteRangeSet {
         ByteRangeSet(set.ranges.map { $0.widened(to: blockBytes) })
     }
 }
 
 extension ByteRange {
-    /// The range from the beginning of its first block of `blockBytes` to the end of its last; cut at the last multiple that fits.
+    /// The range from the beginning of its first block of `blockBytes` to the end of its last, cut
+    /// at the last multiple of `blockBytes` in `Int64`.
     package func widened(to blockBytes: Int64) -> ByteRange {
         let lower = lowerBound - lowerBound % blockBytes
         let end = upperBound.addingClamped((blockBytes - upperBound % blockBytes) % blockBytes)

@@ -1,42 +1,50 @@
-/// Keeps account of the room that a store has left: what its files occupy, what was promised to writes, and who waits for room.
+/// Tracks the room that a store has left: the bytes that its files occupy, the bytes promised to
+/// writes, and the writes that wait for room.
 ///
-/// Room is promised before a byte is written, so what is there and what is promised never exceed the limits together. What a promise came
-/// to is known when the index has entered its bytes; until then it counts in full.
+/// Room is promised before a byte is written, so stored and promised bytes together never exceed
+/// the limits. The real size of a write is known only when the index has entered its bytes. Until
+/// then the promise counts in full.
 package struct RoomLedger: Sendable {
-    /// The most that the files may occupy, in bytes; nil for no limit.
+    /// The most bytes that the files may occupy; nil for no limit.
     private var quotaBytes: Int64?
-    /// What is left to others on the disk, in bytes; nil for no limit.
+    /// The bytes that the store leaves free on the disk; nil for no limit.
     private let minimumFreeBytes: Int64?
-    /// What may still be promised; nil while nobody has looked.
+    /// The bytes that may still be promised; nil when the usage has not been measured.
     private var roomBytes: Int64?
-    /// Promised, and not yet in what the store says that its files occupy.
+    /// The promised bytes that the store's own count of its files does not include yet.
     private var unsettledBytes: Int64 = 0
-    /// Promised, and not yet in what the disk says that it has left.
+    /// The promised bytes that the disk's count of free space does not include yet.
     private var unwrittenBytes: Int64 = 0
     private var nextRequest: UInt64 = 1
-    /// Who waits, in the order in which they came. Bounded by the segments that the buffer pool and the tails of fetches make.
+    /// The waiting requests, oldest first. The buffer pool and the tails of fetches bound their
+    /// number.
     package private(set) var waiting: [Request] = []
 
     /// A write that waits for room.
     package struct Request: Hashable, Sendable {
+        /// The number of the request, which is unique in the ledger.
         package let id: UInt64
+        /// The number of bytes that the write may add.
         package let bytes: Int64
     }
 
+    /// Creates a ledger with these limits; nil for none.
     package init(quotaBytes: Int64?, minimumFreeBytes: Int64?) {
         self.quotaBytes = quotaBytes
         self.minimumFreeBytes = minimumFreeBytes
     }
 
-    /// Whether there is anything to keep account of.
+    /// Whether there is a limit at all.
     package var isLimited: Bool { quotaBytes != nil || minimumFreeBytes != nil }
 
-    /// Another quota holds from now on.
+    /// Sets the quota.
     package mutating func setQuota(_ bytes: Int64?) { quotaBytes = bytes }
 
     // MARK: Promises
 
-    /// Asks for room. Nil when it was promised; else the request waits, after those that wait already.
+    /// Requests room for a write.
+    /// - Returns: nil if the room was promised at once; otherwise the request, which waits behind
+    ///   earlier ones.
     package mutating func ask(_ bytes: Int64) -> Request? {
         if waiting.isEmpty, let roomBytes, bytes <= roomBytes {
             promise(bytes)
@@ -48,16 +56,17 @@ package struct RoomLedger: Sendable {
         return request
     }
 
-    /// Whether it is the disk that has too little left, and not the quota.
+    /// Whether the disk limits the room more than the quota does.
     package private(set) var isDiskShort = false
 
-    /// How much is missing for the first that waits; 0 or less when there is room for it.
+    /// The bytes that are missing for the first waiting request; 0 or less when there is room for
+    /// it.
     package var shortageBytes: Int64 {
         guard let first = waiting.first else { return 0 }
         return first.bytes - (roomBytes ?? 0)
     }
 
-    /// Takes the first that waits off the list, with its promise or without.
+    /// Removes the first waiting request, with a promise of its room or without.
     package mutating func answerFirst(isGranted: Bool) {
         guard !waiting.isEmpty else { return }
         let request = waiting.removeFirst()
@@ -70,15 +79,17 @@ package struct RoomLedger: Sendable {
         roomBytes = roomBytes.map { $0 - bytes }
     }
 
-    // MARK: What became of them
+    // MARK: Settling promises
 
-    /// The bytes of a promise are written, or their write has failed.
+    /// Records that the bytes of a promise are written, or that their write has failed.
     package mutating func written(_ bytes: Int64) { unwrittenBytes -= bytes }
 
-    /// What the store says that its files occupy has the bytes of a promise from now on, or they are gone.
+    /// Records that the store's count of its files includes the bytes of a promise from now on, or
+    /// that the bytes are gone.
     package mutating func settled(_ bytes: Int64) { unsettledBytes -= bytes }
 
-    /// Somebody looked at what the files occupy, and what the disk has left; nil where that can't be told.
+    /// Takes a new measurement of the usage.
+    /// - Parameter freeBytes: the free bytes of the disk; nil when they cannot be determined.
     package mutating func looked(occupiedBytes: Int64, freeBytes: Int64?) {
         let quotaRoom = quotaBytes.map { $0 - occupiedBytes - unsettledBytes }
         let diskRoom = minimumFreeBytes.flatMap { minimum in freeBytes.map { $0 - minimum - unwrittenBytes } }
@@ -86,9 +97,9 @@ package struct RoomLedger: Sendable {
         isDiskShort = (diskRoom ?? .max) < (quotaRoom ?? .max)
     }
 
-    /// What was seen no longer holds: nothing more is promised before somebody has looked again.
+    /// Invalidates the measurement: no room is promised until the next one.
     package mutating func forget() { roomBytes = nil }
 
-    /// What is promised and not settled; for tests.
+    /// The promised bytes that are not settled; for tests.
     package var promisedBytes: Int64 { unsettledBytes }
 }

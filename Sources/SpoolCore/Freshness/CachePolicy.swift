@@ -1,26 +1,30 @@
-/// When responses are stored, and when stored ones are used without asking the origin.
+/// The policy for storing responses, and for using stored ones without asking the origin.
 ///
-/// Given for a cache and, where it differs, for one reader.
+/// Set for a cache, and optionally for one reader.
 public enum CachePolicy: Hashable, Sendable {
-    /// By the rules of HTTP caching (RFC 9111): fresh responses are used, stale ones are revalidated first.
+    /// Follows the rules of HTTP caching (RFC 9111): fresh responses are used, stale ones are
+    /// revalidated first.
     case standard
-    /// Stored bytes are used without asking while they hold together; `no-store` is respected. The default: media seldom change
-    /// under one URL, and playback must not wait for the origin. Playlists and manifests (HLS, DASH) are treated as under `standard`.
+    /// Uses stored bytes without asking the origin, as long as they are of one version. Respects
+    /// `no-store`. The default: media seldom change under one URL, and playback must not wait for
+    /// the origin. Playlists and manifests (HLS, DASH) are treated as under `standard`.
     case preferStored
-    /// Everything that can be stored is, whatever the origin says, and used without asking. For origins that forbid storing what
-    /// their owner wants kept. A stale playlist or manifest is still revalidated while the origin can be reached: a live stream would
-    /// stand still otherwise.
+    /// Stores everything that can be stored, whatever the response fields are, and uses it without
+    /// asking the origin. Suits origins that forbid storing although their owner permits it. A
+    /// stale playlist or manifest is still revalidated while the origin can be reached, because a
+    /// live stream would stand still otherwise.
     case storeEverything
 }
 
-/// What one reader makes of the store.
+/// How one reader uses the store.
 public enum ReadMode: Hashable, Sendable {
-    /// As the policy says.
+    /// Follows the cache policy.
     case automatic
-    /// Stored bytes only; the read fails with `.notStored` where they end.
+    /// Uses stored bytes only. The read fails with `.notStored` where they end.
     case onlyStored
-    /// The origin is asked first whether what is stored is still current; only what changed is fetched again.
+    /// Asks the origin first whether the stored version is current. Only a changed version is
+    /// fetched again.
     case reload
-    /// Stored bytes are used, others are passed on without being stored.
+    /// Uses stored bytes, and passes other bytes on without storing them.
     case doNotStore
 }

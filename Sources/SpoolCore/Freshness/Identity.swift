@@ -1,14 +1,18 @@
-/// By what two responses are known to be of one version, where an origin's validators are not to be relied on.
+/// The rule by which two responses are recognised as one version, for origins whose validators are
+/// unreliable.
 public enum Identity: Hashable, Sendable {
-    /// By a strong validator, as HTTP has it (RFC 9110 §15.3.7.3). The default.
+    /// Compares strong validators, as HTTP requires (RFC 9110 §15.3.7.3). The default.
     case validator
-    /// By equal length and equal `Last-Modified`, whatever the entity tags: for hosts whose servers tag the same file differently.
+    /// Compares length and `Last-Modified`, and ignores entity tags. Suits hosts whose servers send
+    /// different tags for the same file.
     case lengthAndLastModified
-    /// By equal length alone: for origins that give no validators. A change that keeps the length goes unseen: bytes of two versions may
-    /// mix, so this is for files that never change.
+    /// Compares only the length. Suits origins that send no validators. A change that keeps the
+    /// length is not noticed, and bytes of two versions may mix. Use this only for files that never
+    /// change.
     case length
 
-    /// Whether two responses are of one version; nil where validators decide.
+    /// Whether two responses are of one version.
+    /// - Returns: nil if validators decide.
     func isSame(_ a: Representation, _ b: Representation) -> Bool? {
         switch self {
         case .validator: return nil

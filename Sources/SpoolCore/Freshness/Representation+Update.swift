@@ -1,27 +1,29 @@
 extension Representation {
-    /// Takes over what a response says that the origin gave for this very version: a 304, or a whole answer that brought the same
-    /// validator (RFC 9111 §3.2, §4.3.4).
+    /// Takes over the fields of a response about this same version: a 304, or a whole response with
+    /// the same validator (RFC 9111 §3.2, §4.3.4).
     ///
-    /// What describes the stored bytes themselves stays: length, coding, type, range and validator.
+    /// The fields that describe the stored bytes stay: length, coding, type, range and validator.
     package mutating func update(from head: ResponseHead, requestTime: Timestamp, responseTime: Timestamp) {
         let news = storedFields(of: head.fields).lines.filter { line in
             !Self.ofTheBytes.contains { $0.equalsIgnoringCase(line.name) }
         }
         for line in news { fields[line.name] = nil }
         for line in news { fields.append(line.name, line.value) }
-        // The age is counted anew: an older response's must not be added to it.
+        // The age is computed anew. The `Age` of an older response must not be added to it.
         for name in Self.ofTheMessage where head.fields[name] == nil { fields[name] = nil }
         self.requestTime = requestTime
         self.responseTime = responseTime
     }
 
-    /// Whether a 304 with these fields can be about this version: it names no other strong validator (RFC 9111 §4.3.4).
+    /// Whether a 304 with these fields can be about this version: it names no other strong
+    /// validator (RFC 9111 §4.3.4).
     package func mayBeMeant(by head: ResponseHead) -> Bool {
         guard case .strong(let tag) = Validator(fields: head.fields) else { return true }
         return validator.entityTagValue.map { $0 == tag } ?? true
     }
 
-    /// The conditions by which the origin is asked whether this version is current (RFC 9110 §13.1.2, §13.1.3).
+    /// The conditions of a request that asks whether this version is current (RFC 9110 §13.1.2,
+    /// §13.1.3).
     package var revalidation: Revalidation {
         Revalidation(entityTag: validator.entityTagValue ?? entityTag?.fieldValue, lastModified: fields["Last-Modified"])
     }
@@ -30,13 +32,14 @@ extension Representation {
     private static let ofTheMessage = ["Age"]
 }
 
-/// What a request asks the origin to compare with; with neither it is answered in full.
+/// The conditions of a revalidation request. Without any, the origin answers in full.
 package struct Revalidation: Hashable, Sendable {
     /// The value of `If-None-Match`.
     package var entityTag: String?
     /// The value of `If-Modified-Since`.
     package var lastModified: String?
 
+    /// Creates the conditions.
     package init(entityTag: String?, lastModified: String?) {
         self.entityTag = entityTag
         self.lastModified = lastModified

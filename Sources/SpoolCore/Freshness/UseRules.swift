@@ -1,12 +1,15 @@
 /// The rules by which one reader uses a stored response without asking the origin (RFC 9111 §4).
 package struct UseRules: Hashable, Sendable {
+    /// The cache policy.
     package var policy: CachePolicy
+    /// The mode of the read.
     package var mode: ReadMode
     /// Whether the cache serves several users.
     package var isShared: Bool
-    /// The directives of the client's request; none where there is no HTTP client.
+    /// The directives of the client's request; empty where there is no HTTP client.
     package var request: CacheControl
 
+    /// Creates the rules.
     package init(
         policy: CachePolicy = .preferStored, mode: ReadMode = .automatic, isShared: Bool = false, request: CacheControl = CacheControl("")
     ) {
@@ -16,17 +19,17 @@ package struct UseRules: Hashable, Sendable {
         self.request = request
     }
 
-    /// What may be done with a stored response.
+    /// The permitted use of a stored response.
     package enum Use: Hashable, Sendable {
         /// Use it.
         case use
-        /// Use it, and ask the origin beside that whether it is current (RFC 5861 §3).
+        /// Use it, and ask the origin in parallel whether it is current (RFC 5861 §3).
         case useAndRevalidate
         /// Ask the origin first.
         case revalidate
     }
 
-    /// What may be done with `representation` at `now`.
+    /// Returns the permitted use of `representation` at `now`.
     package func use(of representation: Representation, now: Timestamp) -> Use {
         if mode == .reload { return .revalidate }
         if policy != .storeEverything, request.noCache != nil { return .revalidate }
@@ -43,21 +46,23 @@ package struct UseRules: Hashable, Sendable {
         return .revalidate
     }
 
-    /// Until when the response may be used as at `now`, without asking and without a look at anything but the clock; nil when it may not.
-    /// At most a day, which is looked no further ahead.
+    /// The time until which the response may be used as at `now`, checking nothing but the clock.
+    /// At most a day ahead.
+    /// - Returns: nil if the response may not be used without asking the origin.
     package func usableUntil(_ representation: Representation, now: Timestamp) -> Timestamp? {
         guard use(of: representation, now: now) == .use else { return nil }
         guard policy(for: representation) == .standard else { return Timestamp(nanoseconds: .max) }
-        // Ages are whole seconds, so the last of those that remain may be over in a moment. What is used stale is looked at each time.
+        // Ages are whole seconds, so the last remaining second may end at any moment. Stale use is
+        // checked each time.
         let remaining = max(0, Freshness(representation, isShared: isShared, now: now).remaining - 1)
         return Timestamp(nanoseconds: now.nanoseconds.addingSaturated(.seconds(min(remaining, Freshness.maxHeuristicLifetime))))
     }
 
-    /// Whether the response may be used at `now` although the origin could not say that it is current: it is out of reach, or
-    /// fails (RFC 9111 §4.2.4, §4.3.3; RFC 5861 §4).
+    /// Whether the response may be used at `now` although the origin could not confirm it, because
+    /// it is out of reach or fails (RFC 9111 §4.2.4, §4.3.3; RFC 5861 §4).
     ///
-    /// A request's `no-cache` says what the client prefers (RFC 9111 §5.2.1.4): it asks for the origin's word, and is no reason to
-    /// fail where that can't be had.
+    /// A `no-cache` of the request expresses a preference (RFC 9111 §5.2.1.4). It asks for a
+    /// revalidation, and does not make the request fail when none is possible.
     package func mayUseUnvalidated(_ representation: Representation, now: Timestamp) -> Bool {
         if mode == .reload { return false }
         if policy == .storeEverything { return true }
@@ -69,12 +74,13 @@ package struct UseRules: Hashable, Sendable {
         return freshness.staleness <= seconds
     }
 
-    /// Playlists change while they are played, so no policy uses a stale one while the origin can be asked.
+    /// The policy for this representation. Playlists change during playback, so no policy uses a
+    /// stale one while the origin can be reached.
     private func policy(for representation: Representation) -> CachePolicy {
         representation.isPlaylist ? .standard : policy
     }
 
-    /// Whether the response is never used stale (RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10).
+    /// Whether the response must never be used stale (RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10).
     private func forbidsStale(_ control: CacheControl) -> Bool {
         control.mustRevalidate || (isShared && (control.proxyRevalidate || control.sMaxAge != nil))
     }

@@ -1,37 +1,38 @@
-/// Walks over the bytes of a field value or a URI, one grammar rule after the other.
+/// Reads the bytes of a field value or a URI, one grammar rule after the other.
 ///
-/// Never traps on input, moves forward only, and copies its text once, so every parser on top is linear in the text,
-/// whose length is bounded where it is read (a header block, a URL).
+/// Never traps on input, moves forward only, and copies its text once. Every parser that uses it is
+/// therefore linear in the text. The length of the text is bounded where it enters (a header block,
+/// a URL).
 struct ByteScanner {
     let bytes: [UInt8]
-    /// Where the next rule begins.
+    /// The offset at which the next rule begins.
     private(set) var offset = 0
 
     init(_ text: some StringProtocol) {
         bytes = Array(text.utf8)
     }
 
-    /// The byte that comes next, nil at the end.
+    /// The next byte; nil at the end.
     var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
     var isAtEnd: Bool { offset == bytes.count }
 
-    /// The text of the bytes from `start` to here.
+    /// The text of the bytes from `start` to the present offset.
     func text(from start: Int) -> String { String(decoding: bytes[start..<offset], as: UTF8.self) }
 
-    /// The error that says what should be here.
+    /// The error that names the expected element at the present offset.
     func failure(_ expected: String) -> ParseError { ParseError(offset: offset, expected: expected) }
 
     // MARK: Rules
 
-    /// Takes `byte` when it comes next.
+    /// Consumes `byte` if it is next.
     mutating func take(_ byte: UInt8) -> Bool {
         guard next == byte else { return false }
         offset += 1
         return true
     }
 
-    /// Takes `word`, ASCII letters without regard to case, when it comes next.
+    /// Consumes `word` if it is next. ASCII letters compare without regard to case.
     mutating func take(word: String) -> Bool {
         let end = offset + word.utf8.count
         guard end <= bytes.count else { return false }
@@ -40,7 +41,8 @@ struct ByteScanner {
         return true
     }
 
-    /// Takes bytes while they belong; nil when none does.
+    /// Consumes bytes while `belongs` is true.
+    /// - Returns: nil if it is false for the first byte.
     mutating func take(while belongs: (UInt8) -> Bool) -> String? {
         let start = offset
         while offset < bytes.count, belongs(bytes[offset]) { offset += 1 }
@@ -52,25 +54,29 @@ struct ByteScanner {
         while offset < bytes.count, bytes[offset].isWhitespace { offset += 1 }
     }
 
-    /// Goes on to the next comma, or to the end.
+    /// Moves to the next comma, or to the end.
     mutating func skipElement() {
         while offset < bytes.count, bytes[offset] != .comma { offset += 1 }
     }
 
-    /// Takes a token (RFC 9110 §5.6.2); nil when none is here.
+    /// Consumes a token (RFC 9110 §5.6.2).
+    /// - Returns: nil if there is none.
     mutating func token() -> String? { take(while: \.isTokenByte) }
 
-    /// Takes decimal digits; nil when none is here. Numbers beyond `Int64.max` become `Int64.max`.
+    /// Consumes decimal digits. Numbers beyond `Int64.max` become `Int64.max`.
+    /// - Returns: nil if there is no digit.
     mutating func saturatingNumber() -> Int64? {
         digits().map { $0 ?? .max }
     }
 
-    /// Takes decimal digits; nil when none is here, or when the number is larger than `Int64.max`.
+    /// Consumes decimal digits.
+    /// - Returns: nil if there is no digit, or if the number is larger than `Int64.max`.
     mutating func number() -> Int64? {
         digits() ?? nil
     }
 
-    /// Nil for no digits, `.some(nil)` for too many.
+    /// Consumes decimal digits.
+    /// - Returns: nil for no digits, `.some(nil)` for a number that does not fit.
     private mutating func digits() -> Int64?? {
         let start = offset
         var value: Int64? = 0
@@ -81,9 +87,9 @@ struct ByteScanner {
         return start == offset ? nil : .some(value)
     }
 
-    /// Takes a quoted string and undoes its escapes (RFC 9110 §5.6.4).
+    /// Consumes a quoted string and resolves its escapes (RFC 9110 §5.6.4).
     ///
-    /// Nil, without moving, when none is here or the closing quote is missing.
+    /// - Returns: nil, without moving, if there is none or the closing quote is missing.
     mutating func quotedString() -> String? {
         guard next == .quote else { return nil }
         var content: [UInt8] = []
@@ -106,7 +112,7 @@ struct ByteScanner {
 }
 
 extension Int64 {
-    /// The number with one more decimal digit; nil when it does not fit.
+    /// The number with one more decimal digit, or nil if it does not fit.
     fileprivate func appending(digit: UInt8) -> Int64? {
         let (tens, overflow) = multipliedReportingOverflow(by: 10)
         guard !overflow else { return nil }
@@ -125,10 +131,10 @@ extension UInt8 {
     var isDigit: Bool { self >= 0x30 && self <= 0x39 }
     var isHexDigit: Bool { isDigit || (asciiLowercased >= 0x61 && asciiLowercased <= 0x66) }
     var isLetter: Bool { asciiLowercased >= 0x61 && asciiLowercased <= 0x7A }
-    /// Whether this is a printing ASCII character; space is not.
+    /// Whether this is a printing ASCII character other than space.
     var isVisible: Bool { self > 0x20 && self < 0x7F }
 
-    /// `tchar` of RFC 9110 §5.6.2.
+    /// Whether the byte is a `tchar` of RFC 9110 §5.6.2.
     var isTokenByte: Bool {
         switch self {
         case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), .asterisk, UInt8(ascii: "+"), .minus, .dot,

@@ -1,17 +1,17 @@
-// The directives that we know, by name (RFC 9111 §5.2.1 and §5.2.2, RFC 5861, RFC 8246).
+// The known directives, by name (RFC 9111 §5.2.1 and §5.2.2, RFC 5861, RFC 8246).
 
 extension CacheControl {
-    /// What a directive covers that may name fields.
+    /// The scope of a directive that may name fields.
     package enum Scope: Hashable, Sendable {
         /// The whole response.
         case response
-        /// These fields only, their names in lower case.
+        /// Only these fields. Their names are in lower case.
         case fields([String])
     }
 
-    /// Seconds of staleness that a client takes.
+    /// The staleness that a client accepts.
     package enum Staleness: Hashable, Sendable {
-        /// However stale.
+        /// Any staleness.
         case any
         /// At most this many seconds past freshness.
         case seconds(Int64)
@@ -19,16 +19,17 @@ extension CacheControl {
 
     // MARK: Requests and responses
 
-    /// `no-store`: keep nothing of this. True also where the field was too long to know.
+    /// `no-store`: nothing of this message may be stored. Also true if the field has more than
+    /// `maxDirectives`, because `no-store` may be among the rest.
     package var noStore: Bool { isCutOff || contains("no-store") }
 
-    /// `no-transform`: pass the content on as it is.
+    /// `no-transform`: the content must be passed on unchanged.
     package var noTransform: Bool { contains("no-transform") }
 
     /// `max-age` in seconds.
     package var maxAge: Int64? { seconds("max-age") }
 
-    /// `no-cache`: not to be used without revalidation, or these fields are not to be.
+    /// `no-cache`: the response, or these fields of it, must not be used without revalidation.
     package var noCache: Scope? { scope("no-cache") }
 
     /// `stale-if-error` in seconds (RFC 5861 §4).
@@ -36,25 +37,26 @@ extension CacheControl {
 
     // MARK: Responses
 
-    /// `private`: not for a cache that many users share, or these fields are not.
+    /// `private`: a shared cache must not store the response, or these fields of it.
     package var `private`: Scope? { scope("private") }
 
-    /// `public`: may be stored even where that is not the rule.
+    /// `public`: the response may be stored even where the rules would forbid it.
     package var `public`: Bool { contains("public") }
 
-    /// `s-maxage` in seconds, for caches that many users share.
+    /// `s-maxage` in seconds, for shared caches.
     package var sMaxAge: Int64? { seconds("s-maxage") }
 
-    /// `must-revalidate`: never used stale.
+    /// `must-revalidate`: the response must not be used stale.
     package var mustRevalidate: Bool { contains("must-revalidate") }
 
-    /// `proxy-revalidate`: never used stale by a cache that many users share.
+    /// `proxy-revalidate`: a shared cache must not use the response stale.
     package var proxyRevalidate: Bool { contains("proxy-revalidate") }
 
-    /// `must-understand`: stored only by who knows the status (RFC 9111 §5.2.2.3).
+    /// `must-understand`: only caches that support the status may store the response (RFC 9111
+    /// §5.2.2.3).
     package var mustUnderstand: Bool { contains("must-understand") }
 
-    /// `immutable`: does not change while it is fresh (RFC 8246).
+    /// `immutable`: the response does not change while it is fresh (RFC 8246).
     package var immutable: Bool { contains("immutable") }
 
     /// `stale-while-revalidate` in seconds (RFC 5861 §3).
@@ -62,13 +64,14 @@ extension CacheControl {
 
     // MARK: Requests
 
-    /// `only-if-cached`: do not ask the origin; 504 when nothing is stored.
+    /// `only-if-cached`: the cache must not ask the origin, and responds with 504 if nothing is
+    /// stored.
     package var onlyIfCached: Bool { contains("only-if-cached") }
 
-    /// `min-fresh`: fresh for this many seconds more.
+    /// `min-fresh`: the seconds for which the response has to remain fresh.
     package var minFresh: Int64? { seconds("min-fresh") }
 
-    /// `max-stale`: stale is fine, by so much.
+    /// `max-stale`: the staleness that the client accepts.
     package var maxStale: Staleness? {
         guard let directive = directives.first(where: { $0.name == "max-stale" }) else { return nil }
         return directive.argument.map { .seconds(Self.deltaSeconds($0) ?? 0) } ?? .any
@@ -83,7 +86,7 @@ extension CacheControl {
             names += Self.fieldNames(argument)
         }
         if !names.isEmpty { return .fields(names) }
-        // An argument without a name in it can't be meant to cover nothing.
+        // A directive whose argument contains no name cannot be meant to cover nothing.
         return contains(name) ? .response : nil
     }
 

@@ -1,37 +1,39 @@
 /// The field `Cache-Control` of a request or a response (RFC 9111 §5.2).
 ///
-/// Unknown directives are kept. Of a directive that came twice the first counts (RFC 9111 §4.2.1),
-/// except that a directive without field names is never narrowed by one with names.
+/// Unknown directives are kept. Of a repeated directive the first counts (RFC 9111 §4.2.1), but a
+/// directive without field names is never narrowed by one with names.
 package struct CacheControl: Hashable, Sendable {
     /// One directive.
     package struct Directive: Hashable, Sendable {
         /// The name in lower case.
         package var name: String
-        /// The argument without quotes and escapes; nil when there is none.
+        /// The argument without quotes and escapes; nil if there is none.
         package var argument: String?
 
+        /// Creates a directive. `name` is in lower case.
         package init(name: String, argument: String?) {
             self.name = name
             self.argument = argument
         }
     }
 
-    /// The directives in the order in which they came; at most `maxDirectives`.
+    /// The directives in the order of the field; at most `maxDirectives`.
     package private(set) var directives: [Directive] = []
-    /// Whether there were more directives than `maxDirectives`; `noStore` is true then, because it may be among them.
+    /// Whether there were more directives than `maxDirectives`. `noStore` is true then, because it
+    /// may be among the rest.
     package private(set) var isCutOff = false
 
     /// The most directives that are read.
     package static let maxDirectives = 128
-    /// What a number of seconds too large to hold counts as (RFC 9111 §1.2.2): 68 years.
+    /// The largest number of seconds, which stands for all larger ones (RFC 9111 §1.2.2): 68 years.
     package static let maxDeltaSeconds: Int64 = 1 << 31
 
-    /// The directives of a message; none when it has no such field.
+    /// Reads the directives of a message. There are none if it has no such field.
     package init(_ fields: HTTPFields) {
         self.init(fields.combined("Cache-Control") ?? "")
     }
 
-    /// The directives of a field value. What is not a directive is skipped up to the next comma.
+    /// Reads the directives of a field value. Malformed text is skipped up to the next comma.
     package init(_ value: String) {
         var scanner = ByteScanner(value)
         while !scanner.isAtEnd {
@@ -54,11 +56,12 @@ package struct CacheControl: Hashable, Sendable {
         guard scanner.take(.equals) else {
             let isAlone = scanner.isAtEnd || scanner.next == .comma
             scanner.skipElement()
-            // `no-store foo` is no directive, but the word was said.
+            // `no-store foo` is malformed, but reading it as `no-store` is the safe choice.
             return isAlone || name == "no-store" ? Directive(name: name, argument: nil) : nil
         }
         scanner.skipWhitespace()
-        // A quote that is never closed is a byte like any other: it must not swallow a `no-store` behind it.
+        // A quote that is never closed counts as an ordinary byte, so that it cannot hide a
+        // `no-store` after it.
         let argument = scanner.quotedString() ?? scanner.take { $0 != .comma && !$0.isWhitespace }
         scanner.skipElement()
         return Directive(name: name, argument: argument ?? "")
@@ -66,20 +69,22 @@ package struct CacheControl: Hashable, Sendable {
 
     // MARK: Access
 
-    /// Whether the directive is there, with or without argument.
+    /// Whether the directive is present, with or without argument.
     package func contains(_ name: String) -> Bool {
         directives.contains { $0.name == name }
     }
 
-    /// The seconds that a directive names; nil when it is absent.
+    /// The seconds that a directive names, or nil if it is absent.
     ///
-    /// An argument that is no number counts as 0, which makes a response stale (RFC 9111 §4.2.1).
+    /// An argument that is not a number counts as 0, which makes a response stale (RFC 9111
+    /// §4.2.1).
     package func seconds(_ name: String) -> Int64? {
         guard let directive = directives.first(where: { $0.name == name }) else { return nil }
         return Self.deltaSeconds(directive.argument ?? "") ?? 0
     }
 
-    /// A number of seconds (RFC 9111 §1.2.2), at most `maxDeltaSeconds`; nil when the text is anything but digits.
+    /// Parses a number of seconds (RFC 9111 §1.2.2), at most `maxDeltaSeconds`.
+    /// - Returns: nil if the text is anything but digits.
     package static func deltaSeconds(_ text: String) -> Int64? {
         var scanner = ByteScanner(text)
         guard let seconds = scanner.saturatingNumber(), scanner.isAtEnd else { return nil }

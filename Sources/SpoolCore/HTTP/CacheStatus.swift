@@ -1,55 +1,56 @@
-/// What the cache did with a request, for the field `Cache-Status` (RFC 9211).
+/// How the cache handled a request, for the field `Cache-Status` (RFC 9211).
 package struct CacheStatus: Hashable, Sendable {
-    /// Where the answer came from.
+    /// The source of a response.
     package enum Source: Hashable, Sendable {
-        /// From the store, without asking the origin.
+        /// The store, without a request to the origin.
         case hit
-        /// From the origin, for this reason.
+        /// The origin, for this reason.
         case forwarded(Reason)
     }
 
-    /// Why a request went on to the origin (RFC 9211 §2.2).
+    /// The reason why a request was forwarded to the origin (RFC 9211 §2.2).
     package enum Reason: String, Hashable, Sendable {
-        /// The cache was told to keep out.
+        /// The cache is configured not to handle the request.
         case bypass
-        /// The method can't be answered from a cache.
+        /// The method can't be served from a cache.
         case method
-        /// Nothing is stored for this URI.
+        /// The cache has no response for this URI.
         case uriMiss = "uri-miss"
-        /// Something is stored for this URI, but not for these request fields.
+        /// The cache has a response for this URI, but not for these request fields.
         case varyMiss = "vary-miss"
-        /// Nothing fitting is stored; no closer reason.
+        /// The cache has no suitable response, for no more specific reason.
         case miss
-        /// The request asked for a fresh answer.
+        /// The request asked for a fresh response.
         case request
-        /// What is stored is stale.
+        /// The stored response is stale.
         case stale
-        /// Some of the bytes are stored, not all.
+        /// Only some of the bytes are stored.
         case partial
     }
 
-    /// The name of the cache: a token.
+    /// The name of the cache, which is a token.
     package var cache: String
+    /// The source of the response.
     package var source: Source
-    /// The status with which the origin answered.
+    /// The status of the origin's response.
     package var forwardStatus: Int?
-    /// Whether the answer is being stored.
+    /// Whether the response is being stored.
     package var isStored = false
-    /// Whether this request shared another one to the origin.
+    /// Whether this request shared the origin request of another one.
     package var isCollapsed = false
-    /// Seconds of freshness that are left; negative when stale.
+    /// The remaining seconds of freshness; negative when stale.
     package var timeToLive: Int64?
-    /// What happened, for people.
+    /// An explanation for people.
     package var detail: String?
 
-    /// The status of a cache whose name is a token.
+    /// Creates the status of a cache whose name is a token.
     package init(cache: String = "spool", source: Source) {
         precondition(!cache.isEmpty && cache.utf8.allSatisfy(\.isTokenByte), "the name of a cache is a token, not \(cache)")
         self.cache = cache
         self.source = source
     }
 
-    /// The value to send: one member of a structured list (RFC 8941 §4.1.1).
+    /// The field value to send: one member of a structured list (RFC 8941 §4.1.1).
     package var fieldValue: String {
         var parameters: [String] = []
         switch source {
@@ -67,7 +68,8 @@ package struct CacheStatus: Hashable, Sendable {
     /// The longest detail that is sent, in bytes.
     package static let maxDetailBytes = 256
 
-    /// A structured string (RFC 8941 §3.3.3): printable ASCII only, so every other byte becomes a question mark.
+    /// The text as a structured string (RFC 8941 §3.3.3). Such a string permits only printable
+    /// ASCII, so every other byte becomes a question mark.
     static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = [.quote]
         for byte in text.utf8.prefix(maxDetailBytes) {

@@ -1,9 +1,10 @@
 /// The field `Content-Length` (RFC 9110 §8.6, RFC 9112 §6.3).
 package enum ContentLength {
-    /// The length that the lines of the field agree on; `.unknown` when there is no such line.
+    /// Returns the length that all lines of the field agree on, or `.unknown` if there is no line.
     ///
-    /// A value that was sent several times, in lines or as a list, counts once.
-    /// - Throws: `ParseError` for anything but digits and for values that differ: the framing of such a message can't be trusted.
+    /// A value that is repeated, in several lines or as a list, counts once.
+    /// - Throws: `ParseError` for anything but digits, and for values that differ, because the
+    ///   framing of such a message is unreliable.
     package static func parse(_ lines: [String]) throws(ParseError) -> StatedLength {
         var agreed: Int64?
         for line in lines {
@@ -20,8 +21,8 @@ package enum ContentLength {
         return agreed.map(StatedLength.init) ?? .unknown
     }
 
-    /// The length that a message states.
-    /// - Throws: `ParseError` as `parse(_:)`.
+    /// Returns the length that a message states.
+    /// - Throws: `ParseError` as `parse(_:)` does.
     package static func parse(_ fields: HTTPFields) throws(ParseError) -> StatedLength {
         try parse(fields.values(of: "Content-Length"))
     }

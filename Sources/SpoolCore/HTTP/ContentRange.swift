@@ -1,17 +1,19 @@
 /// The field `Content-Range` in bytes (RFC 9110 §14.4).
 package enum ContentRange: Hashable, Sendable {
-    /// `bytes first-last/length`, or `/*` while the origin does not know the length (206).
+    /// `bytes first-last/length`, with `*` as the length while the origin has not determined it
+    /// (206).
     ///
-    /// A last position beyond `ByteRange.maximumOffset` is read as that bound, and the length as `.beyondBound`.
+    /// A last position beyond `ByteRange.maximumOffset` is clamped to that bound, and the length is
+    /// `.beyondBound`.
     case part(ByteRange, length: StatedLength)
-    /// `bytes */length`: no part could be given (416).
+    /// `bytes */length`: the requested range has no byte (416).
     case unsatisfied(length: StatedLength)
 
     /// Reads a field value.
     ///
-    /// - Throws: `ParseError` for another unit, a syntax error, a last position before the first,
-    ///   a length that does not reach the last position, and a first position at or beyond `ByteRange.maximumOffset`.
-    ///   Bytes of such a response must not be combined with others.
+    /// - Throws: `ParseError` for another unit, a syntax error, a last position before the first, a
+    ///   length that does not reach the last position, and a first position at or beyond
+    ///   `ByteRange.maximumOffset`. Bytes of such a response must not be combined with others.
     package init(_ value: String) throws(ParseError) {
         var scanner = ByteScanner(value)
         scanner.skipWhitespace()
@@ -42,13 +44,14 @@ package enum ContentRange: Hashable, Sendable {
         let unstated: StatedLength = last < ByteRange.maximumOffset ? .unknown : .beyondBound
         if scanner.take(.asterisk) { return .part(range, length: unstated) }
         guard let length = scanner.saturatingNumber() else { throw scanner.failure("a length or an asterisk") }
-        // Numbers beyond `Int64` are equal here; which of two is larger does not matter any more.
+        // Numbers beyond `Int64` are equal here. It does not matter any more which of two is
+        // larger.
         guard length > last || length == .max else { throw scanner.failure("a length beyond the last position") }
         return .part(range, length: StatedLength(length))
     }
 
-    /// The part that a response names; nil when it has no such field.
-    /// - Throws: `ParseError` as `init(_:)`, and when lines of the field differ.
+    /// Returns the part that a response names, or nil if it has no such field.
+    /// - Throws: `ParseError` as `init(_:)` does, and if lines of the field differ.
     package static func parse(_ fields: HTTPFields) throws(ParseError) -> ContentRange? {
         switch fields.single("Content-Range") {
         case .absent: return nil
@@ -57,7 +60,7 @@ package enum ContentRange: Hashable, Sendable {
         }
     }
 
-    /// The value to send.
+    /// The field value to send.
     package var fieldValue: String {
         switch self {
         case .part(let range, let length): "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length.text)"
@@ -67,7 +70,8 @@ package enum ContentRange: Hashable, Sendable {
 }
 
 extension StatedLength {
-    /// The length as `Content-Range` has it. Of a length beyond the bound that is another one beyond it.
+    /// The length as `Content-Range` writes it. A length beyond the bound is written as another
+    /// number beyond it.
     fileprivate var text: String {
         switch self {
         case .unknown: "*"

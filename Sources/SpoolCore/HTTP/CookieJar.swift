@@ -1,35 +1,45 @@
-/// Cookies that a user hands in, and which of them go with a request (RFC 6265 §5.4).
+/// The cookies that a user supplies, and the selection of those that belong to a request (RFC 6265
+/// §5.4).
 ///
-/// The jar is read once and does not change: a `Set-Cookie` of an origin is not entered.
+/// The jar is read once and never changes: a `Set-Cookie` of an origin is not added.
 package struct CookieJar: Hashable, Sendable {
-    /// One cookie, by the columns of its line.
+    /// One cookie, with the columns of its line in the file.
     package struct Cookie: Hashable, Sendable {
-        /// Without a leading dot, in lower case.
+        /// The domain in lower case, without a leading dot.
         package var domain: String
+        /// Whether subdomains get the cookie, too.
         package var includesSubdomains: Bool
+        /// The path below which the cookie is sent.
         package var path: String
+        /// Whether the cookie is sent over HTTPS only.
         package var isSecure: Bool
-        /// Nil for a cookie that ends with a browser's session.
+        /// The expiry; nil for a cookie that ends with a browser's session.
         package var expires: Timestamp?
+        /// The name.
         package var name: String
+        /// The value.
         package var value: String
     }
 
-    /// The most cookies that go with one request. Browsers keep 180 for a domain.
+    /// The most cookies in one request. Browsers keep 180 for a domain.
     package static let mostCookies = 180
-    /// The most bytes of one `Cookie` field; nginx and Apache take 8 KiB of a field.
+    /// The most bytes of one `Cookie` field. nginx and Apache accept 8 KiB for a field.
     package static let mostBytes = 8192
 
+    /// The cookies in the order of the file.
     package private(set) var cookies: [Cookie] = []
 
+    /// Creates a jar without cookies.
     package init() {}
 
     /// Reads a file in the format of Netscape's `cookies.txt`, which curl, wget and yt-dlp write.
     ///
-    /// A line has seven columns with a tab between two: domain, `TRUE` where subdomains get it, path, `TRUE` for HTTPS only, seconds
-    /// since 1970 or 0, name, value. Lines that begin with `#` are comments, but for `#HttpOnly_` before a domain.
+    /// A line has seven columns with tabs between them: domain, `TRUE` if subdomains get the
+    /// cookie, path, `TRUE` for HTTPS only, expiry in seconds since 1970 or 0, name, value. Lines
+    /// that begin with `#` are comments, except for `#HttpOnly_` before a domain.
     ///
-    /// - Throws: at the first line that is neither; `offset` is its number, from 1.
+    /// - Throws: `ParseError` at the first line that is neither a cookie nor a comment. Its
+    ///   `offset` is the number of the line, counted from 1.
     package init(netscape text: String) throws(ParseError) {
         var number = 0
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
@@ -46,7 +56,7 @@ package struct CookieJar: Hashable, Sendable {
 
     private static func cookie(_ line: Substring) -> Cookie? {
         var columns = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-        // Some programs leave the last column out when it is empty.
+        // Some programs omit the last column when it is empty.
         if columns.count == 6 { columns.append("") }
         guard columns.count == 7, let seconds = Int64(columns[4]), columns[2].hasPrefix("/") else { return nil }
         guard let includesSubdomains = flag(columns[1]), let isSecure = flag(columns[3]) else { return nil }
@@ -61,14 +71,17 @@ package struct CookieJar: Hashable, Sendable {
         text.equalsIgnoringCase("TRUE") ? true : text.equalsIgnoringCase("FALSE") ? false : nil
     }
 
-    /// A semicolon would end the cookie, and a control character the field.
+    /// Whether the byte may be part of a cookie. A semicolon would end the cookie, and a control
+    /// character the field.
     private static func isPartOfCookie(_ byte: UInt8) -> Bool { byte > 0x1F && byte != 0x7F && byte != UInt8(ascii: ";") }
 
-    /// The value of `Cookie` for a request, or nil when no cookie goes with it: longer paths first, otherwise as in the file.
+    /// The value of `Cookie` for a request to `url`: longer paths first, otherwise in the order of
+    /// the file.
+    /// - Returns: nil if no cookie belongs to the request.
     package func field(for url: String, now: Timestamp) -> String? {
         let reference: URIReference
         do { reference = try URIReference(lenient: url) } catch {
-            // The transport refuses what can't be split.
+            // The transport rejects a URL that can't be split.
             return nil
         }
         guard let origin = reference.origin else { return nil }
@@ -87,11 +100,11 @@ package struct CookieJar: Hashable, Sendable {
 }
 
 extension CookieJar.Cookie {
-    /// Whether it goes with a request (RFC 6265 §5.1.3, §5.1.4).
+    /// Whether the cookie belongs to a request (RFC 6265 §5.1.3, §5.1.4).
     fileprivate func matches(host: String, path: String, isSecure: Bool, now: Timestamp) -> Bool {
         guard isSecure || !self.isSecure, expires.map({ $0 > now }) ?? true else { return false }
         let host = host.asciiLowercased
-        // An address has no subdomains; none ends with a dot and a domain that is an address.
+        // An address needs no special case, because no host ends with a dot and an address.
         guard host == domain || (includesSubdomains && host.hasSuffix("." + domain)) else { return false }
         return path == self.path
             || (path.hasPrefix(self.path) && (self.path.hasSuffix("/") || path.dropFirst(self.path.count).first == "/"))

@@ -1,35 +1,37 @@
 /// An entity tag (RFC 9110 §8.8.3), compared as opaque octets.
 package struct EntityTag: Hashable, Sendable {
-    /// The tag as it was sent, quotes included, without `W/`. Visible ASCII and spaces only.
+    /// The tag as it was sent, including quotes, without `W/`. Contains only visible ASCII and
+    /// spaces.
     package let opaque: String
     /// Whether the tag was marked by `W/`.
     package let isWeak: Bool
 
-    /// The longest tag that is kept, in bytes; a longer one identifies nothing.
+    /// The longest tag that is kept, in bytes. A longer one identifies nothing.
     package static let maxBytes = 8192
 
     /// Reads the field `ETag` of an origin.
     ///
-    /// Origins leave the quotes out or put spaces inside; what they sent is taken as it is.
-    /// Nil for an empty value, one longer than `maxBytes`, and one with bytes outside ASCII or control characters:
-    /// those may have been altered while they were decoded, and can't be sent back safely.
+    /// Some origins omit the quotes or put spaces inside. Such tags are accepted as they are.
+    /// - Returns: nil for an empty value, for one longer than `maxBytes`, and for one with control
+    ///   characters or bytes outside ASCII. Such bytes may have been altered by decoding, and can't
+    ///   be sent back safely.
     package init?(_ value: String) {
         guard value.utf8.count <= Self.maxBytes, value.utf8.allSatisfy({ $0.isVisible || $0 == .space }) else { return nil }
-        // `w/` is not in the grammar; to call it strong would be the dangerous reading.
+        // `w/` is not in the grammar. Reading it as strong would be the dangerous choice.
         isWeak = value.hasPrefix("W/") || value.hasPrefix("w/")
         opaque = isWeak ? String(value.dropFirst(2)) : value
         guard !opaque.isEmpty else { return nil }
     }
 
-    /// The tag as it is sent.
+    /// The field value to send.
     package var fieldValue: String { isWeak ? "W/" + opaque : opaque }
 
-    /// Whether both are strong and the same (RFC 9110 §8.8.3.2). Needed to combine bytes.
+    /// Whether both tags are strong and equal (RFC 9110 §8.8.3.2). Combining bytes requires this.
     package func matchesStrongly(_ other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && opaque == other.opaque
     }
 
-    /// Whether both are the same, weak or not (RFC 9110 §8.8.3.2). Enough to answer 304.
+    /// Whether both tags are equal, weak or not (RFC 9110 §8.8.3.2). This is enough for a 304.
     package func matchesWeakly(_ other: EntityTag) -> Bool {
         opaque == other.opaque
     }
@@ -37,15 +39,16 @@ package struct EntityTag: Hashable, Sendable {
 
 /// The field `If-None-Match`: `*` or a list of entity tags (RFC 9110 §13.1.2).
 package enum EntityTagCondition: Hashable, Sendable {
-    /// `*`: whatever there is.
+    /// `*`: matches any representation.
     case any
     /// These tags, in order.
     case tags([EntityTag])
 
-    /// The most tags that are compared; those after them match nothing, which costs a full answer and never a wrong one.
+    /// The most tags that are compared. Any further tags match nothing, which costs a full response
+    /// and never gives a wrong one.
     package static let maxTags = 64
 
-    /// Reads a field value. What is not a tag is skipped: it matches nothing.
+    /// Reads a field value. An element that is not a tag is skipped, because it matches nothing.
     package init(_ value: String) {
         var scanner = ByteScanner(value)
         scanner.skipWhitespace()
@@ -65,12 +68,12 @@ package enum EntityTagCondition: Hashable, Sendable {
         self = .tags(tags)
     }
 
-    /// A tag up to the next comma outside its quotes.
+    /// Consumes a tag up to the next comma outside its quotes.
     private static func element(_ scanner: inout ByteScanner) -> EntityTag? {
         let start = scanner.offset
         _ = scanner.take(word: "W/")
         if scanner.take(.quote) {
-            // There are no escapes in a tag: a backslash is an octet like any other.
+            // A tag has no escapes: a backslash is an octet like any other.
             _ = scanner.take(while: { $0 != .quote })
             _ = scanner.take(.quote)
         }

@@ -1,9 +1,12 @@
-/// The extension of the file that a resource's bytes are kept in: without a dot, lower-case letters and digits, at most eight; may be empty.
+/// The extension of the file that stores a resource's bytes: without a dot, at most eight
+/// lower-case letters and digits, possibly empty.
 ///
-/// A media extension in the URL's path wins, then the one of the media type, then whatever the path has:
-/// so `watch.php` that answers `video/mp4` becomes `mp4`.
+/// A media extension in the URL's path is used first, then the extension for the media type, then
+/// any other extension in the path. A resource at `watch.php` with type `video/mp4` thus gets
+/// `mp4`.
 /// - Parameters:
-///   - url: the URL as it was asked; what can't be read counts as one without extension.
+///   - url: the URL as it was requested. A URL that can't be parsed counts as one without
+///     extension.
 ///   - contentType: the value of `Content-Type`, or nil.
 package func fileExtension(url: String, contentType: String?) -> String {
     let ofPath = pathExtension(of: url)
@@ -12,28 +15,30 @@ package func fileExtension(url: String, contentType: String?) -> String {
     return ofType ?? ofPath ?? ""
 }
 
-/// The extension of the path of a URL, in lower case; empty when it has no plain one.
+/// The extension in the path of a URL, in lower case; empty if there is no plain one.
 package func pathExtension(url: String) -> String { pathExtension(of: url) ?? "" }
 
-/// Whether files with this extension are media of some kind.
+/// Whether files with this extension are media.
 package func isMediaExtension(_ pathExtension: String) -> Bool { mediaExtensions.contains(pathExtension) }
 
 extension Representation {
-    /// Whether it is a playlist or manifest (HLS, DASH) by its media type.
+    /// Whether the media type is that of a playlist or manifest (HLS, DASH).
     package var isPlaylist: Bool {
         contentType.flatMap(MediaType.init).flatMap { extensionOfMediaType[$0.essence] }.map(playlistExtensions.contains) ?? false
     }
 }
 
-/// The extensions of files that list what is to be played, and change while it is.
+/// The extensions of playlists and manifests, which may change during playback.
 package let playlistExtensions: Set<String> = ["m3u8", "mpd"]
 
-/// The longest extension that is kept, in bytes.
+/// The longest extension that is used, in bytes.
 private let maxExtensionBytes = 8
 
-/// What follows the last dot of the last segment of the path, in lower case; nil when that is no plain extension.
+/// The text after the last dot in the last segment of the path, in lower case.
 ///
-/// Only looks where the path lies, and for bytes that no URL has: whether it is one otherwise is found out by whoever asks for it.
+/// Only locates the path and rejects control characters. The caller that requests the URL finds out
+/// whether it is valid otherwise.
+/// - Returns: nil if that text is not a plain extension.
 private func pathExtension(of url: String) -> String? {
     url.utf8.withContiguousStorageIfAvailable(pathExtension(of:)) ?? Array(url.utf8).withUnsafeBufferPointer(pathExtension(of:))
 }

@@ -1,4 +1,5 @@
-/// Reads the three forms of a date; names compare without regard to case, and the weekday is not checked against the date.
+/// Parses the three forms of an HTTP date. Names compare without regard to case, and the weekday is
+/// not checked against the date.
 struct DateParser {
     var scanner: ByteScanner
     let now: Timestamp?
@@ -66,7 +67,7 @@ struct DateParser {
         guard let hour = number(digits: 2), scanner.take(.colon) else { return nil }
         guard let minute = number(digits: 2), scanner.take(.colon) else { return nil }
         guard let second = number(digits: 2) else { return nil }
-        // 60 is a leap second.
+        // A second of 60 is a leap second.
         return hour < 24 && minute < 60 && second <= 60 ? (hour, minute, second) : nil
     }
 
@@ -78,7 +79,7 @@ struct DateParser {
         date.map { Timestamp(seconds: $0.daysSinceEpoch * 86_400 + clock.hour * 3600 + clock.minute * 60 + clock.second) }
     }
 
-    /// The year of two digits: at most 50 years ahead (RFC 9110 §5.6.7).
+    /// The full year for two digits: at most 50 years in the future (RFC 9110 §5.6.7).
     private func fullYear(_ year: Int64) -> Int64 {
         guard let now else { return year < 70 ? 2000 + year : 1900 + year }
         let present = CivilDate(daysSinceEpoch: now.seconds.flooredQuotientAndRemainder(by: 86_400).quotient).year

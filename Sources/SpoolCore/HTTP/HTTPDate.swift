@@ -1,6 +1,7 @@
 /// Dates of HTTP fields (RFC 9110 §5.6.7): whole seconds, in GMT.
 package enum HTTPDate {
-    /// The moment in the form that is sent, `Sun, 06 Nov 1994 08:49:37 GMT`; fractions of a second are cut off.
+    /// The moment in the form that is sent, `Sun, 06 Nov 1994 08:49:37 GMT`. Fractions of a second
+    /// are dropped.
     package static func format(_ time: Timestamp) -> String {
         let (days, second) = time.seconds.flooredQuotientAndRemainder(by: 86_400)
         let date = CivilDate(daysSinceEpoch: days)
@@ -10,10 +11,12 @@ package enum HTTPDate {
         return "\(weekday), \(padded(date.day, 2)) \(months[Int(date.month) - 1]) \(padded(date.year, 4)) \(clock) GMT"
     }
 
-    /// The moment that a field value names, in any of the three forms of HTTP; nil for anything else.
+    /// Parses a field value in any of the three forms of HTTP.
     ///
-    /// - Parameter now: decides the century of the obsolete form with two digits: a date more than 50 years ahead is past.
-    ///   Without it, 70 to 99 belong to the twentieth century.
+    /// - Parameter now: the present, which decides the century of the obsolete form with two
+    ///   digits: a date more than 50 years in the future is past. Without it, 70 to 99 belong to
+    ///   the twentieth century.
+    /// - Returns: nil for a value in no such form.
     package static func parse(_ value: String, now: Timestamp? = nil) -> Timestamp? {
         var parser = DateParser(scanner: ByteScanner(value), now: now)
         return parser.parse()
@@ -29,7 +32,7 @@ package enum HTTPDate {
     }
 }
 
-/// A day of the Gregorian calendar, also before it was in use.
+/// A day of the Gregorian calendar, extended to the time before its introduction.
 struct CivilDate: Hashable {
     var year: Int64
     /// 1 to 12.
@@ -37,7 +40,8 @@ struct CivilDate: Hashable {
     /// 1 to 31.
     var day: Int64
 
-    /// Nil for a day that its month does not have.
+    /// Creates a day.
+    /// - Returns: nil for a day that its month does not have.
     init?(year: Int64, month: Int64, day: Int64) {
         guard (0...9999).contains(year), (1...12).contains(month) else { return nil }
         guard day >= 1, day <= Self.days(inMonth: month, of: year) else { return nil }
@@ -56,9 +60,9 @@ struct CivilDate: Hashable {
         }
     }
 
-    // Years are counted from March, so that the leap day is the last of its year and months before it
-    // have fixed lengths: 153 days for each five months. 400 years have 146 097 days.
-    // 719 468 days lie between 0000-03-01 and 1970-01-01.
+    // The arithmetic counts years from March. The leap day is then the last of its year, and the
+    // months before it have fixed lengths: 153 days for each five months. 400 years have 146 097
+    // days. 719 468 days lie between 0000-03-01 and 1970-01-01.
 
     var daysSinceEpoch: Int64 {
         let shiftedYear = month > 2 ? year : year - 1
@@ -79,7 +83,8 @@ struct CivilDate: Hashable {
 }
 
 extension Int64 {
-    /// Division that rounds down, so that the remainder is never negative. `divisor` is positive.
+    /// Division that rounds down, so that the remainder is never negative. `divisor` must be
+    /// positive.
     func flooredQuotientAndRemainder(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -1,20 +1,20 @@
 extension HTTPFields {
-    /// What the lines of a field say that is no list (RFC 9110 §5.3).
+    /// The value of a field that is not a list and so has one value at most (RFC 9110 §5.3).
     package enum Single: Hashable, Sendable {
-        /// There is no such line.
+        /// The field is absent.
         case absent
-        /// All lines say this.
+        /// All lines of the field have this value.
         case one(String)
-        /// The lines differ: the field says nothing that can be relied on.
+        /// The lines differ, so the field has no reliable value.
         case conflicting
 
-        /// The value that all lines agree on, nil when there is none.
+        /// The value that all lines share, or nil if there is none.
         package var value: String? {
             if case .one(let value) = self { value } else { nil }
         }
     }
 
-    /// The value of a field that is no list.
+    /// Returns the value of a field that is not a list.
     package func single(_ name: String) -> Single {
         var found: String?
         for line in lines where line.name.equalsIgnoringCase(name) {

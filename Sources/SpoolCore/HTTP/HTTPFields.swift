@@ -1,4 +1,5 @@
-/// The field lines of an HTTP message, in order; names compare without regard to case (RFC 9110 §5.1).
+/// The field lines of an HTTP message, in order. Names compare without regard to case (RFC 9110
+/// §5.1).
 public struct HTTPFields: Hashable, Sendable {
     /// One field line.
     public struct Field: Hashable, Sendable {
@@ -7,6 +8,7 @@ public struct HTTPFields: Hashable, Sendable {
         /// The value without surrounding white space.
         public var value: String
 
+        /// Creates a field line.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -16,6 +18,7 @@ public struct HTTPFields: Hashable, Sendable {
     /// The field lines in the order in which they came.
     public var lines: [Field]
 
+    /// Creates fields with these lines.
     public init(_ lines: [Field] = []) {
         self.lines = lines
     }
@@ -36,13 +39,14 @@ public struct HTTPFields: Hashable, Sendable {
         lines.compactMap { $0.name.equalsIgnoringCase(name) ? $0.value : nil }
     }
 
-    /// The values of the list field `name` joined by commas, as RFC 9110 §5.3 allows, or nil when it is absent.
+    /// The values of the list field `name` joined by commas, as RFC 9110 §5.3 allows, or nil when
+    /// it is absent.
     public func combined(_ name: String) -> String? {
         let values = values(of: name)
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
-    /// These fields, with those of `other` in place of the ones of the same names.
+    /// Returns these fields, with the fields of `other` in place of those with the same names.
     package func replacing(with other: HTTPFields) -> HTTPFields {
         var result = self
         for field in other.lines { result[field.name] = nil }
@@ -50,15 +54,16 @@ public struct HTTPFields: Hashable, Sendable {
         return result
     }
 
-    /// Adds a line after the others, whatever there is already.
+    /// Adds a line after the others, even if the field is present already.
     public mutating func append(_ name: String, _ value: String) {
         lines.append(Field(name: name, value: value))
     }
 }
 
 extension HTTPFields.Field {
-    /// The field that a line such as `Name: value` has (RFC 9110 §5.5, §5.6.2); nil when the name is no token or a control character is
-    /// in the value. Spaces and tabs around the value are not part of it.
+    /// Reads a line such as `Name: value` (RFC 9110 §5.5, §5.6.2). Spaces and tabs around the value
+    /// are removed.
+    /// - Returns: nil if the name is not a token, or if the value contains a control character.
     package init?(line: String) {
         var scanner = ByteScanner(line)
         guard let name = scanner.token(), scanner.take(.colon) else { return nil }
@@ -71,6 +76,7 @@ extension HTTPFields.Field {
 }
 
 extension HTTPFields: ExpressibleByDictionaryLiteral {
+    /// Creates fields with a line for each element.
     public init(dictionaryLiteral elements: (String, String)...) {
         self.init(elements.map { Field(name: $0.0, value: $0.1) })
     }
@@ -84,7 +90,7 @@ extension StringProtocol {
 
     @inline(__always)
     fileprivate static func areEqualIgnoringCase(_ a: Self, _ b: some StringProtocol) -> Bool {
-        // Most names differ in their length already, which a string knows.
+        // Most names differ in length, and a string stores its length.
         guard a.utf8.count == b.utf8.count else { return false }
         let atOnce = a.utf8.withContiguousStorageIfAvailable { a in
             b.utf8.withContiguousStorageIfAvailable { b in equalIgnoringCase(a, b) }
@@ -97,7 +103,7 @@ extension StringProtocol {
         a.elementsEqual(b) { $0 == $1 || $0.asciiLowercased == $1.asciiLowercased }
     }
 
-    /// The string with its ASCII letters lower-cased; other characters stay.
+    /// The string with its ASCII letters in lower case. Other characters stay.
     package var asciiLowercased: String {
         guard utf8.contains(where: { $0.asciiLowercased != $0 }) else { return String(self) }
         return String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
@@ -105,7 +111,9 @@ extension StringProtocol {
 }
 
 extension String {
-    /// The same for two strings, which is the common case: code for them alone, in other modules as well.
+    /// Whether the two strings are equal when ASCII letters compare without regard to case. This
+    /// overload for two strings, the common case, is compiled for them alone, also in other
+    /// modules.
     package func equalsIgnoringCase(_ other: String) -> Bool {
         Self.areEqualIgnoringCase(self, other)
     }
@@ -117,5 +125,6 @@ extension String {
 }
 
 extension UInt8 {
+    /// The byte, in lower case if it is an ASCII letter.
     package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 }

@@ -1,11 +1,11 @@
 extension Int64 {
-    /// The difference, clamped to what fits.
+    /// The difference, clamped to the range of `Int64`.
     func subtractingSaturated(_ other: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(other)
         return overflow ? (other < 0 ? .max : .min) : difference
     }
 
-    /// The sum, clamped to what fits.
+    /// The sum, clamped to the range of `Int64`.
     func addingSaturated(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum

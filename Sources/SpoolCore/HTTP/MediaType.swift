@@ -7,25 +7,27 @@ package struct MediaType: Hashable, Sendable {
         /// The value without quotes and escapes.
         package var value: String
 
+        /// Creates a parameter. `name` is in lower case.
         package init(name: String, value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// The top-level type in lower case, `video` of `video/mp4`.
+    /// The top-level type in lower case, such as `video` in `video/mp4`.
     package let type: String
-    /// The subtype in lower case, `mp4` of `video/mp4`.
+    /// The subtype in lower case, such as `mp4` in `video/mp4`.
     package let subtype: String
-    /// The parameters in the order in which they came; at most `maxParameters`, those after them are left out.
+    /// The parameters in the order of the field; at most `maxParameters`, and any further ones are
+    /// left out.
     package let parameters: [Parameter]
 
     /// The most parameters that are read.
     package static let maxParameters = 32
 
-    /// Reads a field value; nil when it does not begin with a type and a subtype.
+    /// Reads a field value. Malformed parameters are left out.
     ///
-    /// What can't be read among the parameters is left out.
+    /// - Returns: nil if the value does not begin with a type and a subtype.
     package init?(_ value: String) {
         var scanner = ByteScanner(value)
         scanner.skipWhitespace()
@@ -52,7 +54,7 @@ package struct MediaType: Hashable, Sendable {
     /// Type and subtype without parameters, in lower case.
     package var essence: String { "\(type)/\(subtype)" }
 
-    /// The value of the first parameter of that name, which is given in lower case.
+    /// The value of the first parameter with that name. `name` is in lower case.
     package subscript(parameter name: String) -> String? {
         parameters.first { $0.name == name }?.value
     }

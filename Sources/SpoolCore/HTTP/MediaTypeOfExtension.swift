@@ -1,4 +1,6 @@
-/// The media type of files with this extension (without a dot, any case), as most origins send it; nil for one that is not known.
+/// The media type of files with this extension (without a dot, in any case), as most origins send
+/// it.
+/// - Returns: nil for an unknown extension.
 package func mediaType(ofFileExtension fileExtension: String) -> String? { mediaTypes[fileExtension.asciiLowercased] }
 
 private let mediaTypes: [String: String] = [

@@ -1,25 +1,31 @@
-/// The conditions of a client's GET or HEAD, evaluated against a stored representation (RFC 9110 §13, RFC 9111 §4.3.2).
+/// Evaluates the conditions of a client's GET or HEAD against a stored representation (RFC 9110
+/// §13, RFC 9111 §4.3.2).
 ///
-/// `If-Match` and `If-Unmodified-Since` are the origin's business, not a cache's, and are not looked at.
+/// `If-Match` and `If-Unmodified-Since` are for the origin and not for a cache, so they are ignored
+/// here.
 package enum Precondition {
-    /// What the conditions say.
+    /// The result of evaluating the conditions.
     package enum Outcome: Hashable, Sendable {
-        /// Answer 304.
+        /// Respond with 304.
         case notModified
-        /// Answer with bytes; `Range` is ignored when `honoursRange` is false, because `If-Range` names another version.
+        /// Respond with bytes. `Range` is ignored when `honoursRange` is false, because `If-Range`
+        /// names another version.
         case proceed(honoursRange: Bool)
     }
 
-    /// The outcome, in the order of RFC 9110 §13.2.2: `If-None-Match`, else `If-Modified-Since`, then `If-Range`.
+    /// Evaluates the conditions in the order of RFC 9110 §13.2.2: `If-None-Match`, else
+    /// `If-Modified-Since`, then `If-Range`.
     package static func evaluate(fields: HTTPFields, representation: Representation) -> Outcome {
         if isNotModified(fields, representation) { return .notModified }
         let conditions = fields.values(of: "If-Range")
         return .proceed(honoursRange: conditions.allSatisfy { ifRangeMatches($0, representation: representation) })
     }
 
-    /// Whether the value of `If-Range` names this representation, so that `Range` may be answered (RFC 9110 §13.1.5).
+    /// Whether the value of `If-Range` names this representation, so that `Range` may be honoured
+    /// (RFC 9110 §13.1.5).
     ///
-    /// A tag matches by strong comparison. A date matches when `Last-Modified` is strong and exactly the same.
+    /// A tag matches by strong comparison. A date matches when `Last-Modified` is strong and
+    /// exactly the same.
     package static func ifRangeMatches(_ value: String, representation: Representation) -> Bool {
         if !value.hasPrefix("\""), let date = HTTPDate.parse(value) {
             guard case .lastModified(let modified, isStrong: true) = representation.modificationDate else { return false }
@@ -31,7 +37,7 @@ package enum Precondition {
 
     private static func isNotModified(_ fields: HTTPFields, _ representation: Representation) -> Bool {
         if let condition = fields.combined("If-None-Match") {
-            // `If-Modified-Since` does not count beside it.
+            // `If-Modified-Since` is ignored beside it.
             return EntityTagCondition(condition).matches(representation.entityTag)
         }
         let dates = fields.values(of: "If-Modified-Since")
@@ -41,12 +47,13 @@ package enum Precondition {
 }
 
 extension Representation {
-    /// The entity tag that was stored, strong or weak.
+    /// The stored entity tag, strong or weak.
     package var entityTag: EntityTag? {
         (validator.entityTagValue ?? fields["ETag"]).flatMap(EntityTag.init)
     }
 
-    /// `Last-Modified` and whether it is strong, also where an entity tag is the stronger validator.
+    /// `Last-Modified` and whether it is strong, even where an entity tag is the stronger
+    /// validator.
     fileprivate var modificationDate: Validator {
         if case .lastModified = validator { return validator }
         var dates = fields
@@ -54,7 +61,8 @@ extension Representation {
         return Validator(fields: dates)
     }
 
-    /// What `If-Modified-Since` is compared with: `Last-Modified`, else `Date`, else when the response came (RFC 9111 §4.3.2).
+    /// The time that `If-Modified-Since` is compared with: `Last-Modified`, else `Date`, else the
+    /// arrival of the response (RFC 9111 §4.3.2).
     fileprivate var timeOfChange: Timestamp {
         if case .lastModified(let modified, _) = modificationDate { return modified }
         return fields["Date"].flatMap { HTTPDate.parse($0) } ?? responseTime

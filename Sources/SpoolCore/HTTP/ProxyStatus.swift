@@ -1,12 +1,15 @@
-/// Why this proxy has no answer of the origin, for the field `Proxy-Status` (RFC 9209): a program that asked reads the reason there.
+/// The reason why this proxy has no response of the origin, for the field `Proxy-Status` (RFC
+/// 9209). Client programs read it there.
 package enum ProxyStatus {
-    /// The value that describes an error; nil for an error that the status of the answer describes already.
+    /// The field value that describes an error.
+    /// - Returns: nil for an error that the status of the response describes already.
     package static func fieldValue(of error: OriginError) -> String? {
         guard let (type, details) = words(of: error) else { return nil }
         return "spool; error=\(type); details=\(CacheStatus.quoted(details))"
     }
 
-    /// The error that the last proxy of the field describes, where that is a proxy like this one.
+    /// The error that the last proxy of the field describes.
+    /// - Returns: nil if that proxy is not Spool.
     package static func error(in fields: HTTPFields) -> OriginError? {
         guard let value = fields.values(of: "Proxy-Status").last, value.hasPrefix("spool; error=") else { return nil }
         let rest = value.dropFirst("spool; error=".count)
@@ -23,7 +26,7 @@ package enum ProxyStatus {
         }
     }
 
-    /// The registered type of an error (RFC 9209 §2.3), and what there is to say about it.
+    /// The registered type of an error (RFC 9209 §2.3) and its details.
     private static func words(of error: OriginError) -> (type: String, details: String)? {
         switch error {
         case .unreachable(let why): ("destination_unavailable", why)

@@ -4,7 +4,7 @@ package struct RangeHeader: Hashable, Sendable {
     package enum Spec: Hashable, Sendable {
         /// `first-last`, both included; `first <= last`.
         case bounded(first: Int64, last: Int64)
-        /// `first-`: through the end.
+        /// `first-`: from there to the end.
         case from(first: Int64)
         /// `-count`: the last `count` bytes.
         case suffix(count: Int64)
@@ -13,14 +13,16 @@ package struct RangeHeader: Hashable, Sendable {
     /// The ranges in the order of the request; at least one, at most `maxSpecs`.
     package let specs: [Spec]
 
-    /// The most ranges that are answered; a field with more is ignored, so that nobody makes us send
-    /// thousands of overlapping parts (RFC 9110 §17.15).
+    /// The most ranges that are served. A field with more is ignored, so that no client can make
+    /// the proxy send thousands of overlapping parts (RFC 9110 §17.15).
     package static let maxSpecs = 64
 
-    /// The ranges that a field value names, or nil when the field must be ignored: another unit, a syntax error,
-    /// a last position before the first, or too many ranges (RFC 9110 §14.2).
+    /// Reads a field value.
     ///
-    /// Positions and counts beyond `ByteRange.maximumOffset` become that: it is behind the end of every representation.
+    /// Positions and counts beyond `ByteRange.maximumOffset` are clamped to it, which is beyond the
+    /// end of every representation.
+    /// - Returns: nil if the field must be ignored: another unit, a syntax error, a last position
+    ///   before the first, or too many ranges (RFC 9110 §14.2).
     package init?(_ value: String) {
         var scanner = ByteScanner(value)
         scanner.skipWhitespace()
@@ -29,26 +31,27 @@ package struct RangeHeader: Hashable, Sendable {
         self.specs = specs
     }
 
-    /// The ranges that a request names, or nil when it has no `Range` or one that must be ignored.
+    /// Reads the ranges of a request.
     ///
-    /// `Range` is no list field: two lines of it are ignored, unless they say the same.
+    /// `Range` is not a list field: two lines of it are ignored unless they are equal.
+    /// - Returns: nil if the request has no `Range`, or one that must be ignored.
     package init?(_ fields: HTTPFields) {
         guard let value = fields.single("Range").value else { return nil }
         self.init(value)
     }
 
-    /// The request for one known range.
+    /// Creates the request for one range.
     package init(_ range: ByteRange) {
         specs = [.bounded(first: range.lowerBound, last: range.upperBound - 1)]
     }
 
-    /// The request for everything from `first`, which is not negative.
+    /// Creates the request for all bytes from `first` on, which is not negative.
     package init(from first: Int64) {
         precondition(first >= 0, "a range begins at 0 or later, not at \(first)")
         specs = [.from(first: first)]
     }
 
-    /// The value to send.
+    /// The field value to send.
     package var fieldValue: String {
         "bytes=" + specs.map(\.text).joined(separator: ", ")
     }
@@ -82,17 +85,19 @@ package struct RangeHeader: Hashable, Sendable {
 
     // MARK: Resolving
 
-    /// Whether no representation has a byte of any of the ranges, however long it is.
+    /// Whether all ranges begin beyond `ByteRange.maximumOffset`, so that no representation has a
+    /// byte of them.
     package var isBeyondBound: Bool {
         specs.allSatisfy { $0.first.map { $0 >= ByteRange.maximumOffset } ?? false }
     }
 
-    /// What the ranges mean for a representation of `length` bytes.
+    /// Resolves the ranges against a representation of `length` bytes.
     ///
-    /// Ranges that overlap or touch become one, at the place of the first of them (RFC 9110 §15.3.7.2);
-    /// otherwise the order of the request stays. Ranges behind the end are left out.
+    /// Ranges that overlap or touch become one, at the place of the first of them (RFC 9110
+    /// §15.3.7.2). Otherwise the order of the request stays. Ranges beyond the end are left out.
     package func resolve(length: Int64) -> RangeResolution {
-        // An empty representation has no part that a Content-Range could name; Range may be ignored (RFC 9110 §14.2).
+        // An empty representation has no part that a Content-Range could name. The field may be
+        // ignored (RFC 9110 §14.2).
         guard length > 0 else { return .whole }
         let ranges = Self.coalesced(specs.compactMap { $0.range(length: length) })
         return ranges.isEmpty ? .unsatisfiable : .ranges(ranges)
@@ -114,13 +119,13 @@ package struct RangeHeader: Hashable, Sendable {
     }
 }
 
-/// What the ranges of a request mean for one representation.
+/// The ranges of a request, resolved against one representation.
 package enum RangeResolution: Hashable, Sendable {
-    /// These bytes, all inside the representation; at least one range. Answer 206.
+    /// These bytes, all inside the representation; at least one range. Respond with 206.
     case ranges([ByteRange])
-    /// No range has a byte. Answer 416 with `bytes */length`.
+    /// No range has a byte. Respond with 416 and `bytes */length`.
     case unsatisfiable
-    /// Answer as if there were no `Range`.
+    /// Respond as if there were no `Range`.
     case whole
 }
 
@@ -133,7 +138,8 @@ extension RangeHeader.Spec {
         }
     }
 
-    /// The bytes of a representation of `length` bytes, clipped to it; nil when there are none.
+    /// The bytes of a representation of `length` bytes, clipped to it.
+    /// - Returns: nil if there are none.
     func range(length: Int64) -> ByteRange? {
         switch self {
         case .bounded(let first, let last): ByteRange(first, last < length ? last + 1 : length)

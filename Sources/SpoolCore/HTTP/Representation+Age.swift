@@ -1,23 +1,25 @@
-/// How old a stored response is, with all that its fields say read once (RFC 9111 §4.2.3).
+/// The age of a stored response, with its fields parsed once (RFC 9111 §4.2.3).
 package struct ResponseAge: Hashable, Sendable {
-    /// The age when the response came, in nanoseconds.
+    /// The age at the arrival of the response, in nanoseconds.
     private let initial: Nanoseconds
     private let responseTime: Timestamp
 
-    /// Counts the age that caches before us reported, what the response took to come, and the time since.
+    /// Creates an age that grows from `initial` at `responseTime`.
     init(initial: Nanoseconds, responseTime: Timestamp) {
         self.initial = initial
         self.responseTime = responseTime
     }
 
-    /// The age at `now` in whole seconds, never negative. Clocks that disagree add nothing; sums that do not fit become the largest number.
+    /// The age at `now` in whole seconds, never negative. A negative difference between clocks adds
+    /// nothing, and sums that overflow become the largest number.
     package func seconds(now: Timestamp) -> Int64 {
         initial.addingSaturated(now.nanosecondsSince(responseTime)) / .seconds(1)
     }
 }
 
 extension Representation {
-    /// The age of the stored response, by its fields.
+    /// The age of the stored response, according to its fields: the age that earlier caches
+    /// reported, the duration of the request, and the time since.
     package var age: ResponseAge {
         let apparent = date.map { responseTime.nanosecondsSince($0) } ?? 0
         let corrected = reportedAge.addingSaturated(responseTime.nanosecondsSince(requestTime))
@@ -27,20 +29,21 @@ extension Representation {
     /// The age of the stored response at `now` in whole seconds.
     package func currentAge(now: Timestamp) -> Int64 { age.seconds(now: now) }
 
-    /// When the origin made the response, by its own clock.
+    /// The time at which the origin made the response, by the origin's clock.
     private var date: Timestamp? { fields["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } }
 
-    /// The field `Age` in nanoseconds; of several values the first counts, what is no number counts as none (RFC 9111 §5.1).
+    /// The value of `Age` in nanoseconds. Of several values the first counts, and an invalid one
+    /// counts as 0 (RFC 9111 §5.1).
     private var reportedAge: Nanoseconds {
         guard let value = fields["Age"] else { return 0 }
         let first = value.prefix { $0 != "," && $0 != " " }
-        // At most 2³¹ seconds, so the product fits.
+        // `deltaSeconds` is at most 2³¹, so the product fits.
         return .seconds(CacheControl.deltaSeconds(String(first)) ?? 0)
     }
 }
 
 extension Timestamp {
-    /// The time from `earlier` to here; 0 when that is not earlier.
+    /// The time since `earlier`; 0 if that is not earlier.
     fileprivate func nanosecondsSince(_ earlier: Timestamp) -> Nanoseconds {
         max(0, nanoseconds.subtractingSaturated(earlier.nanoseconds))
     }

@@ -1,10 +1,13 @@
-/// Status and fields of a final response, as a transport hands them over.
+/// The status and the fields of a final response, as a transport delivers them.
 public struct ResponseHead: Hashable, Sendable {
+    /// The status code.
     public var status: Int
+    /// The field lines.
     public var fields: HTTPFields
-    /// The URL that answered, when it is another than the one that was asked: the end of a chain of redirects.
+    /// The URL at the end of a chain of redirects; nil when the requested URL itself responded.
     public var url: String?
 
+    /// Creates a head.
     public init(status: Int, fields: HTTPFields, url: String? = nil) {
         self.status = status
         self.fields = fields

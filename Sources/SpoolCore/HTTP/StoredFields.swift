@@ -1,9 +1,10 @@
-/// The fields of a response that are kept with its bytes and passed on later (RFC 9111 §3.1).
+/// The fields of a response that are stored with its bytes and passed on later (RFC 9111 §3.1).
 ///
-/// Left out are those that belong to one message or one connection: what `Connection` lists, the framing, the position
-/// of a part, proxy fields; cookies, which are for one user and one moment; and fields that `no-cache` or `private` names.
-/// Lines beyond `maxStoredFieldBytes` in all are left out too, those that a cache lives by last of all.
-/// Whether a response may be stored at all is decided on the origin's fields, not on these.
+/// Left out are fields that belong to one message or one connection: those that `Connection` lists,
+/// the framing, the position of a part, and proxy fields. Also left out are cookies, which are for
+/// one user and one moment, and the fields that `no-cache` or `private` names. Lines beyond
+/// `maxStoredFieldBytes` in all are left out too; those that caching needs are kept first. The
+/// fields of the origin, and not these, decide whether a response may be stored at all.
 package func storedFields(of fields: HTTPFields) -> HTTPFields {
     let named = namedForDropping(by: fields)
     let kept = fields.lines.filter { line in
@@ -13,20 +14,23 @@ package func storedFields(of fields: HTTPFields) -> HTTPFields {
     return HTTPFields(withinCap(kept))
 }
 
-/// The most that is kept of a response's fields, in bytes: names, values and four more for each line.
+/// The most bytes of fields that are stored for a response: names, values and four more for each
+/// line.
 package let maxStoredFieldBytes = 65_536
 
-/// The fields that a message's own fields say are not for keeping, in lower case.
+/// The fields that the message's own `Connection` and `Cache-Control` exclude from storing, in
+/// lower case.
 private func namedForDropping(by fields: HTTPFields) -> Set<String> {
     var names: Set<String> = []
     for line in fields.values(of: "Connection") {
-        // Nearly every response says one of these, and nothing more.
+        // Nearly every response has a single option here that is dropped anyway.
         if line.equalsIgnoringCase("close") || isAlwaysDropped(line) { continue }
         for name in line.utf8.split(separator: .comma) {
             names.insert(String(decoding: name.filter { !$0.isWhitespace }, as: UTF8.self).asciiLowercased)
         }
     }
-    // `Connection: close` and the like name an option; a wish to drop what identifies the bytes is nonsense.
+    // `Connection: close` and similar values name an option. A request to drop the fields that
+    // identify the bytes makes no sense and is ignored.
     if !names.isEmpty { names.subtract(essential) }
     let control = CacheControl(fields)
     for scope in [control.noCache, control.private] {
@@ -59,7 +63,7 @@ private func isAlwaysDropped(_ name: String) -> Bool {
     alwaysDropped.contains { $0.equalsIgnoringCase(name) }
 }
 
-/// What later answers, freshness and revalidation stand on.
+/// The fields that later responses, freshness and revalidation depend on.
 private let essential = [
     "age", "cache-control", "content-encoding", "content-type", "date", "etag", "expires", "last-modified", "vary",
 ]

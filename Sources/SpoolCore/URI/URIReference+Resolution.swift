@@ -1,11 +1,12 @@
-// Relative references against a base (RFC 3986 §5): what redirects and playlists are made of.
+// Resolution of relative references against a base (RFC 3986 §5), as redirects and playlists need
+// it.
 
 extension URIReference {
-    /// The URI that `reference` means where this URI is the base (RFC 3986 §5.2).
+    /// The URI that `reference` names when this URI is the base (RFC 3986 §5.2).
     ///
-    /// Dot segments are removed from the result, other text stays as it was.
-    /// A base without scheme gives a result without one.
-    /// - Throws: `ParseError` when the result is longer than `maxBytes`.
+    /// Dot segments are removed from the result; other text stays as it was. A base without scheme
+    /// gives a result without one.
+    /// - Throws: `ParseError` if the result is longer than `maxBytes`.
     package func resolving(_ reference: URIReference) throws(ParseError) -> URIReference {
         if reference.scheme != nil {
             return try URIReference(
@@ -21,8 +22,9 @@ extension URIReference {
         return try URIReference(components: (scheme, authority, target, query, reference.fragment))
     }
 
-    /// The URI that a redirect's `Location` means, which people write with spaces and letters outside ASCII.
-    /// - Throws: `ParseError` when it can't be read.
+    /// The URI that the `Location` of a redirect names. Spaces and bytes outside ASCII, which many
+    /// servers send there, are percent-encoded first.
+    /// - Throws: `ParseError` if the text is not a URI reference.
     package func resolving(location: String) throws(ParseError) -> URIReference {
         try resolving(URIReference(lenient: location))
     }
@@ -33,27 +35,27 @@ extension URIReference {
         return merged(with: reference.path).removingDotSegments
     }
 
-    /// The reference's path in place of what follows the last slash of this one (RFC 3986 §5.2.3).
+    /// This path up to its last slash, followed by `relative` (RFC 3986 §5.2.3).
     private func merged(with relative: Substring) -> String {
         if host != nil && path.isEmpty { return "/" + relative }
         guard let slash = path.utf8.lastIndex(of: .slash) else { return String(relative) }
         return String(path[...slash]) + relative
     }
 
-    /// User information, host and port as they stand in the text.
+    /// User information, host and port as they appear in the text.
     fileprivate var authority: String? {
         host.map { (userinfo.map { "\($0)@" } ?? "") + $0 + (port.map { ":\($0)" } ?? "") }
     }
 
     private typealias Components = (scheme: Substring?, authority: String?, path: String, query: Substring?, fragment: Substring?)
 
-    /// Puts components together (RFC 3986 §5.3).
+    /// Assembles a URI from its components (RFC 3986 §5.3).
     private init(components: Components) throws(ParseError) {
         var text = components.scheme.map { "\($0):" } ?? ""
         if let authority = components.authority {
             text += "//" + authority
         } else if components.path.hasPrefix("//") {
-            // Without an authority two slashes would begin one.
+            // Without an authority, a path that begins with two slashes would be read as one.
             text += "/."
         }
         text += components.path
@@ -64,7 +66,8 @@ extension URIReference {
 }
 
 extension StringProtocol {
-    /// The path without `.` and `..` segments: the steps of RFC 3986 §5.2.4, by the letter. Linear in its length.
+    /// The path without `.` and `..` segments, by the steps of RFC 3986 §5.2.4.
+    /// - Complexity: O(*n*) in the length of the path.
     fileprivate var removingDotSegments: String {
         var input = Array(utf8)[...], output: [UInt8] = []
         while let first = input.first {
@@ -90,14 +93,14 @@ extension StringProtocol {
 }
 
 extension ArraySlice<UInt8> {
-    /// What follows the first `count` bytes, with a slash in their place when nothing follows.
+    /// The bytes after the first `count`, or a single slash if there are none.
     fileprivate func replacingPrefix(of count: Int) -> ArraySlice {
         self.count > count ? dropFirst(count) : [.slash]
     }
 }
 
 extension [UInt8] {
-    /// Takes away the last slash and what follows it.
+    /// Removes the last slash and everything after it.
     fileprivate mutating func removeLastSegment() {
         removeSubrange((lastIndex(of: .slash) ?? 0)...)
     }

@@ -1,4 +1,4 @@
-/// Cuts a URI reference at its delimiters, from left to right (RFC 3986 §3 and appendix A).
+/// Splits a URI reference at its delimiters, from left to right (RFC 3986 §3 and appendix A).
 struct URISplitter {
     typealias Authority = (userinfo: Substring?, host: Substring?, port: Int?)
 
@@ -75,10 +75,10 @@ struct URISplitter {
         return end
     }
 
-    /// Whether an escaped byte of a name that is not ASCII begins at `index`.
+    /// Whether a percent-encoded byte outside ASCII begins at `index`.
     ///
-    /// Other escapes and delimiters have no place in a host of `http`: a library that decodes `%2e` would ask another host than the one
-    /// that was looked at here.
+    /// Other escapes and delimiters are not permitted in a host of `http`. A library that decodes
+    /// `%2e` would otherwise contact another host than the one that was checked here.
     private func isEscapeOfNonASCII(_ index: Int, before end: Int) -> Bool {
         guard bytes[index] == .percent, index + 2 < end else { return false }
         let digits = [bytes[index + 1], bytes[index + 2]].map { Int(String(decoding: [$0], as: UTF8.self), radix: 16) }
@@ -99,7 +99,7 @@ struct URISplitter {
         let digits = bytes[range].dropFirst()
         if let wrong = digits.firstIndex(where: { !$0.isDigit }) { throw failure(wrong, "a digit of a port") }
         guard !digits.isEmpty else { return nil }
-        // `Int` refuses what does not fit; leading zeros are fine.
+        // `Int` rejects numbers that do not fit. Leading zeros are permitted.
         guard let port = Int(String(decoding: digits, as: UTF8.self)), port <= 65_535 else {
             throw failure(digits.startIndex, "a port up to 65535")
         }
@@ -124,22 +124,24 @@ struct URISplitter {
     }
 }
 
-/// The text between the brackets of an IPv6 host (RFC 3986 §3.2.2).
+/// The syntax of the text between the brackets of an IPv6 host (RFC 3986 §3.2.2).
 enum IPv6Literal {
-    /// Eight groups of up to four hexadecimal digits, `::` once for groups of zero, the last two perhaps as IPv4.
+    /// Whether the text has eight groups of up to four hexadecimal digits, with one `::` for groups
+    /// of zero, and with the last two groups possibly written as IPv4.
     static func isValid(_ address: ArraySlice<UInt8>) -> Bool {
-        // The longest is six full groups and a full IPv4 address.
+        // The longest address has six full groups and a full IPv4 address.
         guard address.count >= 2, address.count <= 45 else { return false }
         let groups = address.split(separator: .colon, omittingEmptySubsequences: false)
         guard groups.count >= 3 else { return false }
 
-        // `::` splits into one empty group inside, two at an end, three alone.
+        // `::` splits into one empty group inside the text, two at either end, and three when it
+        // stands alone.
         let starts = groups[0].isEmpty, ends = groups[groups.count - 1].isEmpty
         if starts && !groups[1].isEmpty { return false }
         if ends && !groups[groups.count - 2].isEmpty { return false }
         let inner = groups.dropFirst(starts ? 1 : 0).dropLast(ends ? 1 : 0)
         let gaps = inner.filter(\.isEmpty).count
-        // `::` alone: the one inner group is empty, and both ends are.
+        // When `::` stands alone, the inner group and both ends are empty.
         guard gaps <= 1 else { return false }
 
         var count = 0
@@ -177,7 +179,7 @@ extension UInt8 {
         }
     }
 
-    /// What a registered name is made of, besides escapes.
+    /// Whether the byte may be part of a registered name, apart from escapes.
     fileprivate var isNameByte: Bool {
         isLetter || isDigit || self == .minus || self == .dot || self == UInt8(ascii: "_") || self == UInt8(ascii: "~")
     }
