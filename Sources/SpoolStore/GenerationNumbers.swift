@@ -69,7 +69,7 @@ final class GenerationNumbers: Sendable {
         state.withLock { $0.reserved = max($0.reserved, reserved) }
     }
 
-    // MARK: Running short
+    // MARK: Reserving more numbers
 
     /// Whether the caller has to reserve more numbers, because half a block or less is left.
     /// Returns true once, until `endReservation`.

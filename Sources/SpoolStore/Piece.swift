@@ -153,8 +153,8 @@ extension Piece {
 }
 
 extension PieceChecks {
-    /// Returns the CRC32C of a block from two checks: the last of these checks for its first part,
-    /// and the first check of `next` for its other part, of `nextCount` bytes.
+    /// Returns the CRC32C of a block that two pieces share. The last of these checks covers its
+    /// first part. The first check of `next` covers the other part, of `nextCount` bytes.
     fileprivate func combinedCRC32C(with next: PieceChecks, nextCount: Int64) -> [UInt8]? {
         guard kind == .crc32c else { return nil }
         return CRC32CBytes.encode(

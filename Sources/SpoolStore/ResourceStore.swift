@@ -123,8 +123,9 @@ public protocol ResourceStore: AnyObject, Sendable {
     ///   are then invalid, and the store may be read-only.
     func resume() throws(StoreError) -> Bool
 
-    /// Removes files and rows that have no counterpart in the index, and counts the space of the
-    /// other files. Examines at most `limit` directories or generations. Index call.
+    /// Removes files that the index does not name and rows that belong to no resource, and counts
+    /// the space of the other files. Examines at most `limit` directories or generations. Index
+    /// call.
     ///
     /// - Returns: true when everything has been examined.
     func sweepOrphans(limit: Int) throws(StoreError) -> Bool

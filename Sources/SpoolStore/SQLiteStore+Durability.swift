@@ -97,8 +97,8 @@ extension SQLiteStore {
     /// 2. From then on the kernel counts those pages as clean.
     /// 3. The next sync has nothing to write and succeeds, although the bytes are not on disk.
     ///
-    /// So the method removes everything that was not durable before, and refuses later writes of
-    /// the generation's open file.
+    /// So the method removes everything that was not durable before. Later commits of pieces from
+    /// the generation's open file fail.
     private func dropFailed(_ index: StoreIndex) throws(StoreError) -> [GenerationID: ByteRangeSet] {
         var left: [GenerationID: ByteRangeSet] = [:]
         for (generation, error) in durability.use({ $0.failed.sorted { $0.key < $1.key } }) {

@@ -10,7 +10,7 @@ extension SQLiteStore {
     public enum RotationStart: Hashable, Sendable {
         /// The store has the new key.
         case begun
-        /// The store already has this key. There may be files to seal anew.
+        /// The store already has this key. There may be files to reseal.
         case isThisKey
         /// Files are still sealed with the key before the current one. Their rotation has to finish
         /// first.
@@ -25,7 +25,7 @@ extension SQLiteStore {
         public var bytes: Int64 = 0
     }
 
-    /// The result of entering a resource that was sealed anew.
+    /// The result of entering a resealed resource.
     public enum ResealOutcome: Hashable, Sendable {
         /// The new file has replaced the old one, which is unlinked.
         case replaced
@@ -42,8 +42,9 @@ extension SQLiteStore {
     ///
     /// The method asks the key provider up to twice, which may block for as long as its derivation
     /// takes.
-    /// - Parameters: - encryption: the new key. - algorithm: the algorithm that seals media from
-    ///   now on, or nil for the current one.
+    /// - Parameters:
+    ///   - encryption: the new key.
+    ///   - algorithm: the algorithm that seals media from now on, or nil for the current one.
     /// - Throws: `.key(.notEncrypted)` for a plain store, `.key(.unavailable)` when the provider
     ///   has no key, `.readOnly`.
     public func beginRotation(
@@ -90,7 +91,7 @@ extension SQLiteStore {
         return StoreKeys(master: master, storeID: present.storeID, algorithm: algorithm)
     }
 
-    // MARK: Going on
+    // MARK: Continuing
 
     /// Whether the generation's key is gone, so that nothing more of it may be committed.
     func isOutdated(_ generation: GenerationID) -> Bool {
@@ -102,7 +103,7 @@ extension SQLiteStore {
         keys?.previous.map { generation <= $0.lastGeneration } ?? false
     }
 
-    /// Returns the amount of data that must still be sealed anew; nothing when there is no
+    /// Returns the amount of data that must still be resealed. Both numbers are 0 when there is no
     /// rotation. Index call.
     public func rotationBacklog() throws(StoreError) -> RotationBacklog {
         try read { (index) throws(StoreError) in
@@ -199,8 +200,7 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     /// Unlinks the indexes that were set aside. They are sealed with the removed key: an attacker
-    /// with that key could read from them which resources were stored, and they are of no other
-    /// use.
+    /// with that key could read from them which resources were stored. No other key opens them.
     private func removeDamagedIndexes() {
         for number in 1...StoreOpening.damagedIndexLimit {
             let path = layout.damagedIndex(number: number)

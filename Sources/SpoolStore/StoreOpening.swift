@@ -24,7 +24,7 @@ struct StoreOpening {
         var isAfterKill = false
         /// The generations that this process wrote and did not sync.
         var unsynced: [StoreIndex.Retired] = []
-        /// Whether there may be files or rows without a counterpart.
+        /// Whether there may be orphans for ``OrphanSweep``.
         var owesSweep = false
         /// The store's directory and its parents, if they may have entries that were never synced.
         var newDirectories: [String] = []

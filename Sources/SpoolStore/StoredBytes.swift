@@ -15,8 +15,8 @@ public struct OpenDescriptor: Sendable {
 /// Bytes that can be read by offset: a data file, or a wrapper around one.
 public protocol StoredBytes: AnyObject, Sendable {
     /// A descriptor for `sendfile`, or nil when the bytes must be read. They must be read when a
-    /// key or a transform changes them on the way, or when the file is closed at this moment; the
-    /// next `read` opens it. Never blocks.
+    /// key or a transform changes them on the way. They must also be read while the file is closed;
+    /// the next `read` opens it. Never blocks.
     var descriptor: OpenDescriptor? { get }
     /// Reads up to `buffer.count` bytes, and fewer only at the end of the bytes. May block on the
     /// disk.

@@ -27,8 +27,9 @@ package final class BufferPool: Sendable {
 
     /// Creates an empty pool.
     ///
-    /// - Parameters: - bufferBytes: 1 MiB by default. Larger writes to disk and socket do not get
-    ///   cheaper. - capacity: 16 by default, so that media in flight takes at most 16 MiB.
+    /// - Parameters:
+    ///   - bufferBytes: 1 MiB by default. Larger writes to disk and socket do not get cheaper.
+    ///   - capacity: 16 by default, so that media in flight takes at most 16 MiB.
     package init(bufferBytes: Int = 1 << 20, capacity: Int = 16) {
         precondition(bufferBytes > 0 && capacity > 0, "a pool has at least one buffer of at least one byte")
         self.bufferBytes = bufferBytes
@@ -60,8 +61,8 @@ package final class BufferPool: Sendable {
     /// buffer.
     ///
     /// The pool calls all waiting closures, in the order of their requests. A caller that finds the
-    /// pool empty again repeats its request. (If the pool called only the first one, a caller that
-    /// no longer needs a buffer would consume the call, and the others would wait for ever.) `wake`
+    /// pool empty again repeats its request. The pool can't call only the first one: a caller that
+    /// no longer needs a buffer would consume the call, and the others would wait for ever. `wake`
     /// should only post to a mailbox. It runs outside the pool's lock.
     package func whenAvailable(_ wake: @escaping @Sendable () -> Void) {
         let isAvailable = state.withLock { state -> Bool in

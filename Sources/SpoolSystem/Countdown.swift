@@ -5,8 +5,9 @@ package final class Countdown: Sendable {
 
     /// Creates a countdown.
     ///
-    /// - Parameters: - count: the number of ticks. With 0, the initializer calls `done` itself. -
-    ///   done: called on the thread of the last tick.
+    /// - Parameters:
+    ///   - count: the number of ticks. With 0, the initializer calls `done` itself.
+    ///   - done: called on the thread of the last tick.
     package init(_ count: Int, _ done: @escaping @Sendable () -> Void) {
         remaining = Locked(count)
         self.done = done

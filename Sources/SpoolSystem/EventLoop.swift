@@ -194,7 +194,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         watchEnd = nil
     }
 
-    // MARK: Its core
+    // MARK: Keeping the core free
 
     /// Keeps `threads` off the core on which the loop runs. Ends when the loop has slept for `rest`
     /// nanoseconds, and begins again when it has work.

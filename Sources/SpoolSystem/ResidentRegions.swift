@@ -10,8 +10,8 @@ import Glibc
 /// A short-lived cache of the file regions that are in the page cache. It saves a system call for
 /// most ranges of a file that is played.
 ///
-/// One query covers a whole region, costs 2 µs, and stays valid for a second. A region may be
-/// evicted from memory within that second, or its descriptor may get another file. Its readers, and
+/// One query covers a whole region, costs 2 µs, and stays valid for a second. Within that second,
+/// pages of a region may leave memory, or its descriptor may get another file. Its readers, and
 /// those that the loop serves next, then wait for the disk once; they never get a wrong byte. When
 /// the kernel can't answer for a region, each range is queried by itself. Belongs to one thread.
 package final class ResidentRegions: @unchecked Sendable {
@@ -37,8 +37,10 @@ package final class ResidentRegions: @unchecked Sendable {
 
     /// Creates an empty cache.
     ///
-    /// - Parameters: - now: the monotonic clock. - residentPages: returns how many pages of a range
-    ///   are in memory, or nil when that is not known. By default it asks the system.
+    /// - Parameters:
+    ///   - now: the monotonic clock.
+    ///   - residentPages: returns how many pages of a range are in memory, or nil when that is not
+    ///     known. By default it asks the system.
     package init(
         now: @escaping () -> MonotonicInstant = EventLoop.monotonicNow,
         residentPages: @escaping (_ descriptor: Int32, _ offset: Int64, _ count: Int64) -> Int64? = {

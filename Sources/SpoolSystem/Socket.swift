@@ -159,9 +159,10 @@ extension Socket {
 
     /// Accepts the next waiting connection.
     ///
-    /// - Parameters: - isBrokenConnection: whether an error belongs to the waiting connection. The
-    ///   next connection is then accepted. - call: accepts a connection. Returns the descriptor, or
-    ///   the negative of an error.
+    /// - Parameters:
+    ///   - isBrokenConnection: whether an error belongs to the waiting connection. The next
+    ///     connection is then accepted.
+    ///   - call: accepts a connection. Returns the descriptor, or the negative of an error.
     package static func accept(isBrokenConnection: (Int32) -> Bool, _ call: () -> Int32) -> Accepted {
         for _ in 0..<mostBrokenConnections {
             let result = call()

@@ -84,7 +84,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The bytes that identify a client: the IPv4 address, or the network part of an IPv6 address
-    /// (RFC 4291 §2.5.4), because one client has many addresses in its network.
+    /// (RFC 4291 §2.5.4). One client has many addresses in its IPv6 network.
     package var networkBytes: [UInt8] { mappedIPv4 ?? (family == .ipv4 ? bytes : Array(bytes[..<8])) }
 
     /// The IPv4 address inside an IPv6 address: mapped (RFC 4291 §2.5.5.2), or translated by NAT64

@@ -1,8 +1,8 @@
 /// The settings of an encrypted store. Its media, names, URLs and headers can't be read without the
 /// key.
 ///
-/// A store is encrypted from its creation or not at all: opening a plain store that has contents
-/// with a key fails. docs/encryption.md lists what encryption hides and what it does not.
+/// A store is encrypted from its creation or not at all. Opening a plain store with a key fails if
+/// the store has contents. docs/encryption.md lists what encryption hides and what it does not.
 public struct EncryptionOptions: Sendable {
     /// The source of the master key.
     public var keyProvider: any KeyProvider

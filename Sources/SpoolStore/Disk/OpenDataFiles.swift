@@ -223,8 +223,8 @@ final class OpenDataFiles: Sendable {
     ///
     /// Beyond ``OpenFileLimits/unsyncedHandles`` the table keeps the file's name instead of its
     /// handle. A failed write-back of the system is then less certain to be noticed: Linux reports
-    /// it to the next process that opens the file, unless the kernel has dropped its state of the
-    /// file. In that case the checks detect the missing bytes when they are read.
+    /// it to the next handle that is opened for the file, unless the kernel has dropped its state
+    /// of the file. In that case the checks detect the missing bytes when they are read.
     func wrote(_ file: StoreIndex.Retired, _ handle: any FileHandle) {
         let generation = file.generation
         state.withLock { state in

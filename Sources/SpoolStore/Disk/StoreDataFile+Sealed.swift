@@ -75,7 +75,8 @@ extension StoreDataFile {
     // MARK: Reading
 
     /// Reads bytes of pieces that were written or admitted. Returns fewer bytes when no known piece
-    /// continues the range.
+    /// continues the range. Throws `.corrupt` when the file reaches beyond `offset` but has no
+    /// known piece there.
     func readSealed(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, _ sealing: FileSealing
     ) throws(StoreError) -> Int {

@@ -25,7 +25,7 @@ final class StoreDataFile: DataFile {
     let isWritable: Bool
     /// Distinguishes the file from another one that took its name.
     private let identity: FileIdentity?
-    /// The smallest size that the file has, unless another program truncated it.
+    /// A lower limit of the file's size, unless another program truncated the file.
     private let size: Locked<Int64>
     private let slot: Locked<Slot>
     /// Nil for a plain file.
@@ -171,8 +171,8 @@ final class StoreDataFile: DataFile {
             try write(bytes, at: offset, to: handle)
         }
         // This call comes after the write and before the commit of the bytes. If it came before the
-        // write, a durable point between the two would lose the bytes: the point syncs the file and
-        // removes it from the list, so the next point skips it.
+        // write, a durable point between the two would lose the bytes. That point syncs the file
+        // and removes it from the list, so the next point skips it.
         table.wrote(name, handle)
         return [Piece(range: range, checks: checks)]
     }

@@ -83,8 +83,8 @@ extension PieceRow {
         return isWhole && group == (range.upperBound - 1) / Self.groupBytes
     }
 
-    /// Returns the end of the row that begins at `lower`: the end of its block when the row begins
-    /// or ends inside that block, otherwise the end of the last whole block of the group.
+    /// Returns the end of the row that begins at `lower`. A row that begins or ends inside a block
+    /// ends with that block. Other rows end with the last whole block of the group.
     private static func end(ofRowAt lower: Int64, before limit: Int64) -> Int64 {
         let blockEnd = (lower / Piece.blockBytes).nextMultiple(of: Piece.blockBytes)
         guard lower % Piece.blockBytes == 0, limit > blockEnd else { return min(limit, blockEnd) }

@@ -26,8 +26,9 @@ extension StoreIndex {
 
     /// Enters a commit in one transaction.
     ///
-    /// - Parameters: - file: the current status of the data file, or nil when there is none. -
-    ///   lastGeneration: the last number that was handed out.
+    /// - Parameters:
+    ///   - file: the current status of the data file, or nil when there is none.
+    ///   - lastGeneration: the last number that was handed out.
     func commit(_ commit: StoreCommit, file: FileStatus?, lastGeneration: Int64) throws(SQLiteError) -> CommitOutcome {
         var known: KnownGeneration?
         var reserved = reservedGeneration

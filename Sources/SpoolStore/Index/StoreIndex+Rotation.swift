@@ -82,7 +82,7 @@ extension StoreIndex {
         return previous
     }
 
-    /// Returns the amount of data up to generation `last` that must still be sealed with the new
+    /// Returns the amount of data up to generation `last` that must still be resealed with the new
     /// keys.
     func backlog(upTo last: GenerationID) throws(SQLiteError) -> Backlog {
         try database.with(
@@ -114,8 +114,8 @@ extension StoreIndex {
         }
     }
 
-    /// Replaces a generation by the one that was sealed anew from it. The new bytes are on disk
-    /// before this call, and the commit is on disk when it returns.
+    /// Replaces a generation by its resealed copy. The new bytes are on disk before this call, and
+    /// the commit is on disk when it returns.
     func replace(_ old: GenerationID, by commit: StoreCommit, allocatedBytes: Int64) throws(SQLiteError) -> [Retired] {
         let retired = try database.durably { () throws(SQLiteError) in
             try change { () throws(SQLiteError) -> [Retired] in

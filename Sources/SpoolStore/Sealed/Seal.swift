@@ -73,8 +73,9 @@ struct PieceBinding: Sendable {
 
     /// Creates the binding of a generation's pieces.
     ///
-    /// - Parameters: - store: the store's identifier, 16 bytes. Other sizes are cut or padded with
-    ///   zeros. - resource: the hash of the resource's key, 32 bytes.
+    /// - Parameters:
+    ///   - store: the store's identifier, 16 bytes. Other sizes are cut or padded with zeros.
+    ///   - resource: the hash of the resource's key, 32 bytes.
     init(store: [UInt8], resource: [UInt8], generation: Int64) {
         func number(_ bytes: [UInt8], _ index: Int) -> UInt64 {
             bytes.dropFirst(index * 8).prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
