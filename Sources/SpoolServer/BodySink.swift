@@ -1,19 +1,26 @@
-/// Where the body of a request goes that a handler wants. Called on the connection's loop.
+/// Receives the body of a request for a handler. The connection calls it on its loop.
 package protocol BodySink: AnyObject {
-    /// Takes as many of the bytes as there is room for; how many that were. When it took fewer than were offered, it calls the wake-up
-    /// (`onRoom`) once there is room, from any thread.
+    /// Takes as many bytes as there is room for.
+    ///
+    /// When the sink takes fewer bytes than offered, it calls the closure of `onRoom` once there is
+    /// room again, from any thread.
+    ///
+    /// - Returns: The number of bytes that the sink took.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Int
-    /// Sets what to call when there is room again. Once, before `receive`.
+    /// Sets the closure to call when there is room again. Called once, before `receive`.
     func onRoom(_ wake: @escaping @Sendable () -> Void)
-    /// Nothing more comes: all bytes were taken, or the client left, or the answer ended before. Once.
+    /// Ends the body. Called once.
+    ///
+    /// - Parameter isComplete: Whether the sink took all bytes of the body. It is false when the
+    ///   client left, or when the response ended first.
     func ended(isComplete: Bool)
 }
 
-/// A body that is being received while its request is answered.
+/// A request body that arrives while its request is answered.
 struct Upload {
     let sink: any BodySink
-    /// Bytes that are still to come.
+    /// The number of body bytes that have not arrived yet.
     var remaining: Int
-    /// The sink has no room; it will call.
+    /// Whether the sink has no room. The sink calls the closure of `onRoom` when it has room again.
     var isFull = false
 }

@@ -2,7 +2,7 @@ import SpoolCore
 import SpoolSystem
 
 extension Connection {
-    /// Takes what the socket has and works on it.
+    /// Receives bytes from the socket and processes them.
     func receive() {
         let room = server.options.inputBytes - input.count
         guard room > 0 else { return consumeInput() }
@@ -26,20 +26,22 @@ extension Connection {
         settle()
     }
 
-    /// Works on the bytes that were kept.
+    /// Processes the bytes that earlier calls left in `input`.
     func consumeInput() {
         var bytes: [UInt8] = []
         swap(&bytes, &input)
         let consumed = bytes.withUnsafeBytes { consume($0) }
         if phase != .closed, phase != .draining, consumed < bytes.count {
-            // Nothing is moved while a head grows, however small the steps are in which it comes.
+            // Nothing moves while a head grows, even when it arrives in very small steps.
             if consumed > 0 { bytes.removeFirst(consumed) }
             input = bytes
         }
         settle()
     }
 
-    /// Takes requests off `bytes` while they can be answered at once; answers how many bytes were used up.
+    /// Takes requests off `bytes` while they can be answered at once.
+    ///
+    /// - Returns: The number of bytes consumed.
     private func consume(_ bytes: UnsafeRawBufferPointer) -> Int {
         isConsuming = true
         defer { isConsuming = false }
@@ -70,7 +72,10 @@ extension Connection {
         return offset
     }
 
-    /// Answers a request that is like the last but for its range, without reading it again; how many bytes it took, or nil when it is none.
+    /// Answers a request that differs from the last one in its range only, without parsing it.
+    ///
+    /// - Returns: The number of bytes that the request takes, or nil when it is a different
+    ///   request.
     private func answerRepeated(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard let repeated, !parser.isInsideHead, let (spec, count) = repeated.match(bytes),
             let response = repeated.responder.response(to: spec)
@@ -83,7 +88,9 @@ extension Connection {
         return count
     }
 
-    /// Works on a head, which `rest` follows; answers how many bytes of that were used up.
+    /// Processes a head. `rest` holds the bytes behind it.
+    ///
+    /// - Returns: The number of bytes of `rest` that were consumed.
     private func take(_ head: RequestHead, _ bodyBytes: Int, _ rest: UnsafeRawBufferPointer) -> Int {
         if head.contentLength > 0, let sink = server.handler.bodySink(for: head) {
             guard beginUpload(of: head, into: sink) else {
@@ -102,7 +109,7 @@ extension Connection {
         return 0
     }
 
-    /// Drops body bytes; the request is answered when the last has come.
+    /// Drops body bytes, and dispatches the request after the last of them.
     private func skip(_ head: RequestHead, available: Int) -> Int {
         let count = min(available, bytesToSkip)
         bytesToSkip -= count
@@ -125,7 +132,7 @@ extension Connection {
         repeated = exchange.rangeResponder.flatMap { RepeatedRequest(head, $0, limits: server.options.requestLimits) }
     }
 
-    /// After the bytes at hand: what to listen for, and how long.
+    /// Sets the interest and the deadline after the available bytes have been processed.
     private func settle() {
         countInput()
         guard phase == .reading else { return }
@@ -141,14 +148,15 @@ extension Connection {
         if !input.isEmpty, !parser.isInsideHead, skipping == nil { continueLater() }
     }
 
-    /// Tells the server how many bytes are held here.
+    /// Updates the server's count of held bytes with those of this connection.
     func countInput() {
         guard input.count != countedInput else { return }
         server.heldInputBytes += input.count - countedInput
         countedInput = input.count
     }
 
-    /// Whole requests are left, but other connections have their turn first.
+    /// Continues on a later turn of the loop, because complete requests are left and other
+    /// connections get their turn first.
     private func continueLater() {
         loop.post {
             guard self.phase == .reading else { return }
@@ -156,7 +164,7 @@ extension Connection {
         }
     }
 
-    /// Answers what no handler will see, and closes.
+    /// Answers a request that no handler gets, and closes the connection.
     func refuse(_ refusal: RequestRefusal) {
         server.refusalCount += 1
         isHeadTimed = false

@@ -2,7 +2,7 @@ import SpoolCore
 import SpoolSystem
 
 extension Connection {
-    /// Begins to send an answer.
+    /// Begins to send a response.
     func start(_ response: Response) {
         let asked = asked
         let framing = ResponseFraming(
@@ -28,7 +28,8 @@ extension Connection {
         sendHead(response, framing)
     }
 
-    /// What of the request decides about the form of its answer; that of a refusal goes to whatever was asked.
+    /// The properties of the request that determine the form of its response. A refusal without a
+    /// request uses those of a plain GET.
     private var asked: (method: String, version: HTTPVersion, keepAlive: Bool) {
         if let repeated = sending.repeated { return (repeated.head.method, repeated.head.version, repeated.head.keepAlive) }
         guard let exchange else { return ("GET", .http11, false) }
@@ -47,7 +48,8 @@ extension Connection {
         source.onReadable(wake)
     }
 
-    /// Sends the head, with the body behind it when that is small and at hand: one call, one segment.
+    /// Sends the head. A small body that is available follows in the same call and the same TCP
+    /// segment.
     private func sendHead(_ response: Response, _ framing: ResponseFraming) {
         var tail: [UInt8] = []
         if framing.sendsBody, case .bytes(let bytes) = response.body {
@@ -67,7 +69,9 @@ extension Connection {
         pump()
     }
 
-    /// Sends the head together with the whole body when that is one piece of a file that is in memory. False when it is not; then nothing was sent.
+    /// Sends the head together with the whole body when the body is one piece of a file in memory.
+    ///
+    /// - Returns: False when the body is anything else. Nothing was sent then.
     private func sendsWithFile() -> Bool {
         guard let source = sending.source, let remaining = sending.remaining, remaining > 0, remaining <= Self.joinedBodyBytes,
             case .file(let descriptor, let offset, let count, let keepAlive) = source.next(max: Int(remaining)), count == remaining
@@ -76,7 +80,7 @@ extension Connection {
         return sendsCopied(chunk, source) || sendsJoined(chunk, source)
     }
 
-    /// A small body is read and sent with its head: two calls instead of four.
+    /// Reads a small body and sends it with its head: two system calls instead of four.
     private func sendsCopied(_ chunk: SendingState.FileChunk, _ source: any BodySource) -> Bool {
         let head = server.headBuffer.count
         guard chunk.count <= min(Self.inlineBodyBytes, server.gathering.count - head), server.options.coldReads?.readsSmallFiles ?? true
@@ -92,7 +96,8 @@ extension Connection {
         return true
     }
 
-    /// The head of a larger one waits in the kernel for the bytes that follow at once, and leaves with them: a segment less for both sides.
+    /// Sends the head of a larger body with a flag that keeps it in the kernel until the next
+    /// bytes. It then leaves in the same segment as the body, which saves both sides a segment.
     private func sendsJoined(_ chunk: SendingState.FileChunk, _ source: any BodySource) -> Bool {
         guard chunk.pages <= Self.joinedPages,
             server.options.coldReads?.isResident(chunk.descriptor, chunk.offset, chunk.count) ?? true
@@ -111,8 +116,12 @@ extension Connection {
         return true
     }
 
-    /// Sends the head together with the beginning of a body that is in memory: sent alone, it wakes a client that waits for bytes, which
-    /// may then take the core on which they would be sent. False when it is none; then nothing was sent.
+    /// Sends the head together with the beginning of a body that is in memory.
+    ///
+    /// A head that is sent alone wakes a client that waits for bytes. The client may then take the
+    /// core that the loop needs to send them.
+    ///
+    /// - Returns: False when the body does not begin in memory. Nothing was sent then.
     private func sendsWithMemory() -> Bool {
         let head = server.headBuffer.count, room = server.gathering.count - head
         guard let source = sending.source, source.beginsInMemory, !sending.isChunked, sending.remaining != 0, room > 0,
@@ -127,7 +136,8 @@ extension Connection {
         return true
     }
 
-    /// Head and body went to the socket together, as far as it took them; what it did not take of the body comes from the source again.
+    /// Accounts for a call that sent head and body together. Body bytes that the socket did not
+    /// take come from the source again.
     private func sentWithBody(_ result: Transferred, head: Int, _ source: any BodySource) {
         switch result {
         case .count(let count) where count >= head:
@@ -147,29 +157,32 @@ extension Connection {
         return result
     }
 
-    /// Bodies up to this size are copied behind the head; larger ones are sent from where they are.
+    /// The size in bytes up to which a body is copied behind its head. Larger bodies are sent from
+    /// their place.
     static var inlineBodyBytes: Int { 16 * 1024 }
 
-    /// A segment holds pieces of at most 17 pages (`MAX_SKB_FRAGS`, linux/skbuff.h), of which the head takes one. A body that has more
-    /// would be cut into one segment more than without its head.
+    /// The largest body, in pages, that is sent in one segment with its head. A segment holds at
+    /// most 17 pages (`MAX_SKB_FRAGS`, linux/skbuff.h), and the head takes one. A larger body would
+    /// need one segment more with its head than without it.
     private static var joinedPages: Int { 16 }
     private static var joinedBodyBytes: Int { joinedPages * SendingState.FileChunk.pageBytes }
 
     // MARK: The body
 
-    /// What a step of sending came to.
+    /// The result of one step of sending.
     private enum Step {
-        /// Go on.
+        /// The next step can follow.
         case more
-        /// Wait for the socket; or other connections have their turn.
+        /// The socket is full, or other connections get their turn.
         case blocked
-        /// Nothing is left to send.
+        /// All bytes are sent.
         case done
-        /// The phase changed; this call has nothing more to do.
+        /// The phase changed, so this call ends.
         case left
     }
 
-    /// Sends until the socket is full, the source has nothing, the turn is over, or all is sent.
+    /// Sends until the socket is full, the source has no bytes, the turn is over, or the response
+    /// is complete.
     func pump() {
         guard phase == .sending else { return }
         let limit = sending.turnBytes + Int64(server.options.bytesPerTurn)
@@ -195,7 +208,8 @@ extension Connection {
         }
     }
 
-    /// All that was promised is sent, so the turn need not end before the answer does.
+    /// Whether all promised bytes are sent, so that the turn does not have to end before the
+    /// response does.
     private var isComplete: Bool { sending.isOutputSent && sending.remaining == 0 }
 
     private var writeInterest: PollInterest { isHalfClosed ? .write : .writeOrPeerClosed }
@@ -229,15 +243,17 @@ extension Connection {
         }
     }
 
-    /// A source that gives more than was asked for is not allowed to break the framing, and one call sends no more than a turn may.
+    /// Limits a chunk to the requested size and to one turn, because a source that returns too many
+    /// bytes must not break the framing.
     private func clip(_ count: Int, cost: Int = 1) -> Int {
         min(max(0, count), sending.demand(server.options.bytesPerTurn / cost))
     }
 
-    /// Of a turn, a byte of memory takes as much as so many of a file: it is copied, and often opened before.
+    /// The share of a turn that a byte of memory takes, where a byte of a file takes 1. Memory is
+    /// copied, and often decrypted before.
     private static var memoryCost: Int { 2 }
 
-    /// What is read from the disk before any of it is sent.
+    /// The number of bytes to read from the disk before any of them is sent.
     private static var warmedBytes: Int { 1024 * 1024 }
 
     private func sendFile(_ chunk: SendingState.FileChunk, _ source: any BodySource) -> Step {
@@ -255,7 +271,8 @@ extension Connection {
         server.options.onTransfer?(.sendFile(asked: chunk.count, result))
         if result.meansUnreadable {
             guard source.couldNotRead() else { return abort("the stored file can't be read, or ends before the span that it should hold") }
-            // The source reads it on a lane, and fetches what is lost: the next call waits for that.
+            // The source reads the bytes on a lane and fetches those that are lost. The next call
+            // waits for that.
             return .more
         }
         return account(result, asked: chunk.count, cost: 1, source)
@@ -267,7 +284,9 @@ extension Connection {
         return account(send(bytes), asked: bytes.count, cost: Self.memoryCost, source)
     }
 
-    /// Writes the line before a chunk; false when the socket did not take it whole.
+    /// Writes the line before a chunk.
+    ///
+    /// - Returns: False when the socket did not take the whole line.
     private func announce(_ count: Int) -> Bool {
         guard sending.isChunked, sending.chunkRemaining == 0 else { return true }
         sending.setOutput(ChunkedCoding.prefix(count, isFirst: sending.isFirstChunk))
@@ -277,7 +296,7 @@ extension Connection {
         return true
     }
 
-    /// The chunk can't be sent now: the source may let go of it, and is asked again.
+    /// Releases a chunk that cannot be sent now. The source is asked again later.
     private func interrupted(_ source: any BodySource) -> Step {
         guard phase == .sending else { return .left }
         source.consumed(0)
@@ -292,7 +311,7 @@ extension Connection {
             sending.turnBytes += Int64(count * cost)
             server.sentBodyBytes += Int64(count)
             source.consumed(count)
-            // A short count says that the socket is full; asking again would only hear the same.
+            // A short count means that the socket is full. Another call would return the same.
             return count < asked ? .blocked : .more
         case .wouldBlock:
             source.consumed(0)
@@ -317,7 +336,7 @@ extension Connection {
         if isHalfClosed { return left() }
         phase = .waiting
         setDeadline(nil)
-        // Readiness to write would be reported for ever.
+        // The poller would report writability for ever.
         listen(for: .peerClosed)
         return .left
     }
@@ -350,9 +369,10 @@ extension Connection {
         sending.warming = nil
         phase = .sending
         setDeadline(server.options.writeTimeout)
-        // The store may have been suspended meanwhile: then the source answers anew.
+        // The store may have been suspended in the meantime. Then the source returns another chunk.
         guard source.maySend(chunk.keepAlive) else { return pump() }
-        // Else the range is sent without asking again: where memory is scarce it may be gone by now, and would be for ever.
+        // Otherwise send the range without another residency check. When memory is scarce, the
+        // pages may be evicted again by now, and each check could find them missing.
         goOn(after: sendResident(chunk, source))
     }
 
@@ -367,13 +387,15 @@ extension Connection {
         return .more
     }
 
-    /// The body can't be completed: the client must not take what it got for the whole.
+    /// Ends a body that cannot be completed, in a way that the client does not take for a complete
+    /// one.
     private func abort(_ reason: String) -> Step {
         guard phase != .closed else { return .left }
         let needsReset = sending.isUntilClose
         finishExchange(.aborted(reason))
         if needsReset {
-            // Here the end of the connection is the end of the body, so a normal one would be a lie.
+            // The end of the connection is the end of the body here, so a normal close would look
+            // like a complete body.
             socket.resetOnClose()
             close()
         } else {
@@ -382,7 +404,7 @@ extension Connection {
         return .left
     }
 
-    /// The answer is out: on to the next request, or to the end.
+    /// Handles the end of a response: goes on to the next request, or closes.
     private func responseSent() {
         let keepAlive = sending.keepAlive
         let mustDrain = sending.refusal != nil || (!keepAlive && !input.isEmpty) || upload != nil
@@ -392,11 +414,12 @@ extension Connection {
         phase = .reading
         setDeadline(server.options.idleTimeout)
         guard !isConsuming else { return }
-        // Also sets what to listen for.
+        // This call also sets the interest.
         consumeInput()
     }
 
-    /// Ends what was under way, gives its source back and tells the log. Harmless when nothing was.
+    /// Ends the current exchange, closes its source and reports it to the access log. Does nothing
+    /// without an exchange.
     func finishExchange(_ end: AccessRecord.End) {
         endUpload(isComplete: false)
         closeSource()
@@ -425,8 +448,8 @@ extension Connection {
 }
 
 extension Transferred {
-    /// Whether `sendfile` found the file too short or its disk failing. Errors of the socket, and a file that may not be read just now,
-    /// say nothing about the bytes.
+    /// Whether `sendfile` found the file too short or its disk failing. Errors of the socket, and a
+    /// file that is temporarily unreadable, do not count as such.
     fileprivate var meansUnreadable: Bool {
         switch self {
         case .count(0): true
@@ -436,9 +459,10 @@ extension Transferred {
     }
 }
 
-/// What a read-ahead carries to a lane and back.
+/// The values that a read-ahead carries to a lane and back.
 private struct ReadAhead: @unchecked Sendable {
-    // Safe to send: the lane uses the chunk's numbers only, and keeps its file open by holding it; the connection is used on the loop.
+    // Safe to send: the lane uses only the chunk's numbers and keeps its file open. The connection
+    // is used on the loop only.
     let connection: Connection
     let chunk: SendingState.FileChunk
     let serial: Int

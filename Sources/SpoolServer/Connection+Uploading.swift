@@ -1,23 +1,29 @@
 import SpoolCore
 import SpoolSystem
 
-// Bodies that a handler wants: they come in while the request is answered, as fast as the handler's sink takes them.
+// Request bodies for handlers: they arrive while the request is answered, as fast as the handler's
+// sink takes them.
 
 extension Connection {
-    /// The bytes that tell a client to send its body (RFC 9110 §10.1.1).
+    /// The interim response that lets a client send its body (RFC 9110 §10.1.1).
     private static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-    /// Begins to receive the body of `head` into `sink`. False when the client is gone.
+    /// Begins to receive the body of `head` into `sink`.
+    ///
+    /// - Returns: False when the client is gone.
     func beginUpload(of head: RequestHead, into sink: any BodySink) -> Bool {
         sink.onRoom(uploadWake)
         upload = Upload(sink: sink, remaining: Int(head.contentLength))
         guard head.expectsContinue else { return true }
-        // Everything before was sent, so there is room for a line; a client that is gone is told from others later.
+        // All earlier responses were sent, so the socket has room for one line. A short send
+        // therefore means that the client is gone.
         guard case .count(Self.goOn.count) = Self.goOn.withUnsafeBytes({ socket.send($0) }) else { return false }
         return true
     }
 
-    /// Offers bytes to the sink; how many of them belonged to the body and were taken.
+    /// Offers bytes to the sink.
+    ///
+    /// - Returns: The number of bytes that belong to the body and that the sink took.
     func offer(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard var upload, !bytes.isEmpty else { return 0 }
         let part = UnsafeRawBufferPointer(rebasing: bytes[..<min(bytes.count, upload.remaining)])
@@ -29,7 +35,7 @@ extension Connection {
         return taken
     }
 
-    /// Takes what the socket has, as long as the sink takes it.
+    /// Receives body bytes from the socket, as long as the sink takes them.
     func receiveUpload() {
         guard offerInput() else { return refreshInterest() }
         let room = min(server.options.inputBytes - input.count, server.scratch.count)
@@ -47,7 +53,9 @@ extension Connection {
         refreshInterest()
     }
 
-    /// Offers what was kept; whether nothing of the body is left of it.
+    /// Offers the bytes of `input` to the sink.
+    ///
+    /// - Returns: Whether no body bytes are left in `input`.
     private func offerInput() -> Bool {
         guard upload != nil, !input.isEmpty else { return true }
         var bytes: [UInt8] = []
@@ -65,7 +73,7 @@ extension Connection {
         receiveUpload()
     }
 
-    /// Tells the sink that nothing more comes. Harmless when nothing was to come.
+    /// Ends the upload and informs the sink. Does nothing without an upload.
     func endUpload(isComplete: Bool) {
         guard let upload else { return }
         self.upload = nil

@@ -1,76 +1,81 @@
 import SpoolCore
 import SpoolSystem
 
-/// One client: reads requests in turn, hands each to the handler, sends its answer, and goes on.
+/// One client connection: reads requests in turn, passes each to the handler, and sends its
+/// response.
 ///
-/// Small while idle: no buffer of its own, since reads go to one that the server's connections share, and bytes are kept only
-/// of the last head, and when a head is incomplete or requests are pipelined.
+/// An idle connection is small. It has no buffer of its own, because all connections of a server
+/// receive into one. It keeps the bytes of the last head, and unconsumed bytes when a head is
+/// incomplete or requests are pipelined.
 final class Connection: @unchecked Sendable {
-    // Safe to share: lives on the loop's thread; others only carry references to it in jobs.
+    // Safe to share: only the loop's thread uses it. Other threads carry references to it in jobs.
 
     enum Phase {
         /// Waits for a request, or for the rest of one. → handling, draining, closed
         case reading
         /// The handler has the request. → sending, closed
         case handling
-        /// The answer goes out as fast as the client takes it. → waiting, warming, reading, draining, closed
+        /// The response goes out as fast as the client takes it. → waiting, warming, reading,
+        /// draining, closed
         case sending
-        /// The answer's source has nothing yet. → sending, closed
+        /// The response's source has no bytes yet. → sending, closed
         case waiting
-        /// The next bytes of a file are brought into memory on a lane. → sending, closed
+        /// A lane brings the next bytes of a file into memory. → sending, closed
         case warming
-        /// The last word is said; what the client still sends is dropped. → closed
+        /// The connection has sent its last byte and drops the bytes that the client still sends. →
+        /// closed
         case draining
         case closed
     }
 
-    /// Holds the connection in turn, until that is closed.
+    /// The server. It holds the connection until that is closed, and the connection holds the
+    /// server.
     let server: HTTPServer
     let loop: EventLoop
     var socket: Socket
-    /// Whose connection it is, where that is counted.
+    /// The name of the client, or nil where connections are not counted.
     let client: [UInt8]?
     private var registration: Registration?
     private var interest: PollInterest = .readOrPeerClosed
-    /// What the present phase wants reported, whatever a body that is being received adds.
+    /// The poll interest of the present phase, without the part that an upload adds.
     private var phaseInterest: PollInterest = .readOrPeerClosed
     var phase = Phase.reading
-    /// Where the server's list has this connection.
+    /// The index of this connection in the server's list.
     var position = 0
-    /// When the present phase ends by itself.
+    /// The time at which the present phase ends by itself.
     private(set) var deadline: MonotonicInstant
 
     // Reading
     var parser: RequestParser
-    /// Bytes that came and were not consumed.
+    /// The bytes that were received and not consumed.
     var input: [UInt8] = []
-    /// How many of them the server counts.
+    /// The number of those bytes that the server's count includes.
     var countedInput = 0
-    /// Body bytes of `skipping` that are still to come.
+    /// The number of body bytes of `skipping` that have not arrived yet.
     var bytesToSkip = 0
     /// The request whose body is being skipped.
     var skipping: RequestHead?
-    /// The time for the present head runs.
+    /// Whether the deadline of the present head runs.
     var isHeadTimed = false
-    /// The call stack holds `consume`; it goes on by itself when an answer is complete.
+    /// Whether the call stack holds `consume`, which goes on by itself when a response is complete.
     var isConsuming = false
-    /// The client closed its sending side.
+    /// Whether the client closed its sending side.
     var isHalfClosed = false
 
-    /// The last request that was answered, where the next may be like it.
+    /// The last request that was answered, if the next one can be matched against it.
     var repeated: RepeatedRequest?
 
-    /// The body that comes in while its request is answered.
+    /// The body that arrives while its request is answered.
     var upload: Upload?
 
     // Answering
     var exchange: Exchange?
     var sending = SendingState()
-    /// What sources call. Made at its first use and kept.
+    /// The closure that sources call. Made at its first use and kept.
     private(set) lazy var wake: @Sendable () -> Void = { [waker = makeWaker { $0.sourceWoke() }] in waker.wake() }
-    /// What sinks of uploads call.
+    /// The closure that upload sinks call.
     private(set) lazy var uploadWake: @Sendable () -> Void = { [waker = makeWaker { $0.uploadHasRoom() }] in waker.wake() }
-    /// Those that were made: they hold the connection until it is closed.
+    /// The wakers that exist. They hold the connection until it is closed.
     private var wakers: [Waker] = []
 
     init(_ socket: consuming Socket, client: [UInt8]?, server: HTTPServer) {
@@ -82,16 +87,19 @@ final class Connection: @unchecked Sendable {
         deadline = server.loop.now + server.options.idleTimeout
     }
 
-    /// Whether nothing is going on, so that the connection may be closed for another's sake.
+    /// Whether the connection has no request in progress, so that the server may close it to make
+    /// room.
     var isIdle: Bool {
         phase == .reading && input.isEmpty && !isHeadTimed && skipping == nil
     }
 
     // MARK: Events
 
-    /// Begins to listen to the socket. From now on the loop holds the connection, until it is closed.
+    /// Registers the socket with the loop. From now on the loop holds the connection, until it is
+    /// closed.
     ///
-    /// Nothing refers to a connection weakly: an object that something does costs more at every use (a side table of the runtime's).
+    /// No reference to a connection is weak: a weak reference makes the runtime allocate a side
+    /// table, and then every use of the object costs more.
     func open() throws(SystemError) {
         socket.setNoDelay()
         registration = try loop.register(socket.descriptor, interest) { events in self.handle(events) }
@@ -113,22 +121,23 @@ final class Connection: @unchecked Sendable {
             if events.contains(.writable) { return pump() }
             listen(for: .write)
         case .handling, .waiting, .warming:
-            // With nothing to send there is no telling a client that closed from one that only finished speaking;
-            // clients that do the latter are rare, and an origin's bytes for one that left are dear.
+            // While nothing is being sent, a client that closed looks like one that only finished
+            // sending. Clients that half-close are rare, and fetching an origin's bytes for a
+            // client that left is expensive.
             if events.contains(.peerClosed), upload == nil { return clientLeft() }
-            // The rest of what was sent waits in the kernel, whose buffer is the bound.
+            // The rest of the client's bytes wait in the kernel, and its buffer is their bound.
             listen(for: .peerClosed)
         case .draining: drain()
         case .closed: break
         }
     }
 
-    /// Tells the loop what to report. Free when nothing changes.
+    /// Sets the events that the loop reports. Costs nothing when they do not change.
     func listen(for phaseInterest: PollInterest) {
         self.phaseInterest = phaseInterest
         var wanted = phaseInterest
         if let upload {
-            // The end of the client's bytes is found by reading them.
+            // Reading finds the end of the client's bytes.
             wanted.remove(.peerClosed)
             if upload.isFull { wanted.remove(.read) } else { wanted.insert(.read) }
         }
@@ -137,19 +146,20 @@ final class Connection: @unchecked Sendable {
             try loop.update(registration, wanted)
             interest = wanted
         } catch {
-            // The kernel has no memory for the change: without it the connection would hang.
+            // The kernel has no memory for the change. Without the change the connection would
+            // hang.
             clientLeft()
         }
     }
 
-    /// Tells the loop what to report when only the body that is being received changed.
+    /// Updates the reported events when only the upload changed.
     func refreshInterest() {
         if phase != .closed { listen(for: phaseInterest) }
     }
 
     // MARK: Time
 
-    /// Sets when the present phase ends by itself; nil for never.
+    /// Sets when the present phase ends by itself, or never for nil.
     func setDeadline(_ delay: Nanoseconds?) {
         deadline = delay.map { loop.now + $0 } ?? MonotonicInstant(nanoseconds: .max)
     }
@@ -165,14 +175,15 @@ final class Connection: @unchecked Sendable {
 
     // MARK: Ends
 
-    /// The client is gone, or as good as: whatever was under way ends now.
+    /// Ends the exchange and closes the connection, because the client is gone or unusable.
     func clientLeft() {
         guard phase != .closed else { return }
         finishExchange(.clientLeft)
         close()
     }
 
-    /// Closes the connection; what was handed to the kernel is still delivered, unless the client sent what nobody read.
+    /// Closes the connection. The kernel still delivers the bytes it has, unless unread bytes of
+    /// the client are left.
     func close() {
         guard phase != .closed else { return }
         phase = .closed
@@ -187,8 +198,8 @@ final class Connection: @unchecked Sendable {
         server.closed(self)
     }
 
-    /// Says that nothing more comes, and drops what the client still sends until it closes:
-    /// closing with unread bytes would reset the connection, and the client might lose the answer.
+    /// Shuts down sending, and drops the bytes that the client still sends until it closes. Closing
+    /// with unread bytes would reset the connection, and the client might lose the response.
     func beginDraining() {
         phase = .draining
         input = []

@@ -1,13 +1,16 @@
 package import SpoolCore
 
-/// Field lines as they go over the wire, made and checked once for many responses.
+/// Field lines in wire format, made and checked once for many responses.
 package struct FieldLines: Sendable {
-    /// The lines with their ends.
+    /// The lines with their line ends.
     private(set) var bytes: [UInt8] = []
-    /// Whether `Date` is among them.
+    /// Whether the lines contain `Date`.
     private(set) var hasDate = false
 
-    /// The lines of `fields` but for those of framing and connection, which are the server's.
+    /// Creates the lines of `fields`, without those of framing and connection, which the server
+    /// writes.
+    ///
+    /// - Throws: `InvalidField` for a name or value that cannot be sent.
     package init(_ fields: HTTPFields) throws(InvalidField) {
         for field in fields.lines where !Self.isServers(field.name) {
             try Self.append(field, to: &bytes)
@@ -15,12 +18,13 @@ package struct FieldLines: Sendable {
         }
     }
 
-    /// A line that can't be sent: the offending field's name.
+    /// An error for a field that cannot be sent.
     package struct InvalidField: Error, Hashable, Sendable {
+        /// The name of the invalid field.
         package var name: String
     }
 
-    /// Whether the field is the server's to write.
+    /// Whether the server writes the field itself.
     private static func isServers(_ name: String) -> Bool {
         switch name.utf8.count {
         case 7: name.equalsIgnoringCase("upgrade")
@@ -50,25 +54,31 @@ package struct FieldLines: Sendable {
     }
 }
 
-/// The fields of a response that were made before, and what differs from one such response to the next.
+/// The prepared fields of a response, and the values that differ from one such response to the
+/// next.
 package struct PreparedFields: Sendable {
+    /// The lines that all such responses share.
     package var lines: FieldLines
     /// `Age` in seconds, not negative (RFC 9111 §5.1).
     package var age: Int64
-    /// What `Content-Range` says (RFC 9110 §14.4); nil for the whole, which has none.
+    /// The value of `Content-Range` (RFC 9110 §14.4), or nil for a whole representation.
     package var part: Part?
 
+    /// The range that a partial response contains.
     package struct Part: Hashable, Sendable {
+        /// The bytes of the range.
         package var range: ByteRange
-        /// The number of bytes of the whole.
+        /// The length of the whole representation in bytes.
         package var length: Int64
 
+        /// Creates the part for `range` of a representation of `length` bytes.
         package init(_ range: ByteRange, of length: Int64) {
             self.range = range
             self.length = length
         }
     }
 
+    /// Creates prepared fields from lines, an age in seconds and an optional part.
     package init(_ lines: FieldLines, age: Int64, part: Part? = nil) {
         self.lines = lines
         self.age = age

@@ -6,7 +6,8 @@ enum Grammar {
     static let lineFeed = UInt8(ascii: "\n")
     static let colon = UInt8(ascii: ":")
 
-    /// Letters, digits and ``!#$%&'*+-.^_`|~``: what names and methods are made of. Bit *n* of the pair stands for byte *n*.
+    /// The token characters, of which names and methods consist: letters, digits and
+    /// ``!#$%&'*+-.^_`|~``. Bit *n* of the pair stands for byte *n*.
     private static let tokenLow: UInt64 = 0x03FF_6CFA_0000_0000
     private static let tokenHigh: UInt64 = 0x57FF_FFFF_C7FF_FFFE
 
@@ -14,17 +15,19 @@ enum Grammar {
         byte < 64 ? tokenLow >> UInt64(byte) & 1 == 1 : byte < 128 && tokenHigh >> UInt64(byte - 64) & 1 == 1
     }
 
-    /// Whether a field value may hold the byte: no control character but the tab.
+    /// Whether a field value may contain the byte: any byte except control characters other than
+    /// tab.
     static func isFieldContent(_ byte: UInt8) -> Bool {
         byte >= 0x20 ? byte != 0x7F : byte == tab
     }
 
-    /// Whether a request target may hold the byte. Bytes outside ASCII are taken and percent-encoded.
+    /// Whether a request target may contain the byte. Bytes outside ASCII are accepted and
+    /// percent-encoded.
     static func isTarget(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte != 0x7F
     }
 
-    /// Whether an authority may hold the byte: none that would end it or let it be read in two ways.
+    /// Whether an authority may contain the byte: no byte that would end it or make it ambiguous.
     static func isAuthority(_ byte: UInt8) -> Bool {
         switch byte {
         case 0...0x20, 0x7F...0xFF: false
@@ -40,7 +43,7 @@ enum Grammar {
         byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
     }
 
-    /// Whether `bytes` spell `word`, which is given in lower case.
+    /// Whether `bytes` equal `word`, which is given in lower case, without regard to case.
     static func matches(_ bytes: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
         guard bytes.count == word.utf8CodeUnitCount else { return false }
         let start = word.utf8Start

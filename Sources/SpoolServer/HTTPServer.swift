@@ -7,44 +7,49 @@ import Darwin
 import Glibc
 #endif
 
-/// An HTTP/1.1 server on an event loop (RFC 9112): keep-alive, pipelining, bounded everything.
+/// An HTTP/1.1 server on an event loop (RFC 9112), with keep-alive, pipelining and a bound on each
+/// resource.
 ///
-/// Bodies of files go from the page cache to the socket by `sendfile`. A request that is answered at once costs
-/// three system calls: receive, send, sendfile. A listening server keeps itself alive until `stop`.
+/// Bodies of files go from the page cache to the socket by `sendfile`. A request that is answered
+/// at once costs three system calls: receive, send and sendfile. A listening server keeps itself
+/// alive until `stop`.
 ///
 ///     let server = HTTPServer(loop: loop, options: options, handler: handler)
 ///     let addresses = try server.listen(host: "localhost", port: 8080)
 package final class HTTPServer: @unchecked Sendable {
-    // Safe to share: all that changes is touched on the loop only; `listen` and `stop` post there.
+    // Safe to share: only the loop touches mutable state. `listen` and `stop` post to the loop.
+    /// The loop on which the server and its connections run.
     package let loop: EventLoop
+    /// The limits and callbacks of the server.
     package let options: ServerOptions
     let handler: any Handler
 
     private var acceptors: [Acceptor] = []
     private var connections: [Connection] = []
-    /// How many connections a client has, by its name.
+    /// The number of connections of each client, by the client's name.
     private var clients: [[UInt8]: Int] = [:]
     private var sweepTimer: LoopTimer?
     private(set) var isStopping = false
     private var onStopped: [() -> Void] = []
 
-    /// Where connections receive; nothing stays in it.
+    /// The buffer into which all connections receive. No bytes stay in it between calls.
     let scratch: UnsafeMutableRawBufferPointer
-    /// Where a head and a small body are put together for one call.
+    /// The buffer that joins a head and a small body for one call.
     let gathering: UnsafeMutableRawBufferPointer
-    /// The longest head that a body is put behind.
+    /// The longest head, in bytes, that is joined with a body.
     private static let gatheredHeadBytes = 16 * 1024
-    /// Where heads are written; nothing stays in it.
+    /// The buffer into which heads are written. No bytes stay in it between calls.
     var headBuffer = HeadBuffer()
     var writer = ResponseWriter()
 
-    /// Bytes of requests that all connections hold.
+    /// The number of request bytes that all connections hold.
     var heldInputBytes = 0
     var requestCount: Int64 = 0
     var refusalCount: Int64 = 0
     var sentBodyBytes: Int64 = 0
     private var acceptCount: Int64 = 0
 
+    /// Creates a server that does not listen yet.
     package init(loop: EventLoop, options: ServerOptions, handler: any Handler) {
         self.loop = loop
         self.options = options
@@ -60,10 +65,13 @@ package final class HTTPServer: @unchecked Sendable {
 
     // MARK: Listening
 
-    /// Listens on `host` (an address literal or `localhost`) and answers the addresses, with the port that the system chose for port 0.
+    /// Listens on `host` (an address literal or `localhost`). Connections queue until the loop
+    /// runs.
     ///
-    /// From any thread; connections queue until the loop runs. For `localhost` the IPv4 address must be free; where the IPv6 one can't be had
-    /// (no IPv6, or the port is another program's) it is left out.
+    /// May be called from any thread. For `localhost` the IPv4 address must be free. The IPv6
+    /// address is left out when it cannot be bound (no IPv6, or another program has the port).
+    ///
+    /// - Returns: The bound addresses, with the port that the system chose for port 0.
     package func listen(host: String, port: UInt16) throws(SystemError) -> [SocketAddress] {
         let wanted = SocketAddress.resolve(host, port: port)
         guard let first = wanted.first else {
@@ -95,9 +103,10 @@ package final class HTTPServer: @unchecked Sendable {
         }
     }
 
-    /// Stops accepting, closes idle connections, and lets answers under way finish for at most `grace` nanoseconds; then calls `done` on the loop.
+    /// Stops accepting, closes idle connections, and lets responses in progress finish for at most
+    /// `grace` nanoseconds. Then calls `done` on the loop.
     ///
-    /// From any thread; may be repeated, then the shorter grace wins.
+    /// May be called from any thread and more than once. The shorter grace applies.
     package func stop(grace: Nanoseconds = 0, _ done: @escaping @Sendable () -> Void = {}) {
         loop.post {
             self.isStopping = true
@@ -130,7 +139,8 @@ package final class HTTPServer: @unchecked Sendable {
         do throws(SystemError) {
             try connection.open()
         } catch {
-            // The kernel has no memory for another watch; the socket goes with the connection, and the client learns by that.
+            // The kernel has no memory for another registration. The connection's end closes the
+            // socket, and the client sees that.
             return
         }
         connection.position = connections.count
@@ -144,7 +154,10 @@ package final class HTTPServer: @unchecked Sendable {
         }
     }
 
-    /// Closes the connection that is idle for longest, else the one whose client has taken nothing for longest; false when there is none.
+    /// Closes the connection that is idle for longest, else the one whose client has taken no bytes
+    /// for longest.
+    ///
+    /// - Returns: False when no connection could be closed.
     private func makeRoom() -> Bool {
         if let idle = connections.filter(\.isIdle).min(by: { $0.deadline < $1.deadline }) {
             idle.close()
@@ -168,7 +181,8 @@ package final class HTTPServer: @unchecked Sendable {
 
     // MARK: Time
 
-    /// One timer for all: a connection's deadline is a number that changes with every request, and costs nothing to change.
+    /// Schedules one timer for all connections. A connection's deadline is a number that changes
+    /// with every request and costs nothing to change.
     private func scheduleSweep() {
         sweepTimer = loop.after(options.sweepInterval) { [weak self] in
             guard let self else { return }
@@ -185,7 +199,7 @@ package final class HTTPServer: @unchecked Sendable {
 
     // MARK: Counters
 
-    /// Sums since the start. On the loop.
+    /// The sums since the start. On the loop only.
     package var counters: ServerCounters {
         loop.preconditionInLoop()
         return ServerCounters(
@@ -194,15 +208,20 @@ package final class HTTPServer: @unchecked Sendable {
     }
 }
 
-/// What a server has done so far.
+/// The counters of a server since its start.
 package struct ServerCounters: Hashable, Sendable {
+    /// The connections that are open now.
     package var openConnections: Int
+    /// The open connections without a request in progress.
     package var idleConnections: Int
+    /// The connections that were accepted.
     package var acceptedConnections: Int64
+    /// The requests that a handler or a range responder answered.
     package var requests: Int64
+    /// The requests that the server refused by itself.
     package var refusals: Int64
-    /// Bytes of bodies that came from sources.
+    /// The body bytes of sources that were sent.
     package var sentBodyBytes: Int64
-    /// Bytes of unfinished requests that are held now.
+    /// The bytes of incomplete requests that are held now.
     package var heldInputBytes: Int
 }

@@ -1,41 +1,51 @@
 package import SpoolCore
 package import SpoolSystem
 
-/// What answers the requests of a server. Called on the server's loop only.
+/// Answers the requests of a server. Called on the server's loop only.
 package protocol Handler: AnyObject, Sendable {
-    /// Answers a request by `exchange.respond`, now or later.
+    /// Answers a request with `exchange.respond`, now or later.
     func respond(to request: RequestHead, on exchange: Exchange)
-    /// Where the request's body goes, which comes in while it is answered; nil drops a short one and refuses a long one.
+    /// Returns the sink for the body of a request, which arrives while the request is answered.
+    ///
     /// Called before `respond`, only for a request with a body.
+    ///
+    /// - Returns: The sink, or nil to drop a short body and refuse a long one.
     func bodySink(for request: RequestHead) -> (any BodySink)?
 }
 
 extension Handler {
+    /// Returns nil, so that the server drops a short body and refuses a long one.
     package func bodySink(for request: RequestHead) -> (any BodySink)? { nil }
 }
 
-/// Answers requests that differ from an earlier one of their connection in the bytes that they want, and in nothing else: players ask for
-/// the same thing piece by piece. Called on the server's loop only.
+/// Answers requests that differ from an earlier one of their connection in their range only.
+/// Players request the same resource piece by piece. Called on the server's loop only.
 package protocol RangeResponder: AnyObject {
-    /// The answer with the bytes of `spec`, with all of them where there is none; nil when the handler is to look at the request itself.
-    /// Then nothing has happened.
+    /// Returns the response with the bytes of `spec`, or with all bytes when `spec` is nil.
+    ///
+    /// - Returns: The response, or nil to pass the request to the handler. A nil result has no side
+    ///   effects.
     func response(to spec: RangeHeader.Spec?) -> Response?
 }
 
-/// A request under way and the place for its answer. Belongs to the loop's thread; carry it there to answer from elsewhere:
+/// A request in progress and the place for its response. Belongs to the loop's thread; post to the
+/// loop to respond from another thread:
 ///
 ///     exchange.loop.post { exchange.respond(Response(204)) }
 package final class Exchange: @unchecked Sendable {
-    // Safe to share: all that changes is touched on the loop only, which `respond` and `onClose` check.
+    // Safe to share: only the loop touches mutable state, which `respond` and `onClose` check.
+    /// The head of the request.
     package let request: RequestHead
+    /// The loop of the connection.
     package let loop: EventLoop
-    /// Where the request's body goes.
+    /// The sink for the request's body.
     package let bodySink: (any BodySink)?
-    /// Nil once the exchange is over.
+    /// The connection, or nil once the exchange is over.
     private var connection: Connection?
     private var closeHandler: (() -> Void)?
     private var hasResponse = false
-    /// Who may answer further requests that are alike but for their range. Set before `respond`, for a GET without a body.
+    /// The responder for further requests that differ in their range only. Set it before `respond`,
+    /// for a GET without a body.
     package var rangeResponder: (any RangeResponder)?
 
     init(_ request: RequestHead, bodySink: (any BodySink)?, on connection: Connection, loop: EventLoop) {
@@ -45,7 +55,7 @@ package final class Exchange: @unchecked Sendable {
         self.loop = loop
     }
 
-    /// Sends the answer. Once; after the client left it only gives the body's source back.
+    /// Sends the response. Call it once. After the client left, it only closes the body's source.
     package func respond(_ response: Response) {
         loop.preconditionInLoop()
         precondition(!hasResponse, "\(request.method) \(request.target) was answered twice")
@@ -55,29 +65,31 @@ package final class Exchange: @unchecked Sendable {
         connection.start(response)
     }
 
-    /// Sets what to call when the client leaves before there is an answer; called at once when it left already.
+    /// Sets the closure to call when the client leaves before the response, and calls it at once
+    /// when the client has left already.
     package func onClose(_ handler: @escaping () -> Void) {
         loop.preconditionInLoop()
         if connection == nil { return handler() }
         closeHandler = hasResponse ? nil : handler
     }
 
-    /// Whether the client is still there.
+    /// Whether the client is still connected.
     package var isOpen: Bool { connection != nil }
 
-    /// The address that the client reached.
+    /// The local address that the client connected to.
     package var localAddress: SocketAddress? { connection?.socket.localAddress }
 
     /// The client's address.
     package var peerAddress: SocketAddress? { connection?.socket.peerAddress }
 
-    /// Whether the client's connections are counted: it is on another machine (`ServerOptions.clientName`).
+    /// Whether the server counts the client's connections, as it does for clients on other machines
+    /// (`ServerOptions.clientName`).
     package var isFromNetwork: Bool { connection?.client != nil }
 
-    /// Whether small writes leave at once.
+    /// Whether small writes leave at once (`TCP_NODELAY`).
     package var isNoDelay: Bool { connection?.socket.isNoDelay ?? false }
 
-    /// The answer was sent, or can't be any more.
+    /// Ends the exchange: the response was sent, or cannot be sent any more.
     func end() {
         let handler = closeHandler
         connection = nil

@@ -1,16 +1,18 @@
-/// Where the head of a response is put together. Its memory stays from one head to the next.
+/// A buffer for the head of a response. Its memory stays allocated from one head to the next.
 ///
-/// A value without copies and not an object, so that one access serves a whole head.
+/// It is a noncopyable value rather than an object, so that one exclusivity check covers a whole
+/// head.
 package struct HeadBuffer: ~Copyable {
     private var memory: UnsafeMutableRawBufferPointer
-    /// Bytes that were appended since the last `removeAll`.
+    /// The number of bytes appended since the last `removeAll`.
     package private(set) var count = 0
 
-    /// Most heads fit.
+    /// The initial capacity in bytes, which is enough for most heads.
     private static let usualBytes = 4096
     /// Decimal digits of the largest `UInt64`.
     private static let mostDigits = 20
 
+    /// Creates an empty buffer.
     package init() {
         memory = .allocate(byteCount: Self.usualBytes, alignment: 16)
     }
@@ -19,7 +21,7 @@ package struct HeadBuffer: ~Copyable {
         memory.deallocate()
     }
 
-    /// What was appended; valid until the next change.
+    /// The appended bytes, valid until the next change.
     package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
 
     mutating func removeAll() { count = 0 }
@@ -38,7 +40,7 @@ package struct HeadBuffer: ~Copyable {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Appends a number, two digits at a time; 0 for a negative one.
+    /// Appends a number in decimal, two digits at a time. A negative number becomes 0.
     mutating func append(decimal number: Int64) {
         let start = room(for: Self.mostDigits).assumingMemoryBound(to: UInt8.self)
         let pairs = Self.pairs.utf8Start
@@ -65,11 +67,11 @@ package struct HeadBuffer: ~Copyable {
         5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899
         """
 
-    /// Where the next `more` bytes go.
+    /// Returns the place for the next `more` bytes, and grows the memory when needed.
     @inline(__always)
     private mutating func room(for more: Int) -> UnsafeMutableRawPointer {
         if more > memory.count &- count { grow(by: more) }
-        // Never empty, so it has an address.
+        // The memory is never empty, so it has an address.
         return memory.baseAddress.unsafelyUnwrapped + count
     }
 

@@ -1,15 +1,19 @@
 package import SpoolCore
 
-/// The body of an answer to several ranges: each with a small head of its own (RFC 9110 §14.6).
+/// The body of a response with several ranges, each behind a small head of its own (RFC 9110
+/// §14.6).
 ///
-/// Sources of the parts are opened one after another, when their turn comes, and closed before the next one is opened.
+/// The sources of the parts are opened in order, each when its turn comes and after the one before
+/// it is closed.
 package final class MultipartByteRanges: BodySource {
     /// One range of the representation.
     package struct Part {
+        /// The bytes of the part.
         package var range: ByteRange
         /// Opens the source of exactly the range's bytes.
         package var open: () -> any BodySource
 
+        /// Creates a part whose source `open` returns.
         package init(_ range: ByteRange, open: @escaping () -> any BodySource) {
             self.range = range
             self.open = open
@@ -29,18 +33,22 @@ package final class MultipartByteRanges: BodySource {
     private var wake: (@Sendable () -> Void)?
 
     private enum State {
-        /// The head of a part goes out. `part` may be one past the last: the trailer. → body, ended
+        /// The head of a part goes out. `part` may be one past the last, which means the trailer. →
+        /// body, ended
         case head(part: Int, sent: Int)
         /// The bytes of a part go out. → head
         case body(part: Int, remaining: Int64)
         case ended
     }
 
+    /// Creates the body of a multipart response.
+    ///
     /// - Parameters:
-    ///   - parts: at least one, in the order in which they are to be sent.
-    ///   - partType: the representation's media type, or nil when it has none.
-    ///   - total: the representation's length, or nil when it is not known.
-    ///   - boundary: a token of at most 70 characters that does not occur in the parts; make it of 128 random bits.
+    ///   - parts: At least one part, in the order of sending.
+    ///   - partType: The representation's media type, or nil when it has none.
+    ///   - total: The representation's length, or nil when it is unknown.
+    ///   - boundary: A token of at most 70 characters that does not occur in the parts. Make it of
+    ///     128 random bits.
     package init(parts: [Part], partType: String?, total: Int64?, boundary: String) {
         precondition(!parts.isEmpty, "a multipart body has at least one part")
         precondition((1...70).contains(boundary.utf8.count) && boundary.utf8.allSatisfy(Grammar.isToken), "the boundary is no token")
@@ -54,14 +62,17 @@ package final class MultipartByteRanges: BodySource {
             return Array(head.utf8)
         }
         trailer = Array("\r\n--\(boundary)--\r\n".utf8)
-        // The parts of one representation neither overlap nor reach beyond `ByteRange.maximumOffset`.
+        // The parts of one representation neither overlap nor reach beyond
+        // `ByteRange.maximumOffset`.
         length = parts.reduce(0) { $0 + $1.range.count } + heads.reduce(0) { $0 + Int64($1.count) } + Int64(trailer.count)
     }
 
+    /// Sets the closure to call when `.wait` is over.
     package func onReadable(_ wake: @escaping @Sendable () -> Void) {
         self.wake = wake
     }
 
+    /// Returns the next chunk: a part's head, bytes of a part, or the trailer.
     package func next(max: Int) -> BodyChunk {
         switch state {
         case .head(let part, let sent):
@@ -84,8 +95,10 @@ package final class MultipartByteRanges: BodySource {
         }
     }
 
+    /// Asks the current part's source whether the last chunk may still be sent.
     package func maySend(_ file: AnyObject) -> Bool { source?.maySend(file) ?? true }
 
+    /// Asks the current part's source to supply the bytes in another way.
     package func couldNotRead() -> Bool { source?.couldNotRead() ?? false }
 
     private func openSource(_ part: Int) -> any BodySource {
@@ -96,6 +109,7 @@ package final class MultipartByteRanges: BodySource {
         return opened
     }
 
+    /// Advances by `count` bytes that went to the client.
     package func consumed(_ count: Int) {
         switch state {
         case .head(let part, let sent): headSent(part, sent + count)
@@ -120,6 +134,7 @@ package final class MultipartByteRanges: BodySource {
         }
     }
 
+    /// Closes the source of the current part.
     package func close() {
         closeSource()
         state = .ended
@@ -130,13 +145,13 @@ package final class MultipartByteRanges: BodySource {
         source = nil
     }
 
-    /// An origin's media type must not bring lines of its own.
+    /// Removes control characters, so that an origin's media type cannot add lines.
     private static func singleLine(_ text: String) -> String {
         String(decoding: text.utf8.filter { $0 >= 0x20 && $0 != 0x7F }, as: UTF8.self)
     }
 }
 
-/// Bytes that stay where they are while somebody holds them.
+/// Bytes at a fixed address for as long as the object lives.
 final class Memory {
     private let buffer: UnsafeMutableRawBufferPointer
 

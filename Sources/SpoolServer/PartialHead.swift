@@ -1,21 +1,21 @@
 import SpoolCore
 
-/// A request head while its lines come in, and the rules that decide whether it stands.
+/// A request head whose lines are still arriving, and the rules that decide whether it is valid.
 struct PartialHead {
     private var method = ""
     private var target = ""
     private var version = HTTPVersion.http11
     private var isAbsolute = false
     private var lines: [RequestHead.FieldLine] = []
-    /// Room that is made at once: what players send fits.
+    /// The initial capacity for field lines, which is enough for the requests of players.
     private static let usualFieldCount = 8
 
     private(set) var hasRequestLine = false
-    /// Where the first field line begins.
+    /// The offset of the first field line.
     var fieldsStart = 0
 
     private var hostCount = 0
-    /// The value of `Host`, kept where the target has an authority too.
+    /// The value of `Host`, kept when the target has an authority too.
     private var host = ""
     private var contentLength: Int64?
     private var hasTransferEncoding = false
@@ -26,7 +26,8 @@ struct PartialHead {
 
     // MARK: Request line
 
-    /// `method SP request-target SP HTTP-version` (RFC 9112 §3): single spaces, nothing around them.
+    /// `method SP request-target SP HTTP-version` (RFC 9112 §3): single spaces, nothing around
+    /// them.
     mutating func takeRequestLine(_ line: Range<Int>, of input: UnsafeRawBufferPointer) throws(RequestRefusal) {
         guard let firstSpace = input[line].firstIndex(of: Grammar.space), firstSpace > line.lowerBound,
             let lastSpace = input[line].lastIndex(of: Grammar.space), lastSpace > firstSpace
@@ -57,7 +58,8 @@ struct PartialHead {
         target = isPlain ? String(decoding: bytes, as: UTF8.self) : Self.percentEncoded(bytes)
         if bytes.first == UInt8(ascii: "/") { return }
         if bytes.count == 1, bytes[0] == UInt8(ascii: "*"), method == "OPTIONS" { return }
-        // An authority, and nothing that would make it something else (RFC 9112 §3.2.3). No handler opens a tunnel, but it can say so.
+        // The target must be an authority and nothing else (RFC 9112 §3.2.3). No handler opens a
+        // tunnel, but a handler can refuse one.
         if method == "CONNECT", bytes.contains(Grammar.colon), bytes.allSatisfy(Grammar.isAuthority) { return }
         guard Self.hasHTTPScheme(bytes) else {
             throw RequestRefusal(400, "the target is neither a path nor an http or https URI")
@@ -77,7 +79,8 @@ struct PartialHead {
         return false
     }
 
-    /// Players send paths in raw UTF-8, or in worse; percent-encoded they name the same thing (RFC 3987 §3.1) and stay what they were.
+    /// Percent-encodes bytes outside ASCII. Some players send paths in raw UTF-8 or other
+    /// encodings. The encoded path names the same resource (RFC 3987 §3.1).
     private static func percentEncoded(_ bytes: UnsafeRawBufferPointer) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var encoded: [UInt8] = []
@@ -100,13 +103,15 @@ struct PartialHead {
         guard lines.count < limits.fieldCount else {
             throw RequestRefusal(431, "there are more than \(limits.fieldCount) header fields")
         }
-        // RFC 9112 §5.2: folded lines are refused or rewritten; a reader that does neither sees other fields.
+        // RFC 9112 §5.2: folded lines are refused or rewritten. A reader that does neither sees
+        // other fields.
         if input[line.lowerBound] == Grammar.space || input[line.lowerBound] == Grammar.tab {
             throw RequestRefusal(400, "a header field is folded over several lines")
         }
         var colon = line.lowerBound
         while colon < line.upperBound, Grammar.isToken(input[colon]) { colon += 1 }
-        // RFC 9112 §5.1: white space before the colon is refused, some readers would drop it and some keep it.
+        // RFC 9112 §5.1: white space before the colon is refused, because some readers would drop
+        // it and others keep it.
         guard colon < line.upperBound, input[colon] == Grammar.colon, colon > line.lowerBound else {
             throw RequestRefusal(400, "a header field has no valid name")
         }
@@ -121,7 +126,7 @@ struct PartialHead {
             value: UnsafeRawBufferPointer(rebasing: input[value]))
     }
 
-    /// The value without white space around it.
+    /// Returns the range of the value without white space around it.
     private static func value(_ range: Range<Int>, of input: UnsafeRawBufferPointer) throws(RequestRefusal) -> Range<Int> {
         var (lower, upper) = (range.lowerBound, range.upperBound)
         while lower < upper, isBlank(input[lower]) { lower += 1 }
@@ -140,7 +145,7 @@ struct PartialHead {
         byte == Grammar.space || byte == Grammar.tab
     }
 
-    /// Remembers what decides about framing and connection.
+    /// Records the fields that determine framing and connection.
     private mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(RequestRefusal) {
         switch name.count {
         case 4 where Grammar.matches(name, "host"): try noteHost(value)
@@ -162,7 +167,8 @@ struct PartialHead {
         if isAbsolute { host = String(decoding: value, as: UTF8.self) }
     }
 
-    /// A client sends the target's authority as `Host` (RFC 9112 §3.2.2). Where they differ, two readers could take two sites for meant.
+    /// Checks that `Host` equals the target's authority, as RFC 9112 §3.2.2 requires. Where the two
+    /// differ, two readers could take the request for two different sites.
     private func checkAuthority() throws(RequestRefusal) {
         guard isAbsolute, hostCount > 0, let authority = RequestHead(target: target).authority else { return }
         let isSecure = target.utf8.count > 5 && Grammar.lowercased(Array(target.utf8.prefix(5))[4]) == UInt8(ascii: "s")
@@ -187,7 +193,8 @@ struct PartialHead {
         return slice
     }
 
-    /// RFC 9110 §8.6 lets equal lengths be merged; nobody sends them but to confuse.
+    /// Records the length. RFC 9110 §8.6 allows merging equal lengths, but clients send several
+    /// only to confuse a server.
     private mutating func noteContentLength(_ value: UnsafeRawBufferPointer) throws(RequestRefusal) {
         guard contentLength == nil else { throw RequestRefusal(400, "there is more than one Content-Length field") }
         guard !value.isEmpty, value.count <= 18, value.allSatisfy(Grammar.isDigit) else {
@@ -198,7 +205,8 @@ struct PartialHead {
 
     // MARK: The whole
 
-    /// How long a body follows that is to be skipped; refuses what can't be, or could be understood in two ways (RFC 9112 §6.3).
+    /// Returns the length of the body that follows and is to be skipped. Refuses a body that is too
+    /// long, or whose length is ambiguous (RFC 9112 §6.3).
     func bodyBytes(_ limits: RequestLimits) throws(RequestRefusal) -> Int {
         if hostCount == 0, version == .http11 { throw RequestRefusal(400, "an HTTP/1.1 request needs a Host field") }
         try checkAuthority()
@@ -214,14 +222,15 @@ struct PartialHead {
         guard contentLength <= longest else {
             throw RequestRefusal(413, "the request body is longer than \(longest) bytes")
         }
-        // RFC 9110 §10.1.1: a final status instead of 100 tells the client to keep its body.
+        // RFC 9110 §10.1.1: a final status instead of 100 makes the client keep its body.
         return expectsContinue ? 0 : Int(contentLength)
     }
 
     func complete(_ bytes: Slice<UnsafeRawBufferPointer>) -> RequestHead {
-        // Whether a client that was told no 100 sends its body after all can't be known, so nothing can follow it.
+        // A client that got no 100 may still send its body, and the server cannot detect that. So
+        // no request can follow on the connection.
         let keepsBody = expectsContinue && (contentLength ?? 0) > 0
-        // A client that wanted a tunnel may send what belongs into it.
+        // A client that asked for a tunnel may send bytes that belong into it.
         let keepAlive = !wantsClose && !keepsBody && method != "CONNECT" && (version == .http11 || wantsKeepAlive)
         return RequestHead(
             method: method, target: target, version: version, keepAlive: keepAlive, bytes: [UInt8](bytes), lines: lines,

@@ -5,23 +5,28 @@ import Glibc
 #endif
 import SpoolCore
 
-/// The request that a connection answered last, to know the next one by when it is the same but for its range.
+/// The last request that a connection answered, against which the next one is matched without its
+/// range.
 ///
-/// Why that is enough to answer it: what such a request has instead of the old range is digits, which move no line's end and no field's name.
-/// So the parser would read it as it read the first, and the handler would hear the same words. Belongs to the loop's thread.
+/// A match is enough to answer the next request. It differs from this one in the digits of the
+/// range only, and digits move no line end and no field name. So the parser would produce the same
+/// head, and the handler would see the same fields. Belongs to the loop's thread.
 final class RepeatedRequest {
     let head: RequestHead
     let responder: any RangeResponder
-    /// A longer head is the parser's, which knows what is too long.
+    /// The longest head that is matched, in bytes. A longer one goes to the parser, which enforces
+    /// the limit.
     private let mostBytes: Int
-    /// The head up to the first position of the range, and from behind the last one; the first is the whole head where there is no range.
+    /// The head up to the first position of the range, and the rest behind the last position.
+    /// `start` is the whole head when there is no range.
     private let start: [UInt8]
     private let end: [UInt8]?
 
-    /// Positions with more digits are the parser's.
+    /// The largest number of digits of a position. Longer ones go to the parser.
     private static let mostDigits = 18
 
-    /// Nil when the range is not of the form that is looked for, `bytes=first-last` or `bytes=first-`, or the request has a body.
+    /// Creates the match for `head`, or nil when the range has another form than `bytes=first-last`
+    /// or `bytes=first-`, or the request has a body.
     init?(_ head: RequestHead, _ responder: any RangeResponder, limits: RequestLimits) {
         guard head.contentLength == 0 else { return nil }
         let parts = head.withRangeValue { bytes, value -> (start: [UInt8], end: [UInt8]?)? in
@@ -40,7 +45,10 @@ final class RepeatedRequest {
         (start, end) = parts
     }
 
-    /// What `input` begins with, when that is the same head with another range or with none as before, and how many bytes it takes.
+    /// Matches the beginning of `input` against the head.
+    ///
+    /// - Returns: The range of the new request (nil when there is none, as before) and the number
+    ///   of bytes of its head, or nil when the head differs.
     func match(_ input: UnsafeRawBufferPointer) -> (spec: RangeHeader.Spec?, count: Int)? {
         guard Self.has(input, start, at: 0) else { return nil }
         guard let end else { return (nil, start.count) }
@@ -56,7 +64,8 @@ final class RepeatedRequest {
         return part.withUnsafeBytes { memcmp(base + offset, $0.baseAddress ?? base, part.count) == 0 }
     }
 
-    /// Reads `first-last` or `first-`; nil for anything else, as for a last position before the first.
+    /// Reads `first-last` or `first-`. Returns nil for any other text, and for a last position
+    /// before the first.
     private static func spec(_ input: UnsafeRawBufferPointer, _ position: inout Int) -> RangeHeader.Spec? {
         guard let first = number(input, &position), position < input.count, input[position] == UInt8(ascii: "-") else { return nil }
         position += 1

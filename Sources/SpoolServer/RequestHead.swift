@@ -1,32 +1,36 @@
 package import SpoolCore
 
-/// The versions of HTTP that are spoken here; a higher minor version is answered as 1.1 (RFC 9110 §2.5).
+/// The supported versions of HTTP. A request with a higher minor version is answered as 1.1 (RFC
+/// 9110 §2.5).
 package enum HTTPVersion: Hashable, Sendable {
     case http10, http11
 }
 
-/// Request line and field lines of a request.
+/// The request line and field lines of a request.
 ///
-/// The field lines stay the bytes that came; strings are made of those that are asked for.
+/// The field lines stay in the bytes as received. Strings are made only for fields that are read.
 package struct RequestHead: Sendable {
-    /// The method as it was written; methods are case-sensitive.
+    /// The method as received. Methods are case-sensitive.
     package let method: String
-    /// The target as it was written (a path with query, an absolute URI, or `*`), but bytes outside ASCII percent-encoded.
+    /// The target as received (a path with query, an absolute URI, or `*`), with bytes outside
+    /// ASCII percent-encoded.
     package let target: String
+    /// The HTTP version of the request.
     package let version: HTTPVersion
-    /// Whether the client wants the connection kept for a further request.
+    /// Whether the client asks to keep the connection for a further request.
     package let keepAlive: Bool
     /// The length of the body that follows, in bytes.
     package let contentLength: Int64
-    /// Whether the client waits to be told to send its body (RFC 9110 §10.1.1).
+    /// Whether the client waits for an interim response before it sends its body (RFC 9110
+    /// §10.1.1).
     package let expectsContinue: Bool
-    /// The head's bytes, which `lines` points into.
+    /// The head's bytes, which `lines` refers to.
     private let bytes: [UInt8]
     private let lines: [FieldLine]
-    /// A bit for each length that a name has, so that most names that are absent are known to be without a look at the others.
+    /// A bit for each length of a name, which rules out most absent names without a comparison.
     private let nameLengths: UInt64
 
-    /// Where a field line's name and value stand in the head.
+    /// The positions of a field line's name and value in the head.
     struct FieldLine {
         var nameStart: UInt16
         var nameEnd: UInt16
@@ -54,7 +58,8 @@ package struct RequestHead: Sendable {
 
     private static func bit(_ length: Int) -> UInt64 { 1 << UInt64(min(length, 63)) }
 
-    /// A request made of parts, as tests and in-memory callers want it; the fields together take less than 64 KiB.
+    /// Creates a request from parts, for tests and in-memory callers. All fields together take less
+    /// than 64 KiB.
     package init(
         method: String = "GET", target: String, version: HTTPVersion = .http11, keepAlive: Bool = true, fields: HTTPFields = HTTPFields()
     ) {
@@ -70,7 +75,7 @@ package struct RequestHead: Sendable {
         self.init(method: method, target: target, version: version, keepAlive: keepAlive, bytes: bytes, lines: lines)
     }
 
-    /// The field lines in order. Made anew at each call: ask once.
+    /// The field lines in order. Each access makes a new value, so read it once.
     package var fields: HTTPFields {
         HTTPFields(lines.map { HTTPFields.Field(name: text($0.name), value: text($0.value)) })
     }
@@ -80,25 +85,26 @@ package struct RequestHead: Sendable {
         line(name).map { text($0.value) }
     }
 
-    /// Whether there is a field `name`.
+    /// Returns whether there is a field `name`.
     package func has(_ name: String) -> Bool {
         line(name) != nil
     }
 
-    /// The authority that the request is for: that of an absolute target, else the `Host` field (RFC 9112 §3.3); nil when there is neither.
+    /// The authority of the request: that of an absolute target, else the `Host` field (RFC 9112
+    /// §3.3), or nil when there is neither.
     package var authority: String? {
         guard let rest = afterScheme else { return self["host"] }
         return String(decoding: rest.prefix { !Self.endsAuthority($0) }, as: UTF8.self)
     }
 
-    /// Path and query of the target; `/` for an absolute target without path.
+    /// The path and query of the target, or `/` for an absolute target without path.
     package var path: String {
         guard let rest = afterScheme else { return target }
         let path = String(decoding: rest.drop { !Self.endsAuthority($0) }, as: UTF8.self)
         return path.hasPrefix("/") ? path : "/" + path
     }
 
-    /// What follows `://` in an absolute target.
+    /// The text after `://` in an absolute target.
     private var afterScheme: Substring.UTF8View? {
         guard !target.hasPrefix("/"), let colon = target.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         return Substring(target.utf8[colon...].dropFirst(3)).utf8
@@ -108,8 +114,8 @@ package struct RequestHead: Sendable {
         byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
     }
 
-    /// Calls `body` with the head as it came, and the value of its `Range` as it stands there; nil for the range when there is none, and no
-    /// call when there are several.
+    /// Calls `body` with the received head and the position of its `Range` value, or nil when it
+    /// has no `Range`. Returns nil without a call when there are several.
     func withRangeValue<R>(_ body: (UnsafeRawBufferPointer, Range<Int>?) -> R?) -> R? {
         bytes.withUnsafeBytes { bytes in
             let found = lines.filter { Grammar.matches(UnsafeRawBufferPointer(rebasing: bytes[$0.name]), "range") }

@@ -1,29 +1,38 @@
-/// What a request may weigh. Each limit answers with its own status, so that a client learns what was too much.
+/// The limits on the size of a request. Each limit has its own status, so that a client can see
+/// which one it exceeded.
 package struct RequestLimits: Hashable, Sendable {
-    /// The longest request line in bytes; beyond it 414. Signed URLs run to 2 KiB, nested ones to 4.
+    /// The longest request line in bytes; 414 beyond it. Signed URLs take up to 2 KiB, nested ones
+    /// 4.
     package var requestLineBytes = 8 * 1024
-    /// All field lines together, in bytes; beyond it 431. Cookies are 4 KiB each.
+    /// The longest sum of all field lines in bytes; 431 beyond it. Cookies take up to 4 KiB each.
     package var fieldBytes = 32 * 1024
-    /// The number of field lines; beyond it 431. Browsers send about 20.
+    /// The largest number of field lines; 431 beyond it. Browsers send about 20.
     package var fieldCount = 100
-    /// The longest request body that is read and dropped, in bytes; beyond it 413. Nothing here takes a body.
+    /// The longest request body that the server reads and drops, in bytes; 413 beyond it.
     package var skippedBodyBytes = 64 * 1024
-    /// The longest request body that a handler may take, in bytes; beyond it 413. None unless it says so.
+    /// The longest request body that a handler may take, in bytes; 413 beyond it. By default
+    /// handlers take none.
     package var takenBodyBytes: Int64 = 0
-    /// Empty lines before the request line (RFC 9112 §2.2 wants at least one taken); beyond it 400.
+    /// The largest number of empty lines before the request line; 400 beyond it. RFC 9112 §2.2 asks
+    /// a server to accept at least one.
     package var leadingEmptyLines = 4
 
+    /// Creates the default limits.
     package init() {}
 }
 
-/// Why a request gets no answer of the handler's: the status to send and what to tell the client.
+/// The reason why the server answers a request without the handler: the status to send and a text
+/// for the client.
 ///
-/// After a refusal nothing on the connection can be trusted to begin a request, so it is closed.
+/// After a refusal, no byte of the connection reliably begins a request. So the connection is
+/// closed.
 package struct RequestRefusal: Error, Hashable, Sendable {
+    /// The status code of the response.
     package var status: Int
-    /// What was wrong, and what to do.
+    /// The text for the client: what was wrong, and what to do.
     package var explanation: String
 
+    /// Creates a refusal from its status and explanation.
     package init(_ status: Int, _ explanation: String) {
         self.status = status
         self.explanation = explanation

@@ -4,28 +4,32 @@ import Darwin
 import Glibc
 #endif
 
-/// Reads request heads from bytes as they come (RFC 9112), strictly: whatever two readers could understand differently is refused.
+/// A strict, incremental parser of request heads (RFC 9112). It refuses each input that two readers
+/// could understand differently.
 ///
-/// Each line is examined once, when its end has come; each byte is looked at a fixed number of times, however the bytes are cut.
-/// What comes out does not depend on the cuts.
+/// The parser examines each line once, when it is complete, and each byte a fixed number of times,
+/// however the bytes are divided. The result does not depend on the division.
 package struct RequestParser {
-    /// What the bytes so far amount to.
+    /// The result of parsing the bytes so far.
     package enum Progress {
         /// The head is not complete.
         case needsMore
-        /// A head that takes `consumed` bytes, followed by a body of `bodyBytes` that is to be skipped.
+        /// A head that takes `consumed` bytes. A body of `bodyBytes` follows, which is to be
+        /// skipped.
         case head(RequestHead, consumed: Int, bodyBytes: Int)
-        /// No request that can be answered by a handler. The parser is not used again.
+        /// The bytes are not a request that a handler can answer. The parser must not be used
+        /// again.
         case refused(RequestRefusal)
     }
 
     private let limits: RequestLimits
-    /// Bytes known to hold no line end beyond `lineStart`.
+    /// The end of the bytes that were searched for a line end.
     private var scanned = 0
     private var lineStart = 0
     private var emptyLines = 0
     private var head = PartialHead()
 
+    /// Creates a parser. The limits together must allow at most 64 KiB for a head.
     package init(limits: RequestLimits = RequestLimits()) {
         precondition(
             limits.requestLineBytes + limits.fieldBytes + 2 * limits.leadingEmptyLines + 4 <= Int(UInt16.max),
@@ -33,10 +37,11 @@ package struct RequestParser {
         self.limits = limits
     }
 
-    /// Whether some of a head has come.
+    /// Whether a part of a head has arrived.
     package var isInsideHead: Bool { scanned > 0 }
 
-    /// Looks at `input`, which begins with the first byte of a head and holds all that came since.
+    /// Parses `input`, which begins with the first byte of a head and contains all bytes received
+    /// since.
     package mutating func parse(_ input: UnsafeRawBufferPointer) -> Progress {
         do throws(RequestRefusal) {
             try checkFirstByte(input)
@@ -59,7 +64,9 @@ package struct RequestParser {
         }
     }
 
-    /// Handles one line without its end; not nil when it was the head's last.
+    /// Processes one line without its end.
+    ///
+    /// - Returns: The result when the line was the head's last, else nil.
     private mutating func take(_ line: Range<Int>, of input: UnsafeRawBufferPointer) throws(RequestRefusal) -> Progress? {
         if !line.isEmpty {
             try head.hasRequestLine
@@ -86,7 +93,8 @@ package struct RequestParser {
         return UnsafeRawPointer(found) - base
     }
 
-    /// A client that speaks something else should not have to wait for a time-out.
+    /// Refuses a client that does not send HTTP at its first byte, so that it does not have to wait
+    /// for a time-out.
     private func checkFirstByte(_ input: UnsafeRawBufferPointer) throws(RequestRefusal) {
         guard !head.hasRequestLine, lineStart < input.count else { return }
         let first = input[lineStart]
@@ -95,7 +103,7 @@ package struct RequestParser {
         throw RequestRefusal(400, "this does not begin like an HTTP request")
     }
 
-    /// Checks the limits for a line that reaches, or has so far come, to `end`.
+    /// Checks the limits for a line that ends at `end`, or has reached `end` so far.
     private func checkLength(_ end: Int) throws(RequestRefusal) {
         if head.hasRequestLine {
             guard end - head.fieldsStart <= limits.fieldBytes else {

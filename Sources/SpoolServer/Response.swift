@@ -1,34 +1,41 @@
 package import SpoolCore
 
-/// An answer of a handler's.
+/// A handler's response to a request.
 package struct Response {
+    /// The status code.
     package var status: Int
-    /// What the handler says; framing and connection fields are the server's and are left out when they are here.
+    /// The handler's fields. The server writes framing and connection fields itself and drops those
+    /// given here.
     package var fields: HTTPFields
-    /// Fields that go before `fields`; no name should be in both.
+    /// Fields that go before `fields`. No name may be in both.
     package var prepared: PreparedFields?
+    /// The body.
     package var body: Body
 
+    /// The body of a response.
     package enum Body {
-        /// No body. A `Content-Length` of the handler's stands for the answer to HEAD only.
+        /// No body. A handler's `Content-Length` counts in the response to HEAD only.
         case none
         case bytes([UInt8])
-        /// Pulled from a source. Of a source whose length is told, exactly so many bytes are sent, or the connection is closed short.
+        /// Bytes that are pulled from a source. With a known length, exactly that many bytes are
+        /// sent, or the connection is cut.
         case source(any BodySource, length: Int64?)
     }
 
+    /// Creates a response from fields and a body.
     package init(_ status: Int, fields: HTTPFields = HTTPFields(), body: Body = .none) {
         self.status = status
         self.fields = fields
         self.body = body
     }
 
+    /// Creates a response from prepared fields and a body.
     package init(_ status: Int, prepared: PreparedFields, body: Body) {
         self.init(status, body: body)
         self.prepared = prepared
     }
 
-    /// An answer in plain words: what happened, and what to do.
+    /// Returns a plain-text error response, with an explanation of what happened and what to do.
     ///
     ///     .error(502, "the origin example.org does not answer; try again later")
     package static func error(_ status: Int, _ explanation: String, fields: HTTPFields = HTTPFields()) -> Response {
@@ -38,13 +45,13 @@ package struct Response {
         return Response(status, fields: fields, body: .bytes(Array("\(status) \(Status.reason(status)): \(explanation)\n".utf8)))
     }
 
-    /// Gives back a body that nobody will read.
+    /// Closes the source of a body that will not be sent.
     func discard() {
         if case .source(let source, _) = body { source.close() }
     }
 }
 
-/// The reason phrases of RFC 9110 §15; clients ignore them, people in front of a trace don't.
+/// The reason phrases of RFC 9110 §15. Clients ignore them, but they help people who read a trace.
 enum Status {
     static func reason(_ status: Int) -> StaticString {
         switch status {

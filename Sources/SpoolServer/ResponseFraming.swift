@@ -1,17 +1,20 @@
 import SpoolCore
 
-/// How the end of a response is told (RFC 9112 §6.3), decided before its head is written.
+/// How a response marks its end (RFC 9112 §6.3). It is decided before the head is written.
 package struct ResponseFraming: Hashable, Sendable {
+    /// The way in which the body's length is given.
     package enum Length: Hashable, Sendable {
-        /// The status or the method says that no body follows, and no length is told.
+        /// No body follows, because of the status or the method, and no length is given.
         case none
+        /// The length in bytes, which `Content-Length` contains.
         case known(Int64)
-        /// Chunked coding: the length is not known and the client speaks HTTP/1.1.
+        /// Chunked coding, for a body of unknown length to an HTTP/1.1 client.
         case chunked
-        /// The end of the connection: the length is not known and the client speaks HTTP/1.0.
+        /// The end of the connection, for a body of unknown length to an HTTP/1.0 client.
         case untilClose
     }
 
+    /// The way in which the body's length is given.
     package var length: Length
     /// Whether body bytes follow the head.
     package var sendsBody: Bool
@@ -35,11 +38,11 @@ package struct ResponseFraming: Hashable, Sendable {
         switch response.body {
         case .none:
             guard isHead else { return .known(0) }
-            // A handler that passes on the head of another server may have any number here.
+            // A handler that forwards another server's head may have any number here.
             return response.fields["Content-Length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? .known($0) : nil } ?? .none
         case .bytes(let bytes): return .known(Int64(bytes.count))
         case .source(_, let length?): return .known(max(0, length))
-        // RFC 9110 §9.3.2: a HEAD answer may leave out what only making the body would tell.
+        // RFC 9110 §9.3.2: a response to HEAD may omit fields whose value requires making the body.
         case .source(_, nil): return isHead ? .none : version == .http11 ? .chunked : .untilClose
         }
     }

@@ -2,19 +2,26 @@ package import SpoolCore
 
 /// Writes response heads (RFC 9112 §4).
 ///
-/// A name or value that would end its line is refused, so no field of an origin's can become a response of its own.
+/// It refuses a name or value that would end its line, so no field of an origin can become a
+/// response of its own.
 package struct ResponseWriter {
     private var date: [UInt8] = []
     private var dateSeconds: Int64 = .min
 
+    /// Creates a writer.
     package init() {}
 
-    /// Appends status line, the response's fields, and those of framing and connection to `out`.
+    /// Appends the status line, the response's fields, and those of framing and connection to
+    /// `out`.
     ///
     /// - Parameters:
-    ///   - prepared: fields that were made before; they come first.
-    ///   - now: the wall clock, for `Date`, which is written once a second; a `Date` among the fields is kept instead (RFC 9110 §6.6.1).
-    ///   - version: the request's; an HTTP/1.0 client is told when the connection stays.
+    ///   - prepared: Fields that were made before. They come first.
+    ///   - now: The wall clock for `Date`, which is formatted once a second. A `Date` among the
+    ///     fields replaces it (RFC 9110 §6.6.1).
+    ///   - version: The request's version. An HTTP/1.0 client gets an explicit `Connection:
+    ///     keep-alive`.
+    ///
+    /// - Throws: `FieldLines.InvalidField` for a name or value that cannot be sent.
     package mutating func write(
         status: Int, prepared: PreparedFields? = nil, fields: HTTPFields, framing: ResponseFraming, version: HTTPVersion, now: Timestamp,
         into out: inout HeadBuffer
@@ -38,7 +45,7 @@ package struct ResponseWriter {
     }
 
     private static func appendStatusLine(_ status: Int, into out: inout HeadBuffer) {
-        // What nearly every answer begins with is one piece.
+        // The status line of nearly every response is appended in one piece.
         if status == 206 { return out.append("HTTP/1.1 206 Partial Content\r\n") }
         out.append("HTTP/1.1 ")
         out.append(decimal: Int64(status))
@@ -70,12 +77,13 @@ package struct ResponseWriter {
 
 /// The lines around the chunks of a body of unknown length (RFC 9112 §7.1).
 enum ChunkedCoding {
-    /// What goes before a chunk of `count` bytes; `isFirst` has no chunk before it to end.
+    /// Returns the line before a chunk of `count` bytes. For the first chunk there is no earlier
+    /// chunk to end.
     static func prefix(_ count: Int, isFirst: Bool) -> [UInt8] {
         Array(((isFirst ? "" : "\r\n") + String(count, radix: 16) + "\r\n").utf8)
     }
 
-    /// What ends the body.
+    /// Returns the bytes that end the body.
     static func end(isFirst: Bool) -> [UInt8] {
         Array((isFirst ? "0\r\n\r\n" : "\r\n0\r\n\r\n").utf8)
     }

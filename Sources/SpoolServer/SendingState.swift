@@ -1,37 +1,38 @@
 import SpoolCore
 
-/// What a connection knows about the answer that it sends.
+/// The state of the response that a connection is sending.
 struct SendingState {
-    /// Framing and small bodies: bytes to send before the source is asked.
+    /// Framing and small bodies: the bytes to send before the source is asked.
     var output: [UInt8] = []
     var outputSent = 0
-    /// Where the body comes from; nil when there is none, or no longer.
+    /// The source of the body, or nil when there is none, or no longer.
     var source: (any BodySource)?
-    /// Body bytes that were promised and not sent; nil when no length was told.
+    /// The body bytes that were promised and not yet sent, or nil for an unknown length.
     var remaining: Int64?
     var isChunked = false
-    /// Bytes of the present chunk that were announced and not sent.
+    /// The bytes of the present chunk that were announced and not yet sent.
     var chunkRemaining = 0
     var isFirstChunk = true
-    /// What is being brought into memory.
+    /// The range that a lane is bringing into memory.
     var warming: FileChunk?
-    /// Counts the read-aheads of a connection, so that a late one is told from the present one.
+    /// A serial number for the read-aheads of a connection, which separates a late one from the
+    /// present one.
     var warmingSerial = 0
 
-    /// The request that is answered without an exchange, since it is like an earlier one.
+    /// The request that is answered without an exchange, because it matches an earlier one.
     var repeated: RepeatedRequest?
-    /// When the request's head had come, where anyone wants to know.
+    /// When the request's head was complete, if an access log needs it.
     var began: MonotonicInstant?
     var status: Int?
     var keepAlive = false
     var isUntilClose = false
-    /// Body bytes of the source that went out, or the body's bytes in `output`.
+    /// The body bytes of the source that were sent, or the size of the body in `output`.
     var bodyBytes: Int64 = 0
-    /// What turns are measured by: these bytes, those of memory counted twice.
+    /// The size of the present turn: the bytes sent, with those from memory counted twice.
     var turnBytes: Int64 = 0
-    /// The body is in `output`, behind the head.
+    /// Whether the body is in `output`, behind the head.
     var isOutputBody = false
-    /// Why the server answers by itself.
+    /// The reason why the server answers without the handler.
     var refusal: RequestRefusal?
     var drainedBytes = 0
 
@@ -42,16 +43,16 @@ struct SendingState {
         var count: Int
         var keepAlive: AnyObject
 
-        /// The smallest page of the systems that this runs on.
+        /// The smallest page size of the supported systems, in bytes.
         static var pageBytes: Int { 4096 }
 
-        /// How many pages the range touches.
+        /// The number of pages that the range touches.
         var pages: Int {
             let last = offset + Int64(count) - 1
             return Int(last / Int64(Self.pageBytes) - offset / Int64(Self.pageBytes)) + 1
         }
 
-        /// Its first bytes, `limit` at most.
+        /// Returns the first bytes of the range, at most `limit`.
         func prefix(_ limit: Int) -> FileChunk {
             FileChunk(descriptor: descriptor, offset: offset, count: min(count, limit), keepAlive: keepAlive)
         }
@@ -59,12 +60,12 @@ struct SendingState {
 
     var isOutputSent: Bool { outputSent == output.count }
 
-    /// Body bytes that went out.
+    /// The body bytes that were sent.
     var sentBodyBytes: Int64 {
         isOutputBody ? max(0, bodyBytes - Int64(output.count - outputSent)) : bodyBytes
     }
 
-    /// The most bytes to ask from the source, `limit` at most.
+    /// Returns the number of bytes to ask from the source, at most `limit`.
     func demand(_ limit: Int) -> Int {
         var demand = limit
         if let remaining { demand = Int(min(Int64(demand), remaining)) }
@@ -72,14 +73,14 @@ struct SendingState {
         return demand
     }
 
-    /// Body bytes went out.
+    /// Counts body bytes that were sent.
     mutating func sent(_ count: Int) {
         bodyBytes += Int64(count)
         if let left = remaining { remaining = left - Int64(count) }
         if isChunked { chunkRemaining -= count }
     }
 
-    /// Replaces the output, which was sent.
+    /// Replaces the output after all of it was sent.
     mutating func setOutput(_ bytes: [UInt8]) {
         output = bytes
         outputSent = 0

@@ -1,73 +1,92 @@
 package import SpoolCore
 package import SpoolSystem
 
-/// The limits and surroundings of an HTTP server.
+/// The limits and callbacks of an HTTP server.
 package struct ServerOptions: Sendable {
+    /// The limits on each request.
     package var requestLimits = RequestLimits()
-    /// Connections at once. At the limit the one that is idle for longest makes room; if none is idle, a newcomer is told 503.
+    /// The largest number of connections. At the limit, the connection that is idle for longest
+    /// makes room. If none is idle, a new one gets 503.
     package var maximumConnections = 1024
-    /// Connections at once of one client, as `clientName` tells clients apart; a further one is told 503. 128: what a browser and a few
-    /// players open, and an eighth of the default limit.
+    /// The largest number of connections of one client, as `clientName` identifies clients. A
+    /// further one gets 503. 128 is enough for a browser and a few players, and an eighth of the
+    /// default limit.
     package var connectionsPerClient = 128
-    /// Whose connection it is; nil for one that does not count, as those of this machine, where every program has the same address.
+    /// Returns the client's name, or nil for a client that is not counted. By default, clients on
+    /// this machine are not, because all its programs share one address.
     package var clientName: @Sendable (SocketAddress) -> [UInt8]? = { $0.isLoopback ? nil : $0.networkBytes }
-    /// At the limit of connections one whose client has taken nothing of its answer for so long makes room, when none is idle.
-    /// A player that pauses comes back with a range.
+    /// The time without progress after which a stalled client makes room, at the limit of
+    /// connections, when no connection is idle. A paused player that is cut comes back with a range
+    /// request.
     package var stallTimeout: Nanoseconds = .seconds(60)
-    /// Connections beyond the limit that are told 503 at once; further ones are closed without a word.
+    /// The number of connections beyond the limit that get 503. Further ones are closed without a
+    /// response.
     package var maximumRefusals = 64
-    /// From the first byte of a request to the end of its head (and of a skipped body); then 408.
+    /// The longest time from the first byte of a request to the end of its head (and of a skipped
+    /// body). Then the client gets 408.
     package var headTimeout: Nanoseconds = .seconds(10)
-    /// Without a byte of a body that a handler takes, while it has room for more; then the connection is closed.
+    /// The longest time without a byte of a body while its handler has room for more. Then the
+    /// connection is closed.
     package var bodyTimeout: Nanoseconds = .seconds(30)
-    /// Without a request; then the connection is closed.
+    /// The longest time without a request. Then the connection is closed.
     package var idleTimeout: Nanoseconds = .seconds(60)
-    /// Without the client taking a byte of an answer. Players stop reading for minutes and go on.
+    /// The longest time without the client taking a byte of a response. Players stop reading for
+    /// minutes and go on.
     package var writeTimeout: Nanoseconds = .seconds(15 * 60)
-    /// For the client to close after the server has said its last word.
+    /// The time that the client has to close after the server has shut down sending.
     package var lingerTimeout: Nanoseconds = .seconds(2)
-    /// How often the above are looked at; they are late by as much.
+    /// The interval at which the server checks the timeouts above. They fire late by up to this
+    /// interval.
     package var sweepInterval: Nanoseconds = .seconds(1)
-    /// Request bytes held for one connection; must hold the largest head.
+    /// The request bytes held for one connection. Must be enough for the largest head.
     package var inputBytes = 64 * 1024
-    /// Request bytes held for all connections together; beyond that a request that comes in pieces is told 503. 64 MiB: what as many
-    /// connections as there are by default may hold.
+    /// The request bytes held for all connections together. Beyond it, a request that arrives in
+    /// pieces gets 503. 64 MiB is the most that the default number of connections can hold.
     package var maximumHeldInputBytes = 64 << 20
-    /// Body bytes asked from a source, and sent, before other connections have their turn; half as many where they come from memory. A socket
-    /// of Linux takes 4 MiB at most (`tcp_wmem`), and what is done once in a turn runs in caches that the turn before has emptied.
+    /// The body bytes sent before other connections get their turn, and half as many from memory. A
+    /// socket of Linux takes 4 MiB at most (`tcp_wmem`). A larger turn amortises its fixed work,
+    /// which runs in caches that the turn before has emptied.
     package var bytesPerTurn = Self.turnBytes
+    /// The default of `bytesPerTurn`: 2 MiB.
     package static let turnBytes = 2 * 1024 * 1024
-    /// Pipelined requests answered before other connections have their turn.
+    /// The pipelined requests answered before other connections get their turn.
     package var requestsPerTurn = 32
-    /// Bytes of a refused request, or of one behind `Connection: close`, that are read and dropped so that the client sees the answer.
+    /// The bytes of a refused request, or of one behind `Connection: close`, that are read and
+    /// dropped so that the client receives the response.
     package var lingerBytes = 1024 * 1024
-    /// Called on the loop after each transfer call; tests look at the pattern, where stalls would come from.
+    /// Called on the loop after each transfer call. Tests use it to check the pattern of calls,
+    /// which would show stalls.
     package var onTransfer: (@Sendable (TransferCall) -> Void)?
 
     /// The wall clock, for `Date`.
     package var wallNow: @Sendable () -> Timestamp
-    /// How file pages that are not in memory are brought there; nil sends them as they are.
+    /// How file pages that are not in memory are read ahead, or nil to send them without a
+    /// read-ahead.
     package var coldReads: ColdReads?
     /// Called on the loop at the end of each response.
     package var onResponse: (@Sendable (AccessRecord) -> Void)?
 
+    /// Creates the default options with a wall clock.
     package init(wallNow: @escaping @Sendable () -> Timestamp) {
         self.wallNow = wallNow
     }
 }
 
-/// How a file range that is not in memory is read ahead, so that one cold file does not stall the other connections of the loop.
+/// Reads ahead file ranges that are not in memory, so that one cold file does not stall the other
+/// connections of the loop.
 package struct ColdReads: Sendable {
-    /// Where `readAhead` runs.
+    /// The mailbox on which `readAhead` runs.
     package var lane: any Mailbox
-    /// Whether sending the range would not wait for the disk. Called on the loop before each send.
+    /// Whether the range can be sent without waiting for the disk. Called on the loop before each
+    /// send.
     package var isResident: @Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Bool
-    /// Brings the range into memory; blocks.
+    /// Brings the range into memory. Blocks.
     package var readAhead: @Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Void
-    /// Whether small pieces of files that are in memory are read and sent with the head; what is in memory the system says then.
+    /// Whether small pieces of files that are in memory are read and sent with the head. The system
+    /// call itself then tests residency.
     package var readsSmallFiles = true
 
-    /// By the system's page cache unless told otherwise.
+    /// Creates read-aheads on `lane`. By default they use the system's page cache.
     package init(
         lane: any Mailbox,
         isResident: @escaping @Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Bool = {
@@ -83,34 +102,40 @@ package struct ColdReads: Sendable {
     }
 }
 
-/// A call that moved bytes, or tried to.
+/// A call that transferred bytes, or attempted to.
 package enum TransferCall: Hashable, Sendable {
+    /// A receive call.
     case receive(Transferred)
-    /// `isContinued`: the bytes may wait for those of the next call.
+    /// A send call. With `isContinued`, the bytes may wait for those of the next call.
     case send(asked: Int, isContinued: Bool, Transferred)
+    /// A `sendfile` call.
     case sendFile(asked: Int, Transferred)
 }
 
-/// One response, for a log.
+/// One response, for an access log.
 package struct AccessRecord: Hashable, Sendable {
+    /// How a response ended.
     package enum End: Hashable, Sendable {
+        /// The whole response was sent.
         case complete
-        /// The client left, or took nothing for too long.
+        /// The client left, or took no bytes for too long.
         case clientLeft
-        /// The body could not be completed, and why.
+        /// The body could not be completed. Contains the reason.
         case aborted(String)
-        /// The server refused the request before a handler saw it, and why.
+        /// The server refused the request before a handler saw it. Contains the reason.
         case refused(String)
     }
 
-    /// Empty when the request could not be read.
+    /// The method. Empty when the request could not be read.
     package var method: String
+    /// The target of the request.
     package var target: String
-    /// Nil when the client left before there was an answer.
+    /// The status, or nil when the client left before a response.
     package var status: Int?
-    /// Body bytes handed to the system, framing not counted.
+    /// The body bytes passed to the system, without framing.
     package var bodyBytes: Int64
-    /// From the end of the request head to the end of the answer.
+    /// The time from the end of the request head to the end of the response.
     package var duration: Nanoseconds
+    /// How the response ended.
     package var end: End
 }

@@ -1,8 +1,9 @@
 import SpoolSystem
 
-/// Carries the wake-ups of a connection's body sources to its loop, however many and from whichever thread: one job at a time.
+/// Carries the wake-ups of a connection's body sources from any thread to its loop. At most one job
+/// is posted at a time.
 final class Waker: @unchecked Sendable {
-    // Safe to share: `isPosted` is behind its lock; `connection` is followed and taken away on the loop only.
+    // Safe to share: a lock guards `isPosted`. Only the loop reads and clears `connection`.
     private let loop: EventLoop
     private var connection: Connection?
     private let action: (Connection) -> Void
@@ -14,10 +15,12 @@ final class Waker: @unchecked Sendable {
         self.loop = loop
     }
 
-    /// The connection is closed: wake-ups go nowhere, and it is held no longer. On the loop.
+    /// Releases the connection, which is closed, so that later wake-ups have no effect. On the loop
+    /// only.
     func detach() { connection = nil }
 
-    /// From any thread. A late or repeated call makes the connection ask its source once more, nothing else.
+    /// Posts the action to the loop. May be called from any thread. A late or repeated call makes
+    /// the connection ask its source once more and has no other effect.
     func wake() {
         let isFirst = isPosted.withLock { isPosted in
             defer { isPosted = true }
@@ -25,7 +28,7 @@ final class Waker: @unchecked Sendable {
         }
         guard isFirst else { return }
         loop.post {
-            // Cleared before the source is asked, so that a wake-up during that is not lost.
+            // Cleared before the source is asked, so that a wake-up in between is not lost.
             self.isPosted.withLock { $0 = false }
             if let connection = self.connection { self.action(connection) }
         }
