@@ -4,8 +4,8 @@ import SpoolStore
 import SpoolSystem
 import SpoolTesting
 
-/// Kills a process that plays, again and again, and looks each time at what it left: every byte that the index claims equals the source,
-/// nothing that was committed is lost, the quota holds.
+/// Kills a process that plays, many times, and checks the store after each kill: every byte that
+/// the index claims equals the source, no commit is lost, and the quota holds.
 ///
 ///     SpoolCrashTest --rounds 300 --seed 1
 @main
@@ -30,9 +30,9 @@ enum CrashTest {
     }
 }
 
-/// What the command line says.
+/// The options of the command line.
 struct CrashOptions {
-    /// One life of the process that is killed; what its parent tells it.
+    /// One life of the process that is killed, as its parent passes it.
     struct Life {
         var directory: String
         var seed: UInt64
@@ -44,7 +44,8 @@ struct CrashOptions {
     }
 
     var rounds = 300
-    /// Power losses of stores, of worlds; flipped bytes of the index; places at which each system call fails.
+    /// The numbers of power losses of stores and of worlds, of flipped index bytes, and of places
+    /// at which each system call fails.
     var powerLosses = 2000
     var worlds = 100
     var flips = 1500
@@ -78,7 +79,8 @@ struct CrashOptions {
     }
 }
 
-/// What there is to play: the same for every process, so that each knows what is right.
+/// The resources to play. They are the same for every process, so that each process can check the
+/// bytes.
 enum Programme {
     static let resources = (0..<6).map { number in
         VirtualResource(

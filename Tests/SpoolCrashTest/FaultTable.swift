@@ -9,7 +9,8 @@ import Darwin
 import Glibc
 #endif
 
-/// Each system call that the store makes fails once, with each of its errors in turn: playback continues, and the bytes are right.
+/// Each system call of the store fails once with each of its errors in turn: playback continues,
+/// and the bytes are right.
 enum FaultTable {
     private static let errors: [FaultPlan.Call: [Int32]] = [
         .open: [EMFILE, ENFILE, EACCES, EIO, ENOENT], .createDirectory: [ENOSPC, EROFS, EACCES, EMLINK], .unlink: [EIO, EBUSY, EROFS],
@@ -17,7 +18,8 @@ enum FaultTable {
         .status: [EIO, EACCES], .read: [EIO], .write: [ENOSPC, EDQUOT, EIO, EROFS, EFBIG], .truncate: [EIO, EFBIG],
         .punchHole: [EOPNOTSUPP, EIO, ENOSPC], .synchronize: [EIO, ENOSPC, EDQUOT], .lock: [EIO, ENOLCK],
     ]
-    /// Two players of two resources, a removal between, and everything once more: a life that makes every call.
+    /// A life that makes every call: two players of two resources, a removal in between, and then
+    /// everything once more.
     private static func world(_ faults: FaultPlan) throws -> World {
         var plan = World.Plan()
         plan.usesDisk = true
@@ -45,7 +47,7 @@ enum FaultTable {
         for reader in world.readers {
             switch reader.outcome {
             case .complete: break
-            // The one whose resource is removed while it plays.
+            // This player's resource is removed while it plays.
             case .failed(let error) where error.code == .removed: break
             default: problems.append("\(reader) ended with \(String(describing: reader.outcome))")
             }

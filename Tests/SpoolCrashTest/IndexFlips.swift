@@ -3,11 +3,12 @@ import SpoolStore
 import SpoolSystem
 import SpoolTesting
 
-/// Bytes of a closed store turn into others between two openings: of the index each one in its turn, of the data some.
+/// Changes bytes of a closed store between two openings: each byte of the index in turn, and some
+/// bytes of the data.
 enum IndexFlips {
     private static let films = (0..<12).map { StoreSample("https://media.example/film-\($0)") }
 
-    /// A closed store with resources of several shapes.
+    /// Returns a closed store with resources of several shapes.
     private static func makeStore() throws -> MemoryDisk {
         let disk = MemoryDisk()
         let store = try StoreLife.open(disk, boot: "first boot")
@@ -24,7 +25,8 @@ enum IndexFlips {
 
     private static let index = "/cache/spool.sqlite"
 
-    /// Turns `count` bytes of the index, evenly spread, into others, one at a time; all of them where there are not so many.
+    /// Changes `count` evenly spread bytes of the index, one at a time, or all bytes if there are
+    /// fewer.
     static func run(count: Int, seed: UInt64) throws {
         let disk = try makeStore()
         let random = SeededRandom(seed: seed)
@@ -42,7 +44,8 @@ enum IndexFlips {
         }
     }
 
-    /// Opens the store as a next start would, reads what it offers, writes to it, and opens it once more.
+    /// Opens the store as the next start would, reads its content, writes to it, and opens it once
+    /// more.
     private static func look(at disk: MemoryDisk, flipping offset: Int64, by mask: UInt8) throws -> [String] {
         try disk.damage(index, at: offset, by: mask)
         var problems: [String] = []
@@ -51,7 +54,8 @@ enum IndexFlips {
             do throws(StoreError) {
                 store = try StoreLife.open(disk, boot: "first boot")
             } catch {
-                // A number that no program of today writes: refused, and nothing is changed.
+                // A format number that no current program writes: the store is rejected and stays
+                // unchanged.
                 if case .formatTooNew = error { return problems }
                 return problems + ["the store does not open: \(error)"]
             }
@@ -60,7 +64,7 @@ enum IndexFlips {
         return problems
     }
 
-    /// Any call may fail; none may lie.
+    /// Every call may fail, but none may return wrong data.
     private static func look(at store: SQLiteStore) -> [String] {
         var problems: [String] = []
         func attempt(_ body: () throws -> Void) {
@@ -73,7 +77,7 @@ enum IndexFlips {
         attempt { _ = try store.totalSizeBytes() }
         attempt { _ = try store.evictionCandidates(after: nil, limit: 10) }
         attempt {
-            // What is there grows; what is not comes again.
+            // Existing resources grow, and missing ones are stored again.
             for film in films.prefix(4) {
                 let found = try store.lookup(film.key)
                 let generation = found?.generation ?? store.makeGeneration()

@@ -4,14 +4,15 @@ import SpoolStore
 import SpoolSystem
 import SpoolTesting
 
-/// The parent: starts players, kills them, and looks at what they left.
+/// The parent process: starts players, kills them, and checks the remaining store.
 struct Killer {
-    /// The longest time that a player lives after it began, in microseconds.
+    /// The longest time from a player's start to its kill, in microseconds.
     static let lifeMicroseconds: UInt64 = 60_000
-    /// Every so many rounds the cache is emptied, so that all sizes of stores are met.
+    /// The number of rounds after which the cache is emptied, so that stores of all sizes occur.
     static let roundsPerStore = 25
     static let quotaBytes: Int64 = 3 << 20
-    /// What may be stored beyond the quota at any moment: one commit of each player, and the blocks that their ends share.
+    /// The bytes that may be stored beyond the quota at any moment: one commit of each player, and
+    /// the blocks that their ends share.
     static let slackBytes: Int64 = 2 << 20
 
     let options: CrashOptions
@@ -23,7 +24,7 @@ struct Killer {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("spool-crash-" + UUID().uuidString).path
         defer { do { try FileManager.default.removeItem(atPath: root) } catch { say("\(root) stays: \(error)") } }
         var stored: Int64 = 0
-        // Of a quota that is always too small.
+        // The most bytes that a store with a quota occupied.
         var occupied: Int64 = 0
         var round = 0
         while round < options.rounds {
@@ -52,7 +53,7 @@ struct Killer {
         print("quota \(Self.quotaBytes >> 10) KiB, up to \(occupied >> 10) KiB occupied")
     }
 
-    /// Runs one player until it is killed; what it said.
+    /// Runs one player until it is killed, and returns its output.
     private func liveAndDie(_ life: CrashOptions.Life, _ random: SeededRandom) throws -> [String] {
         let process = Process()
         let output = Pipe()
@@ -60,7 +61,8 @@ struct Killer {
         process.arguments = ["--child", life.directory, "--seed", "\(life.seed)", "--quota", "\(life.quotaBytes ?? 0)"]
         process.standardOutput = output
         try process.run()
-        // It says one line when it begins; a kill before that is the kill of an opening, which every tenth round is.
+        // The player writes one line when it begins. A kill before that line is a kill during the
+        // opening, which happens in every tenth round.
         var said = Data()
         if random.next(below: 10) != 0 { said = output.fileHandleForReading.availableData }
         usleep(UInt32(random.next(below: Self.lifeMicroseconds)))
@@ -73,11 +75,12 @@ struct Killer {
     private func say(_ text: String) { FileHandle.standardError.write(Data("crash-test: \(text)\n".utf8)) }
 }
 
-/// What the players said that they stored, by resource.
+/// The bytes that the players reported as stored, by resource.
 struct Ledger {
     private(set) var problems: [String] = []
     private var committed: [String: Int64] = [:]
-    /// Something of these was evicted, or may be just now: how much is left can't be said.
+    /// Resources with evicted bytes, or with an eviction that may be running. How many of their
+    /// bytes are left is unknown.
     private var evicted: Set<String> = []
 
     mutating func read(_ lines: [String]) {
@@ -92,7 +95,7 @@ struct Ledger {
         }
     }
 
-    /// What a store lacks that was committed, or has too much.
+    /// Returns the committed bytes that a store lacks, or its bytes beyond the quota.
     func check(_ remainder: Remainder, quota: Int64?) -> [String] {
         if let quota {
             let limit = quota + Killer.slackBytes
@@ -105,28 +108,29 @@ struct Ledger {
         }
     }
 
-    /// A kill may fall between a commit and the word of it: what is there now is what there was.
+    /// A kill may fall between a commit and its report, so the ledger takes over the stored bytes.
     mutating func settle(_ remainder: Remainder) {
         committed = remainder.stored
         evicted = []
     }
 }
 
-/// What a killed process left, as the next one finds it.
+/// The store that a killed process left, as the next process finds it.
 struct Remainder {
     private(set) var problems: [String] = []
     /// Stored bytes by URL.
     private(set) var stored: [String: Int64] = [:]
     private(set) var allocatedBytes: Int64 = 0
-    /// What the index says that the files occupy.
+    /// The occupied bytes of the files according to the index.
     private(set) var countedBytes: Int64 = 0
 
     var storedBytes: Int64 { stored.values.reduce(0, +) }
 
-    /// - Parameter isTakenOver: whether it is opened for writing and closed, as the next process would; else it is left as it is.
+    /// - Parameter isTakenOver: Whether to open the store for writing and close it, as the next
+    ///   process would. Otherwise it stays unchanged.
     init(_ directory: String, isTakenOver: Bool, options: CrashOptions) throws {
         var storeOptions = SQLiteStore.Options()
-        // A process that was killed before it had made the store leaves nothing to read.
+        // A process that was killed before it had created the store leaves nothing to read.
         let isMade = FileManager.default.fileExists(atPath: directory + "/spool.sqlite-wal")
         storeOptions.isReadOnly = !isTakenOver && isMade
         storeOptions.mustBeWritable = isTakenOver

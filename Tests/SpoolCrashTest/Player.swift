@@ -6,9 +6,11 @@ import SpoolStore
 import SpoolSystem
 import SpoolTesting
 
-/// The process that is killed: players that read and seek at random, on the real disk, from an origin in the same process.
+/// The process that is killed: players that read and seek at random, on the real disk, from an
+/// origin in the same process.
 ///
-/// Tells its parent on standard output what was committed (`c URL bytes`) and evicted (`e URL`), and anything wrong (`w …`).
+/// Writes to standard output, for its parent, each commit (`c URL bytes`), each eviction (`e URL`)
+/// and each error (`w …`).
 struct Player {
     static let players = 4
 
@@ -39,7 +41,7 @@ struct Player {
         }
     }
 
-    /// Plays one thing after the other until the process ends.
+    /// Plays one resource after the other until the process ends.
     private static func watch(_ cache: MediaCache, _ random: SeededRandom) async {
         while true {
             let resource = Programme.resources[Int(random.next(below: UInt64(Programme.resources.count)))]
@@ -60,7 +62,8 @@ struct Player {
     }
 }
 
-/// Writes what happened to standard output, a line at a time, so that a kill between two leaves whole ones.
+/// Writes each event to standard output as one line, so that a kill between two events leaves whole
+/// lines.
 private struct Reporter: EventSink {
     func record(_ event: CacheEvent) {
         switch event {

@@ -4,13 +4,13 @@ import SpoolStore
 import SpoolSystem
 import SpoolTesting
 
-/// Lives of a store on a recording disk. The power goes behind any change of the disk; of what was not synced any subset of pages is lost,
-/// zeroed or torn. The index is on the same disk.
+/// Tests lives of a store on a recording disk. The power fails after a random change of the disk;
+/// of the unsynced pages, any subset is lost, zeroed or torn. The index is on the same disk.
 enum PowerLosses {
-    /// Cuts of one life; a new life costs more than a cut.
+    /// The number of cuts of one life. A new life costs more than a cut.
     private static let cutsPerLife = 50
 
-    /// Tries `count` cuts; throws what is wrong with the first bad one.
+    /// Tries `count` cuts, and throws the errors of the first bad one.
     static func run(count: Int, seed: UInt64) throws {
         let seeds = SeededRandom(seed: seed)
         for first in stride(from: 0, to: count, by: cutsPerLife) {
@@ -29,7 +29,8 @@ enum PowerLosses {
         }
     }
 
-    /// What is wrong with the disk that a power loss left. In one case of four the power goes again while the store is being opened.
+    /// Returns the errors of the disk after a power loss. In one case of four, the power fails
+    /// again while the store is being opened.
     private static func look(at rest: MemoryDisk, _ life: StoreLife, _ count: Int, _ random: SeededRandom) throws -> [String] {
         var disk = rest
         if random.next(below: 4) == 0 {
@@ -48,7 +49,7 @@ enum PowerLosses {
             let lost = wanted.spans.subtracting(spans)
             if !lost.isEmpty { problems.append("\(film.key) lost \(lost), which was durable") }
         }
-        // The store goes on.
+        // The store remains usable.
         let film = StoreSample("after")
         try film.store([0..<100_000], of: store.makeGeneration(), in: store)
         try store.close()
@@ -59,7 +60,8 @@ enum PowerLosses {
         return problems
     }
 
-    /// The whole engine: readers are at work when the power goes, or the process is killed; the next start serves what the origin has.
+    /// Tests the whole engine: readers are active when the power fails or the process is killed,
+    /// and the next start serves the origin's bytes.
     static func runWorlds(count: Int, seed: UInt64) throws {
         let seeds = SeededRandom(seed: seed)
         for _ in 0..<count {
@@ -108,7 +110,8 @@ enum PowerLosses {
     }
 }
 
-/// A random life of a store on a recording disk, and what must survive a power loss at each of its moments.
+/// A random life of a store on a recording disk, and the entries that must survive a power loss at
+/// each of its moments.
 struct StoreLife {
     struct Entry {
         var generation: GenerationID
@@ -118,7 +121,7 @@ struct StoreLife {
     private enum Event {
         /// Everything of these entries is durable from the change `after` on.
         case durable([ResourceKey: Entry], after: Int)
-        /// From the change `after` on, some bytes of a key may be gone; nil for all.
+        /// From the change `after` on, these bytes of a key may be gone, or all of them if nil.
         case takenAway(ResourceKey, ByteRangeSet?, after: Int)
     }
 
@@ -211,7 +214,7 @@ struct StoreLife {
         for range in gone.ranges { _ = try files[entry.generation]?.punch(range) }
     }
 
-    /// What must be there after the power went behind a change.
+    /// Returns the entries that must exist after a power loss at a change.
     func survivors(after count: Int) -> [ResourceKey: Entry] {
         var survivors: [ResourceKey: Entry] = [:]
         for event in events {
@@ -227,7 +230,7 @@ struct StoreLife {
 }
 
 extension StoreSample {
-    /// What a reader gets of this resource, and what of it is wrong.
+    /// Returns the spans of this resource that a reader gets, and the errors in their bytes.
     func readable(in store: SQLiteStore) throws -> (spans: ByteRangeSet, wrong: [String]) {
         guard let found = try store.lookup(key), !found.spans.isEmpty else { return (ByteRangeSet(), []) }
         let file = try store.dataFile(of: found.generation, key: key, fileExtension: found.fileExtension)

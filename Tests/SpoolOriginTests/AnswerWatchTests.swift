@@ -6,7 +6,8 @@ import Testing
 @Suite struct `The loop's watch for answers` {
     private static let soon = AnswerWatch.duration, late = AnswerWatch.duration + 1
 
-    /// How many of so many requests are watched, one after the other, whose answers take so long.
+    /// Returns how many of `requests` are watched when they are sent one after the other and each
+    /// is answered after `delay`.
     private func watched(_ requests: Int, _ delay: Nanoseconds, _ watch: inout AnswerWatch) -> Int {
         (0..<requests).count { _ in
             let isWatched = watch.requestSent()
@@ -15,18 +16,18 @@ import Testing
         }
     }
 
-    @Test func `is kept for every request to an origin that is near`() {
+    @Test func `the watch continues for every request to a near origin`() {
         var watch = AnswerWatch()
         #expect(watched(1000, Self.soon, &watch) == 1000)
     }
 
-    @Test func `is given up for an origin that is far, but for one request of sixteen`() {
+    @Test func `the watch stops for a far origin, except one request of sixteen`() {
         var watch = AnswerWatch()
         #expect(watched(AnswerWatch.lateLimit, Self.late, &watch) == AnswerWatch.lateLimit)
         #expect(watched(160 * AnswerWatch.probeInterval, Self.late, &watch) == 160)
     }
 
-    @Test func `comes back with the first answer that is soon, and survives a few that are late`() {
+    @Test func `the watch resumes with one early answer and tolerates a few late ones`() {
         var watch = AnswerWatch()
         _ = watched(100, Self.late, &watch)
         #expect(watched(AnswerWatch.probeInterval, Self.soon, &watch) >= 1)
@@ -35,7 +36,7 @@ import Testing
         #expect(watched(10, Self.soon, &watch) == 10)
     }
 
-    @Test func `is given up for an origin that takes requests and does not answer`() {
+    @Test func `the watch stops for an origin that never answers`() {
         var watch = AnswerWatch()
         var watched = 0
         for _ in 0..<160 where watch.requestSent() { watched += 1 }

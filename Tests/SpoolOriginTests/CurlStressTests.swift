@@ -5,7 +5,8 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Many transfers, and threads that resume and cancel them at random; meant to run under the thread sanitizer too.
+/// Runs many transfers, and threads that resume and cancel them at random. The tests also run under
+/// the thread sanitizer.
 @Suite(.timeLimit(.minutes(20)))
 struct CurlStressTests {
     static let behaviours: [OriginBehaviour] = [
@@ -15,7 +16,7 @@ struct CurlStressTests {
     ]
 
     @Test(arguments: Seeds.list(count: 3))
-    func `transfers that are resumed and cancelled at random all end, with right bytes`(seed: UInt64) throws {
+    func `transfers resumed and cancelled at random all end with right bytes`(seed: UInt64) throws {
         let random = SeededRandom(seed: seed)
         let origin = try RawOrigin([
             VirtualResource(url: "/v", seed: 4, length: 300_000), VirtualResource(url: "/v?moved", seed: 4, length: 300_000),
@@ -29,7 +30,8 @@ struct CurlStressTests {
         defer { transport.close() }
 
         let probes = (0..<150).map { index in
-            // Refused at offsets that differ from transfer to transfer, each only once or twice.
+            // The receiver refuses bytes at offsets that differ between transfers, each only once
+            // or twice.
             let chance = OriginContent(seed: seed &+ UInt64(index))
             return TransferProbe(
                 OriginContent(seed: 4),

@@ -5,7 +5,7 @@ import SpoolOrigin
 import SpoolTesting
 import Testing
 
-/// TLS is verified, always; tried against a server with a certificate of its own making.
+/// The transport always verifies TLS. A server with a self-made certificate tests that.
 @Suite(.serialized, .timeLimit(.minutes(20)), .enabled(if: TLSServer.isAvailable, "needs the openssl program"))
 struct CurlTLSTests {
     private func ask(_ url: String, trusting file: String?) -> TransferProbe {
@@ -19,7 +19,7 @@ struct CurlTLSTests {
         return probe
     }
 
-    @Test func `a certificate that nobody vouches for is refused before anything is asked`() throws {
+    @Test func `a certificate from an unknown authority is rejected before any request`() throws {
         let server = try TLSServer()
         defer { server.stop() }
         let probe = ask("https://localhost:\(server.port)/", trusting: nil)
@@ -27,14 +27,14 @@ struct CurlTLSTests {
         #expect(probe.value.head == nil)
     }
 
-    @Test func `a certificate for another name is refused`() throws {
+    @Test func `a certificate for another name is rejected`() throws {
         let server = try TLSServer()
         defer { server.stop() }
         let probe = ask("https://127.0.0.1:\(server.port)/", trusting: server.certificate)
         guard case .failed(.tls) = probe.value.end else { return #expect(Bool(false), "\(probe.value)") }
     }
 
-    @Test func `a certificate that the app trusts is taken`() throws {
+    @Test func `a certificate that the app trusts is accepted`() throws {
         let server = try TLSServer()
         defer { server.stop() }
         let probe = ask("https://localhost:\(server.port)/", trusting: server.certificate)
@@ -43,7 +43,7 @@ struct CurlTLSTests {
     }
 }
 
-/// `openssl s_server` on a free port, with a certificate for `localhost`.
+/// Runs `openssl s_server` on a free port, with a certificate for `localhost`.
 private struct TLSServer {
     static let isAvailable = FileManager.default.isExecutableFile(atPath: program)
     private static let program = "/usr/bin/openssl"
@@ -77,7 +77,7 @@ private struct TLSServer {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
-        // "ACCEPT 127.0.0.1:12345", after some lines about parameters.
+        // The output has "ACCEPT 127.0.0.1:12345" after some lines about parameters.
         var text = ""
         while !text.contains("ACCEPT") || !text.hasSuffix("\n"), case let data = output.fileHandleForReading.availableData, !data.isEmpty {
             text += String(decoding: data, as: UTF8.self)
@@ -91,7 +91,7 @@ private struct TLSServer {
     }
 
     func stop() {
-        // Not SIGTERM: a child may have inherited it blocked.
+        // SIGTERM does not work here, because a child may have inherited it blocked.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         #expect(throws: Never.self) { try FileManager.default.removeItem(at: directory) }

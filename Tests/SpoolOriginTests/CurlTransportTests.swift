@@ -6,7 +6,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// What libcurl's transport does beyond the contract.
+/// Tests libcurl's transport beyond the contract.
 @Suite(.timeLimit(.minutes(20)))
 struct CurlTransportTests {
     /// A socket origin with one resource of 1 MB, and a transport.
@@ -36,9 +36,9 @@ struct CurlTransportTests {
         }
     }
 
-    // MARK: What comes
+    // MARK: Received bytes
 
-    @Test func `what an origin says beyond its response is the answer to no other request`() throws {
+    @Test func `bytes after a response never answer another request`() throws {
         let world = try World { _, ordinal in
             ordinal == 0 ? .fields(["Content-Length": "4000"], .correct) : .correct
         }
@@ -49,10 +49,10 @@ struct CurlTransportTests {
         #expect(world.origin.connectionCount == 2)
     }
 
-    @Test func `the receiver is told of the first bytes at once, and of more while the rest still comes`() throws {
+    @Test func `the receiver gets the first bytes at once and more during the transfer`() throws {
         let told = Locked<[Int64]>([])
         let world = try World()
-        // A call is told of before the next one comes: the first after it has one batch.
+        // A call is reported before the next one comes: the first call after it has seen one batch.
         let probe = world.start { probe, offset in
             told.withLock { $0.append(Int64(probe.value.batches)) }
             return .taken
@@ -62,7 +62,7 @@ struct CurlTransportTests {
         #expect(probe.value.batches >= 1 + Int(World.length - 65_536) / (256 << 10))
     }
 
-    @Test func `on a shared loop others have their turn while a body comes`() throws {
+    @Test func `other jobs of a shared loop run while a body arrives`() throws {
         let thread = try LoopThread(name: "shared")
         let origin = try RawOrigin([VirtualResource(url: "/v", seed: 4, length: World.length)]) { _, _ in .correct }
         defer { origin.stop() }
@@ -77,11 +77,12 @@ struct CurlTransportTests {
             })
         probe.start(OriginRequest(url: origin.url("/v"), fields: [:]), on: transport)
         #expect(probe.waitForEnd() == .complete)
-        // The job was posted with the first bytes: it ran when one read of the socket had been handed over.
+        // The job was posted with the first bytes, so it ran after one read of the socket was
+        // handed over.
         #expect(try #require(taken.withLock { $0 }) <= 256 << 10)
     }
 
-    @Test func `a shared loop outlives the transport, and the transport's end is waited for`() throws {
+    @Test func `a shared loop outlives its transport, and close waits for the transport's end`() throws {
         let thread = try LoopThread(name: "shared")
         let origin = try RawOrigin([VirtualResource(url: "/v", seed: 4, length: World.length)]) { _, _ in .silence }
         defer { origin.stop() }
@@ -95,9 +96,9 @@ struct CurlTransportTests {
         #expect(isAlive.wait { $0 })
     }
 
-    // MARK: What is sent
+    // MARK: Sent requests
 
-    @Test func `a request has the fields it was given and three more`() throws {
+    @Test func `a request has its own fields and three more`() throws {
         let world = try World()
         #expect(
             world.start(["Range": "bytes=0-9", "X-Empty": "", "X-Two": "a", "x-two": " b", "Expect": "100-continue"]).waitForEnd()
@@ -125,7 +126,7 @@ struct CurlTransportTests {
     }
 
     @Test(arguments: ["/a/../b/./c", "/a%2Fb%2f%41?x=%20&y=a+b", "/;p=1?a?b", "//double//slash"])
-    func `path and query are sent as they are`(target: String) throws {
+    func `path and query are sent unchanged`(target: String) throws {
         let world = try World()
         let probe = TransferProbe()
         probe.start(OriginRequest(url: world.origin.url(target) + "#fragment", fields: [:]), on: world.transport)
@@ -139,7 +140,7 @@ struct CurlTransportTests {
         ("http://127.0.0.1.example/", false), ("http://localhost@a.example/", false), ("http://a.example/?http://localhost/", false),
         ("http://128.0.0.1/", false), ("localhost", false),
     ])
-    func `an origin on this machine is told from others, so that no proxy is asked for it`(url: String, isLoopback: Bool) {
+    func `an origin on this machine is recognized and bypasses proxies`(url: String, isLoopback: Bool) {
         #expect(Loopback.isHost(of: url) == isLoopback)
     }
 
@@ -151,9 +152,9 @@ struct CurlTransportTests {
         #expect(world.origin.connectionCount == 1)
     }
 
-    /// A kept connection that dies as the next request arrives on it is replaced without a word;
-    /// the request is repeated, since no byte of an answer had come.
-    @Test func `a kept connection that is dead is replaced`() throws {
+    /// A kept connection that dies as the next request arrives on it is replaced without an error.
+    /// The request is repeated, because no byte of an answer had come.
+    @Test func `a dead kept connection is replaced`() throws {
         let world = try World { _, ordinal in ordinal == 1 ? .refuse : .correct }
         #expect(world.start(["Range": "bytes=0-99"]).waitForEnd() == .complete)
         let second = world.start(["Range": "bytes=0-99"])
@@ -163,7 +164,7 @@ struct CurlTransportTests {
         #expect(world.origin.connectionCount == 2)
     }
 
-    @Test func `an origin whose name leads nowhere is no hindrance to the next`() throws {
+    @Test func `an unresolvable origin does not block the next request`() throws {
         let world = try World()
         for _ in 0..<3 {
             let lost = TransferProbe(world.content, reaction: { _, _ in .taken })
@@ -173,13 +174,13 @@ struct CurlTransportTests {
         }
     }
 
-    @Test func `a fresh connection that breaks is not tried again`() throws {
+    @Test func `a fresh connection that breaks is not retried`() throws {
         let world = try World { _, _ in .refuse }
         guard case .failed(.unreachable) = world.start().waitForEnd() else { return #expect(Bool(false)) }
         #expect(world.origin.log.entries.count == 1)
     }
 
-    @Test func `requests beyond the connection limit wait for their turn`() throws {
+    @Test func `requests beyond the connection limit wait`() throws {
         var options = CurlTransportOptions.patient
         options.maxConnections = 2
         let world = try World(options)
@@ -190,14 +191,14 @@ struct CurlTransportTests {
 
     // MARK: Timeouts
 
-    @Test func `a request that is not answered is given up`() throws {
+    @Test func `a request without an answer times out`() throws {
         var options = CurlTransportOptions.patient
         options.firstByteTimeout = .milliseconds(50)
         let world = try World(options) { _, _ in .silence }
         guard case .failed(.timeout) = world.start().waitForEnd() else { return #expect(Bool(false)) }
     }
 
-    @Test func `a body that stalls is given up, and what came before was handed over`() throws {
+    @Test func `a stalled body times out after its bytes were handed over`() throws {
         let time = HandTime()
         let world = try World(CurlTransportOptions(), time: time) { _, _ in .stall(afterBytes: 100_000, .correct) }
         let probe = world.start()
@@ -207,7 +208,7 @@ struct CurlTransportTests {
         #expect(probe.value.bytes == 100_000)
     }
 
-    @Test func `a head that trickles in is given up, however steadily it comes`() throws {
+    @Test func `a head that trickles in times out, however steadily it comes`() throws {
         let time = HandTime()
         var options = CurlTransportOptions.patient
         options.headTimeout = .seconds(30)
@@ -222,7 +223,7 @@ struct CurlTransportTests {
         defer { close(client) }
         for line in ["HTTP/1.1 200 OK\r\n", "X: 1\r\n", "X: 2\r\n"] {
             #expect(send(client, line, line.utf8.count, Int32(MSG_NOSIGNAL)) == line.utf8.count)
-            // Transfers of their own: the transport's thread has read the line by then.
+            // Each transfer is a separate one: the transport's thread has read the line by then.
             for _ in 0..<2 { #expect(world.start(["Range": "bytes=0-9"]).waitForEnd() == .complete) }
             #expect(probe.value.end == nil)
             time.advance(by: .seconds(14))
@@ -230,7 +231,7 @@ struct CurlTransportTests {
         #expect(probe.waitForEnd() == .failed(.timeout("the answer's head does not end")))
     }
 
-    /// On the simulator's clock: an hour of pause passes at once.
+    /// An hour of pause passes at once on the test's clock.
     @Test func `a paused transfer never stalls`() throws {
         let time = HandTime()
         let world = try World(CurlTransportOptions(), time: time)
@@ -238,7 +239,7 @@ struct CurlTransportTests {
         #expect(probe.wait { $0.pauses == 1 })
         for _ in 0..<100 {
             time.advance(by: .seconds(36))
-            // A transfer of its own: the transport's thread has seen the time by then.
+            // A separate transfer: the transport's thread has read the clock by then.
             #expect(world.start(["Range": "bytes=0-9"]).waitForEnd() == .complete)
         }
         #expect(probe.value.end == nil)
@@ -247,7 +248,7 @@ struct CurlTransportTests {
         #expect(probe.value.bytes == World.length)
     }
 
-    @Test func `timeouts run on the clock that was given`() throws {
+    @Test func `timeouts run on the injected clock`() throws {
         let time = HandTime()
         let world = try World(CurlTransportOptions(), time: time) { request, _ in request.fields["Range"] == nil ? .silence : .correct }
         let probe = world.start()
@@ -259,7 +260,7 @@ struct CurlTransportTests {
 
     // MARK: Back-pressure
 
-    @Test func `32 paused transfers of 20 GiB leave the origin standing`() throws {
+    @Test func `32 paused transfers of 20 GiB stop the origin from sending`() throws {
         let world = try World()
         world.origin.serve(VirtualResource(url: "/huge", seed: 4, length: 20 << 30))
         let probes = (0..<32).map { _ in
@@ -269,13 +270,13 @@ struct CurlTransportTests {
         }
         for probe in probes { #expect(probe.wait { $0.pauses == 1 || $0.end != nil }) }
         #expect(world.start().waitForEnd() == .complete)
-        // What went out lies in socket buffers, a few MiB each, and grows no more.
+        // The sent bytes are in socket buffers, a few MiB each, and do not grow.
         #expect(world.origin.log.handedOver(world.origin.url("/huge")).bytes < 32 * (64 << 20))
         for probe in probes { probe.transfer?.cancel() }
         for probe in probes { #expect(probe.waitForEnd() == .cancelled) }
     }
 
-    @Test func `the thread is a mailbox`() throws {
+    @Test func `the transport's mailbox runs jobs in order`() throws {
         let world = try World()
         let order = Awaited<[Int]>([])
         for index in 0..<10 { world.transport.mailbox.post { order.change { $0.append(index) } } }
@@ -283,8 +284,9 @@ struct CurlTransportTests {
         #expect(order.value == Array(0..<10))
     }
 
-    /// Also in a callback of its own, where nobody may wait for the thread.
-    @Test func `it can be closed from inside a callback`() throws {
+    /// The call comes from a callback on the transport's own thread, which must not wait for
+    /// itself.
+    @Test func `a transport can be closed from inside a callback`() throws {
         let world = try World()
         world.origin.serve(VirtualResource(url: "/v", seed: 4, length: 20 << 30))
         let transport = world.transport

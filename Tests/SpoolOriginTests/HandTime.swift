@@ -1,7 +1,7 @@
 import SpoolCore
 import SpoolSystem
 
-/// A clock that a test moves by hand, for threads that are real.
+/// A clock that a test advances by hand, for real threads.
 final class HandTime: TimeSource {
     private struct Waiting {
         let due: MonotonicInstant
@@ -29,7 +29,7 @@ final class HandTime: TimeSource {
         return Timer { [weak self] in _ = self?.state.withLock { $0.waiting.removeValue(forKey: number) } }
     }
 
-    /// Posts what falls due, in order of time.
+    /// Posts the jobs that become due, in order of time.
     func advance(by delay: Nanoseconds) {
         let due = state.withLock { state in
             let now = state.now + delay

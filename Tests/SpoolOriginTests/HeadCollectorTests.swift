@@ -4,9 +4,9 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Header lines as they come from the wire, and the head that is made of them.
+/// Tests header lines as they arrive, and the head that the collector makes of them.
 struct HeadCollectorTests {
-    /// Feeds `text` line by line; the last step.
+    /// Feeds `text` line by line, and returns the last step.
     private func collect(_ text: String) -> HeadCollector.Step {
         var collector = HeadCollector()
         var last = HeadCollector.Step.more
@@ -32,7 +32,7 @@ struct HeadCollectorTests {
         ("HTTP/1.1 200 OK|A : b|", ResponseHead(status: 200, fields: ["A": "b"])),
         ("HTTP/1.1 200 OK|A: 1|a: 2|", ResponseHead(status: 200, fields: ["A": "1", "a": "2"])),
     ])
-    func `a head is put together from its lines`(text: String, expected: ResponseHead) {
+    func `a head is assembled from its lines`(text: String, expected: ResponseHead) {
         #expect(head(text) == expected)
     }
 
@@ -43,16 +43,16 @@ struct HeadCollectorTests {
         ("HTTP/1.1 200 OK|A: one|no field|  of nobody|", ["one"]),
         ("HTTP/1.1 200 OK|  of nobody|A: one|", ["one"]),
     ])
-    func `a folded line continues the field before it, and only that`(text: String, values: [String]) {
+    func `a folded line continues the field before it, and nothing else`(text: String, values: [String]) {
         #expect(head(text)?.fields.values(of: "A") == values)
     }
 
     @Test(arguments: ["no colon", ": no name", "na me: x", "n\u{E9}: x", "\u{0}: x"])
-    func `a line that is no field is dropped`(line: String) {
+    func `an invalid field line is dropped`(line: String) {
         #expect(head("HTTP/1.1 200 OK|\(line)|A: b|")?.fields == ["A": "b"])
     }
 
-    @Test func `a control character in a value becomes a space, whoever shows the value`() {
+    @Test func `a control character in a value becomes a space`() {
         #expect(head("HTTP/1.1 200 OK|A: video/mp4\u{1B}]0;owned\u{7}b\u{7F}c\td|")?.fields["A"] == "video/mp4 ]0;owned b c\td")
     }
 
@@ -70,48 +70,48 @@ struct HeadCollectorTests {
         "", "220 mail", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 abc", "HTTP/1.1 099 Odd", "ICY 200 OK",
         "HTTP/1.1 101 Switching Protocols",
     ])
-    func `a status line that is not HTTP's, or switches protocols, is refused`(line: String) {
-        guard case .refused = collect(line) else { return #expect(Bool(false), "\(line) was taken") }
+    func `an invalid status line or a protocol switch is rejected`(line: String) {
+        guard case .refused = collect(line) else { return #expect(Bool(false), "\(line) was accepted") }
     }
 
-    @Test func `1xx responses without end are refused`() {
+    @Test func `endless 1xx responses are rejected`() {
         let one = "HTTP/1.1 103 Early||"
         #expect(head(String(repeating: one, count: HeadCollector.maxInformational) + "HTTP/1.1 200 OK|") != nil)
         guard case .refused = collect(String(repeating: one, count: HeadCollector.maxInformational + 1)) else {
-            return #expect(Bool(false), "too many were taken")
+            return #expect(Bool(false), "too many were accepted")
         }
     }
 
-    @Test func `a head without end is refused`() {
+    @Test func `an endless head is rejected`() {
         let line = "X: " + String(repeating: "x", count: 1021) + "|"
         let lines = HeadCollector.maxHeadBytes / 1024
         #expect(head("HTTP/1.1 200 OK|" + String(repeating: line, count: lines - 1)) != nil)
         guard case .refused = collect("HTTP/1.1 200 OK|" + String(repeating: line, count: lines)) else {
-            return #expect(Bool(false), "too much was taken")
+            return #expect(Bool(false), "too much was accepted")
         }
     }
 
-    // Without a cache a client plays what comes, to the end of the connection.
+    // Without a cache, a client plays the bytes up to the end of the connection.
     @Test(arguments: ["1152921504606846977", "9223372036854775807", "99999999999999999999"])
-    func `a length beyond the bound is taken for none`(length: String) {
+    func `a length beyond the bound is ignored`(length: String) {
         guard case .head = collect("HTTP/1.1 200 OK|Content-Length: \(length)|") else {
             return #expect(Bool(false), "\(length) was refused")
         }
     }
 
     @Test(arguments: ["5, 6", "-1", "+5", "five", "", "99999999999999999999, 5", "5 5"])
-    func `a length that is none, or two, is refused`(length: String) {
+    func `an invalid or ambiguous length is rejected`(length: String) {
         guard case .refused = collect("HTTP/1.1 200 OK|Content-Length: \(length)|") else {
-            return #expect(Bool(false), "\(length) was taken")
+            return #expect(Bool(false), "\(length) was accepted")
         }
     }
 
     @Test(arguments: ["5", "5, 5", "0", "9223372036854775807"])
-    func `a length may be said twice`(length: String) {
+    func `a length may be repeated`(length: String) {
         #expect(head("HTTP/1.1 200 OK|Content-Length: \(length)|") != nil)
     }
 
-    @Test func `a transfer coding overrides whatever the length says`() {
+    @Test func `a transfer coding overrides any Content-Length`() {
         #expect(head("HTTP/1.1 200 OK|Content-Length: five|Transfer-Encoding: chunked|") != nil)
     }
 
@@ -129,8 +129,8 @@ struct HeadCollectorTests {
     }
 
     @Test(arguments: Seeds.list(count: 20))
-    func `no line of random bytes makes it trap`(seed: UInt64) {
-        // Bytes that mean something in a head, among all others.
+    func `random bytes never cause a trap`(seed: UInt64) {
+        // Bytes with a meaning in a head are more frequent than others.
         let special: [UInt8] = [0x20, 0x09, 0x0D, 0x0A, 0x3A, 0x00, 0xFF, 0x41]
         let random = SeededRandom(seed: seed)
         for _ in 0..<200 {

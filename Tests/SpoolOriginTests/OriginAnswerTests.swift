@@ -3,7 +3,8 @@ import SpoolOrigin
 import SpoolTesting
 import Testing
 
-/// What the test origins say: right answers by RFC 9110, and wrong ones as ordered.
+/// Tests the answers of the test origins: correct ones by RFC 9110, and the wrong ones that a test
+/// requests.
 struct OriginAnswerTests {
     static let resource = VirtualResource(url: "http://a.example/v.mp4", seed: 1, length: 1000)
 
@@ -15,7 +16,7 @@ struct OriginAnswerTests {
             date: Timestamp(seconds: 784_111_777))
     }
 
-    @Test func `a plain request gets everything and what identifies it`() {
+    @Test func `a plain request gets the whole resource and its validators`() {
         let head = answer().head
         #expect(head.status == 200)
         #expect(head.fields["Date"] == "Sun, 06 Nov 1994 08:49:37 GMT")
@@ -31,7 +32,7 @@ struct OriginAnswerTests {
         ("bytes=10-5000", "bytes 10-999/1000"), ("bytes=-1", "bytes 999-999/1000"), ("bytes=-5000", "bytes 0-999/1000"),
         ("bytes=5-99999999999999999999", "bytes 5-999/1000"), ("Bytes=1-2", "bytes 1-2/1000"),
     ])
-    func `one range is served as asked, clipped to the resource`(range: String, contentRange: String) throws {
+    func `one range is served as requested, clipped to the resource`(range: String, contentRange: String) throws {
         let answer = answer(["Range": range])
         #expect(answer.head.status == 206)
         #expect(answer.head.fields["Content-Range"] == contentRange)
@@ -42,28 +43,28 @@ struct OriginAnswerTests {
     }
 
     @Test(arguments: ["bytes=1000-", "bytes=5000-6000", "bytes=-0", "bytes=99999999999999999999-"])
-    func `a range behind the end is not satisfiable`(range: String) {
+    func `a range beyond the end is not satisfiable`(range: String) {
         #expect(answer(["Range": range]).head.status == 416)
         #expect(answer(["Range": range]).head.fields["Content-Range"] == "bytes */1000")
     }
 
     @Test(arguments: ["bytes=5-2", "bytes=a-b", "bytes=-", "bytes", "items=0-1", "bytes=0-1,5-6", ""])
-    func `a range that means nothing is ignored`(range: String) {
+    func `an invalid range is ignored`(range: String) {
         #expect(answer(["Range": range]).head.status == 200)
     }
 
     @Test(arguments: [("\"v1\"", 206), ("\"v2\"", 200), ("W/\"v1\"", 200), ("Sun, 06 Nov 1994 08:49:37 GMT", 200), ("", 200)])
-    func `a range under a condition comes only if it holds, strongly`(condition: String, status: Int) {
+    func `If-Range gives a part only for a strong match`(condition: String, status: Int) {
         #expect(answer(["Range": "bytes=5-", "If-Range": condition]).head.status == status)
     }
 
-    @Test func `a weak tag never holds a range together`() {
+    @Test func `a weak tag never matches If-Range`() {
         var weak = Self.resource
         weak.entityTag = "W/\"v1\""
         #expect(answer(["Range": "bytes=5-", "If-Range": "W/\"v1\""], weak).head.status == 200)
     }
 
-    @Test func `a date holds a range together when it is the very same`() {
+    @Test func `a date matches If-Range when it is exactly equal`() {
         var dated = Self.resource
         dated.lastModified = Timestamp(seconds: 784_111_777)
         #expect(answer(["Range": "bytes=5-", "If-Range": "Sun, 06 Nov 1994 08:49:37 GMT"], dated).head.status == 206)
@@ -71,12 +72,12 @@ struct OriginAnswerTests {
     }
 
     @Test(arguments: [("\"v1\"", 304), ("W/\"v1\"", 304), ("\"x\", \"v1\"", 304), ("*", 304), ("\"v2\"", 200)])
-    func `what the client has already is not sent again, asked for a range or not`(condition: String, status: Int) {
+    func `a matching If-None-Match gives a 304, with or without Range`(condition: String, status: Int) {
         #expect(answer(["If-None-Match": condition]).head.status == status)
         #expect(answer(["If-None-Match": condition, "Range": "bytes=0-9"]).head.status == (status == 304 ? 304 : 206))
     }
 
-    @Test func `misbehaviour is as ordered`() {
+    @Test func `each misbehaviour gives its wrong answer`() {
         let range: HTTPFields = ["Range": "bytes=100-199"]
         #expect(answer(range, Self.resource, .ignoresRange).head.status == 200)
         #expect(answer(range, Self.resource, .shiftedRange(by: -50)).head.fields["Content-Range"] == "bytes 50-149/1000")
@@ -90,14 +91,14 @@ struct OriginAnswerTests {
         #expect(answer([:], Self.resource, .cut(afterBytes: 10, .reset, .correct)).sentBytes == 10)
     }
 
-    @Test func `a resource without ranges is served whole and says so`() {
+    @Test func `a resource without ranges is served whole with Accept-Ranges none`() {
         var whole = Self.resource
         whole.supportsRanges = false
         #expect(answer(["Range": "bytes=1-"], whole).head.status == 200)
         #expect(answer([:], whole).head.fields["Accept-Ranges"] == "none")
     }
 
-    @Test func `what is not there is not found`() {
+    @Test func `an unknown resource is not found`() {
         #expect(answer([:], nil).head.status == 404)
     }
 }

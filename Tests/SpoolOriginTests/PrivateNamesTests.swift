@@ -4,14 +4,14 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Which names may lead where.
+/// Tests which names may lead to which addresses.
 @Suite(.timeLimit(.minutes(20))) struct PrivateNamesTests {
     @Test(arguments: [
         "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1",
         "100.127.255.255", "198.18.0.1", "192.0.0.8", "224.0.0.1", "255.255.255.255", "::", "::1", "::ffff:10.0.0.1", "64:ff9b::10.0.0.1",
         "fc00::1", "fd12:3456::1", "fe80::1", "ff02::1", "::ffff:127.0.0.1", "100::1",
     ])
-    func `an address of no network but a private one is private`(text: String) throws {
+    func `an address outside the Internet is private`(text: String) throws {
         let address = try #require(SocketAddress(literal: text, port: 80))
         #expect(!address.isPublic)
         let policy = PrivateNames.refused()
@@ -20,7 +20,7 @@ import Testing
             #expect(PrivateNames.allowed.allow(host, at: address))
             #expect(PrivateNames.refused(except: [host.uppercased()]).allow(host, at: address))
         }
-        // What is typed, and what no stranger can register.
+        // Hosts that a user types, and names that an attacker can't register.
         for host in [
             text.contains(":") ? "[\(text)]" : text, "localhost", "LocalHost.", "nas", "nas.local", "nas.home.arpa", "x.internal",
             "a.localhost",
@@ -36,20 +36,21 @@ import Testing
         "1.1.1.1", "8.8.8.8", "172.15.0.1", "172.32.0.1", "100.63.0.1", "100.128.0.1", "192.0.2.1", "198.20.0.1", "223.255.255.255",
         "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8",
     ])
-    func `an address of the Internet is anybody's`(text: String) throws {
+    func `a public address is allowed for every name`(text: String) throws {
         let address = try #require(SocketAddress(literal: text, port: 443))
         #expect(address.isPublic)
         #expect(PrivateNames.refused().allow("media.example", at: address))
     }
 
-    /// A home's router has a global address, which its firewall keeps from strangers and not from the proxy.
+    /// A home's router has a global address, which its firewall protects from strangers but not
+    /// from the proxy.
     @Test(arguments: ["m%C3%BCnchen", "nas%E3%80%82example", "m%C3%BCnchen.local"])
-    func `a name that is not ASCII is anybody's`(host: String) throws {
+    func `a name that is not ASCII counts as public`(host: String) throws {
         let router = try #require(SocketAddress(literal: "192.168.1.1", port: 80))
         #expect(!PrivateNames.refused().allow(host, at: router))
     }
 
-    @Test func `an address of one's own IPv6 network is private, and one's own IPv4 address`() throws {
+    @Test func `addresses of the machine's own IPv6 network and its own IPv4 address are private`() throws {
         let own = try ["2001:db8:1:2::5", "203.0.113.5", "fe80::5"].map {
             InterfaceAddress(name: "eth0", address: try #require(SocketAddress(literal: $0, port: 0)))
         }
@@ -75,7 +76,7 @@ import Testing
         ("http://nas.local/", "http://192.168.1.1/", true), ("http://127.0.0.1/", "http://localhost:8080/", true),
         ("http://192.168.1.1/", "http://media.example/", true), ("http://media.example/", "/other", true),
     ])
-    func `an origin of the Internet leads into no private network`(from: String, to: String, isFollowed: Bool) {
+    func `a redirect from the Internet to a private network is rejected`(from: String, to: String, isFollowed: Bool) {
         func decision(_ names: PrivateNames) -> RedirectPolicy.Decision {
             var policy = RedirectPolicy(OriginRequest(url: from, fields: [:]), privateNames: names)
             return policy.headReceived(ResponseHead(status: 302, fields: ["Location": to]))
@@ -87,8 +88,8 @@ import Testing
     }
 
     #if os(Linux)
-    /// `127.1` is looked up like a name, and leads to 127.0.0.1: what an attacker's name does, without needing one.
-    @Test func `libcurl connects a public name to no private address, and an address to itself`() throws {
+    /// `127.1` is looked up like a name and leads to 127.0.0.1, as an attacker's name would.
+    @Test func `libcurl connects a public name to no private address`() throws {
         let origin = try RawOrigin([VirtualResource(url: "/v", seed: 4, length: 1000)])
         defer { origin.stop() }
         func end(_ host: String, _ names: PrivateNames) -> TransferEnd? {
@@ -113,7 +114,7 @@ import Testing
         #expect(end("localhost", .refused()) == .complete)
     }
 
-    @Test func `libcurl connects no name to this machine for clients of the network, unless the origin is named`() throws {
+    @Test func `libcurl connects unnamed origins to this machine only for local clients`() throws {
         let origin = try RawOrigin([VirtualResource(url: "/v", seed: 4, length: 1000)])
         defer { origin.stop() }
         func end(_ host: String, _ reach: OriginReach) -> TransferEnd? {
@@ -136,7 +137,7 @@ import Testing
         let named = try #require(try URIReference("http://127.1:\(origin.port)").origin)
         #expect(end("127.1", OriginReach(named: [named], servesNetwork: true)) == .complete)
         #expect(end("127.1", OriginReach()) == .complete)
-        // Asked by a client of this machine; others are refused before.
+        // A client of this machine sent this request; the proxy refuses others earlier.
         #expect(end("127.0.0.1", OriginReach(servesNetwork: true)) == .complete)
     }
 
@@ -155,7 +156,7 @@ import Testing
         ("http://[2001:db8::1]/", ["http_proxy": "p", "no_proxy": "2001:db8::/33"], false),
         ("http://[2001:db8:8000::1]/", ["http_proxy": "p", "no_proxy": "2001:db8::/33"], true),
     ])
-    func `a proxy of the environment is used but for the hosts that no_proxy names`(url: String, variables: [String: String], isUsed: Bool)
+    func `an environment proxy is used except for hosts in no_proxy`(url: String, variables: [String: String], isUsed: Bool)
     {
         #expect(EnvironmentProxy { variables[$0] }.isUsed(for: url) == isUsed)
     }

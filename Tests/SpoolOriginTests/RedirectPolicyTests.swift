@@ -2,7 +2,7 @@ import SpoolCore
 import SpoolOrigin
 import Testing
 
-/// Where a redirect leads, and where it does not.
+/// Tests which redirects are followed, and with which request.
 struct RedirectPolicyTests {
     private func moved(_ location: String?, status: Int = 302) -> ResponseHead {
         ResponseHead(status: status, fields: location.map { ["Location": $0] } ?? [:])
@@ -26,7 +26,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(arguments: [200, 206, 300, 304, 305, 306, 404, 416, 503])
-    func `other responses are answers`(status: Int) {
+    func `other responses are passed as answers`(status: Int) {
         var policy = RedirectPolicy(OriginRequest(url: "http://a.example/x", fields: [:]))
         #expect(policy.headReceived(moved("/y", status: status)) == .pass(moved("/y", status: status)))
     }
@@ -54,27 +54,27 @@ struct RedirectPolicyTests {
     @Test(arguments: [
         "ftp://a.example/x", "file:///etc/passwd", "data:,x", "https:", "http://", "http://a.example:99999/", "http://[/", "//",
     ])
-    func `a Location that is no web address is refused`(location: String) {
+    func `a Location that is not a web address is rejected`(location: String) {
         #expect(isRefused(follow("https://a.example/x", location)))
     }
 
-    @Test func `from https to http is refused, the other way is not`() {
+    @Test func `a redirect from https to http is rejected, and the reverse is followed`() {
         #expect(isRefused(follow("https://a.example/x", "http://a.example/x")))
         #expect(!isRefused(follow("http://a.example/x", "https://a.example/x")))
     }
 
     @Test(arguments: ["", "/x", "#part", "http://a.example/x"])
-    func `a circle is refused`(location: String) {
+    func `a circle is rejected`(location: String) {
         #expect(isRefused(follow("http://a.example/x", location)))
     }
 
-    @Test func `a circle of two is refused`() {
+    @Test func `a circle of two is rejected`() {
         var policy = RedirectPolicy(OriginRequest(url: "http://a.example/x", fields: [:]))
         #expect(policy.headReceived(moved("/y")) == .follow(OriginRequest(url: "http://a.example/y", fields: [:])))
         #expect(isRefused(policy.headReceived(moved("/x"))))
     }
 
-    @Test func `ten redirects are followed and no eleventh`() {
+    @Test func `ten redirects are followed, and the eleventh is rejected`() {
         var policy = RedirectPolicy(OriginRequest(url: "http://a.example/0", fields: [:]))
         for hop in 1...RedirectPolicy.defaultMaxHops {
             #expect(policy.headReceived(moved("/\(hop)")) == .follow(OriginRequest(url: "http://a.example/\(hop)", fields: [:])))
@@ -100,7 +100,7 @@ struct RedirectPolicyTests {
         #expect(request.fields == Self.secrets)
     }
 
-    @Test func `harmless fields go anywhere`() {
+    @Test func `harmless fields are sent to every origin`() {
         let fields: HTTPFields = [
             "Range": "bytes=0-", "If-Range": "\"a\"", "If-None-Match": "\"b\"", "Accept": "*/*", "Accept-Encoding": "identity",
             "User-Agent": "x", "Via": "1.1 y",
@@ -109,8 +109,8 @@ struct RedirectPolicyTests {
             follow("http://a.example/", "http://b.example/", fields) == .follow(OriginRequest(url: "http://b.example/", fields: fields)))
     }
 
-    /// As in a browser that follows the redirect itself.
-    @Test func `another origin does not learn the site whose page asks, and its leave counts for that page`() {
+    /// A browser that follows the redirect itself does the same.
+    @Test func `another origin gets no page site, and its CORS permission applies to the page`() {
         var policy = RedirectPolicy(OriginRequest(url: "http://a.example/", fields: ["Origin": "https://player.example"]))
         for other in ["http://b.example/", "http://c.example/"] {
             #expect(policy.headReceived(moved(other)) == .follow(OriginRequest(url: other, fields: ["Origin": "null"])))
@@ -131,14 +131,14 @@ struct RedirectPolicyTests {
         (OriginReach(named: [Self.origin("http://127.0.0.1:8096")], servesNetwork: true), "http://127.0.0.1:8096/", true),
         (OriginReach(named: [Self.origin("http://127.0.0.1:8096")], servesNetwork: true), "http://127.0.0.1:8097/", false),
     ])
-    func `a door's clients get by a redirect where they get by themselves, and no further`(reach: OriginReach, to: String, follows: Bool) {
+    func `a redirect reaches only the origins that the door's clients may reach`(reach: OriginReach, to: String, follows: Bool) {
         var request = OriginRequest(url: "http://a.example/x", fields: [:])
         request.reach = [OriginReach(), reach]
         var policy = RedirectPolicy(request)
         let decision = policy.headReceived(moved(to))
         #expect(isRefused(decision) == !follows)
         if case .refuse(let error) = decision { #expect("\(error)".contains("--allow-origin")) }
-        // What was followed stays bound.
+        // The restriction still applies after a redirect was followed.
         if follows { #expect(isRefused(policy.headReceived(moved("http://127.0.0.1:1/")))) }
     }
 
@@ -147,7 +147,7 @@ struct RedirectPolicyTests {
         return origin
     }
 
-    @Test func `credentials that were dropped do not come back with their origin`() {
+    @Test func `dropped credentials do not come back with their origin`() {
         var policy = RedirectPolicy(OriginRequest(url: "http://a.example/", fields: ["Cookie": "b"]))
         _ = policy.headReceived(moved("http://b.example/"))
         #expect(policy.headReceived(moved("http://a.example/y")) == .follow(OriginRequest(url: "http://a.example/y", fields: [:])))

@@ -4,7 +4,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Redirects as the engine sees them: not at all.
+/// The engine sees no redirects, only final answers.
 struct RedirectingTransportTests {
     /// A chain of three redirects, the second with a body, to a resource on another origin.
     struct Chain {
@@ -40,7 +40,7 @@ struct RedirectingTransportTests {
         }
     }
 
-    @Test func `only the answer is seen, with the URL that gave it`() {
+    @Test func `a chain of redirects gives one answer with its final URL`() {
         let chain = Chain()
         let probe = chain.start(from: 0)
         chain.world.runUntilIdle()
@@ -51,7 +51,7 @@ struct RedirectingTransportTests {
         #expect(probe.value.complaints == [])
     }
 
-    @Test func `range and condition reach the last origin, credentials do not`() {
+    @Test func `range and condition reach the last origin, and credentials do not`() {
         let chain = Chain()
         let probe = chain.start("http://a.example/1", ["Range": "bytes=100-199", "If-Range": "\"v9\"", "Cookie": "c"], from: 100)
         chain.world.runUntilIdle()
@@ -62,7 +62,7 @@ struct RedirectingTransportTests {
         #expect(entries.allSatisfy { $0.range == "bytes=100-199" && $0.ifRange == "\"v9\"" })
     }
 
-    @Test func `a redirect's body is thrown away, and given up when it is long`() {
+    @Test func `a redirect's body is discarded, and a long one is cancelled`() {
         let chain = Chain(bodyBytes: 1_000_000)
         let probe = chain.start()
         chain.world.runUntilIdle()
@@ -72,7 +72,7 @@ struct RedirectingTransportTests {
         #expect(chain.origin.log.entries.allSatisfy { $0.isOver })
     }
 
-    @Test func `a circle is an error, once`() {
+    @Test func `a circle causes one error`() {
         let chain = Chain()
         let probe = chain.start("http://a.example/loop")
         chain.world.runUntilIdle()
@@ -81,9 +81,9 @@ struct RedirectingTransportTests {
         #expect(probe.value.complaints == [])
     }
 
-    /// Every point of the run, hop changes included, in many orders.
+    /// Tests every point of the run, including changes between hops, in many orders.
     @Test(arguments: Seeds.list(count: 5))
-    func `whenever it is cancelled, the end is cancelled and nothing follows`(seed: UInt64) {
+    func `a cancel at any point ends the transfer as cancelled, without further calls`(seed: UInt64) {
         for steps in 0..<200 {
             let chain = Chain(seed: seed, bodyBytes: 40_000)
             let probe = chain.start()
@@ -102,9 +102,9 @@ struct RedirectingTransportTests {
     }
 
     @Test(arguments: Seeds.list(count: 5))
-    func `resume reaches the hop that is current`(seed: UInt64) {
+    func `resume reaches the current hop`(seed: UInt64) {
         let chain = Chain(seed: seed)
-        // Each piece is refused once.
+        // The receiver refuses each piece once.
         let refused = Awaited<Int64>(-1)
         let probe = chain.start { _, offset in
             refused.change { last in
@@ -113,7 +113,7 @@ struct RedirectingTransportTests {
             }
         }
         for _ in 0..<1000 where probe.value.end == nil {
-            // Also when nothing is paused, and between two hops.
+            // Resume is also called when nothing is paused, and between two hops.
             probe.transfer?.resume()
             chain.world.step()
         }

@@ -4,7 +4,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// The scripted origin on the simulator: time is virtual, order comes from a seed.
+/// Tests the scripted origin on the simulator: time is virtual, and a seed gives the order.
 struct ScriptedOriginTests {
     let world = Simulator(seed: 1)
     let origin: ScriptedOrigin
@@ -22,7 +22,7 @@ struct ScriptedOriginTests {
         return probe
     }
 
-    @Test func `the log tells what was asked and when`() {
+    @Test func `the log contains each request and its time`() {
         _ = start(["Range": "bytes=0-9", "If-Range": "\"v5\""])
         world.advance(by: .seconds(3))
         _ = start()
@@ -36,7 +36,7 @@ struct ScriptedOriginTests {
         #expect(entries.allSatisfy { $0.isOver })
     }
 
-    @Test func `bytes that go out twice are counted, those of another version are not`() {
+    @Test func `bytes sent twice are counted, and those of another version are not`() {
         _ = start(["Range": "bytes=0-99"])
         world.runUntilIdle()
         _ = start(["Range": "bytes=50-149"])
@@ -53,14 +53,14 @@ struct ScriptedOriginTests {
         #expect(origin.log.handedOver(url).duplicateBytes == 50)
     }
 
-    @Test func `bytes that were offered and not taken did not go out`() {
+    @Test func `bytes that were offered and refused do not count as sent`() {
         let probe = start { _, offset in offset >= 50_000 ? .pause : .taken }
         world.advance(by: .seconds(60))
         #expect(origin.log.handedOver(url).bytes == probe.value.bytes)
         #expect(probe.value.end == nil)
     }
 
-    @Test func `latency and rate take their time`() {
+    @Test func `latency and rate delay the answer on the clock`() {
         origin.follow { _, _ in .slow(latency: .seconds(2), bytesPerSecond: 10_000, chunkBytes: 1000...1000) }
         let probe = start()
         world.advance(by: .seconds(2) - 1)
@@ -73,7 +73,7 @@ struct ScriptedOriginTests {
         #expect(probe.value.end == .complete)
     }
 
-    @Test func `an origin that says nothing is given up`() {
+    @Test func `a silent origin times out`() {
         origin.follow { _, ordinal in ordinal == 0 ? .silence : .stall(afterBytes: 5000, .correct) }
         let silent = start(), stalled = start()
         world.advance(by: .seconds(8) - 1)
@@ -88,7 +88,7 @@ struct ScriptedOriginTests {
         }
     }
 
-    @Test func `offline, nothing is reached; back online, all is as before`() {
+    @Test func `an offline origin is unreachable, and works again when back online`() {
         let running = start { _, offset in offset > 10_000 ? .pause : .taken }
         world.advance(by: .seconds(1))
         origin.setOffline(true, breaksTransfers: true)
@@ -102,7 +102,7 @@ struct ScriptedOriginTests {
         #expect(fine.value.end == .complete)
     }
 
-    @Test func `a script can fail first and be fine later`() {
+    @Test func `a script can fail first and succeed later`() {
         origin.follow { _, ordinal in ordinal < 2 ? .status(503, fields: ["Retry-After": "1"]) : .correct }
         let statuses = (0..<3).map { _ in
             let probe = TransferProbe()
@@ -121,7 +121,7 @@ struct ScriptedOriginTests {
         (.fields(["Content-Length": "100001"], .correct), .failed(.truncated(afterBytes: 100_000))),
         (.fields(["Content-Length": "50"], .correct), .complete),
     ])
-    func `a body ends as its framing says`(behaviour: OriginBehaviour, end: TransferEnd) {
+    func `a body ends as its framing requires`(behaviour: OriginBehaviour, end: TransferEnd) {
         origin.follow { _, _ in behaviour }
         let probe = start()
         world.runUntilIdle()

@@ -5,12 +5,12 @@ import SpoolTesting
 import SpoolURLSession
 import Testing
 
-/// Every transport against the one contract.
+/// Tests every transport against the one contract.
 @Suite(.timeLimit(.minutes(20)))
 struct TransportContractTests {
     #if os(Linux)
     @Test(arguments: TransportContract.Case.allCases)
-    func `libcurl keeps the transport contract`(rule: TransportContract.Case) throws {
+    func `libcurl satisfies the transport contract`(rule: TransportContract.Case) throws {
         let world = try SocketWorld()
         defer { world.origin.stop() }
         let transport = CurlTransport(options: .patient)
@@ -19,7 +19,7 @@ struct TransportContractTests {
         #expect(violations == [])
     }
 
-    @Test func `libcurl keeps the transport contract when one transport runs every case`() throws {
+    @Test func `one libcurl transport satisfies the contract in all cases`() throws {
         let world = try SocketWorld()
         defer { world.origin.stop() }
         let transport = CurlTransport(options: .patient)
@@ -28,7 +28,7 @@ struct TransportContractTests {
         #expect(violations == [])
     }
 
-    @Test func `closing libcurl's transport cancels whatever runs or comes later`() throws {
+    @Test func `closing libcurl's transport cancels current and later transfers`() throws {
         let world = try SocketWorld()
         defer { world.origin.stop() }
         let violations = try world.contract(CurlTransport(options: .patient)).violationsOfClose()
@@ -36,7 +36,7 @@ struct TransportContractTests {
     }
 
     @Test(arguments: TransportContract.Case.allCases.filter { $0 != .redirect })
-    func `libcurl behind redirects keeps the transport contract`(rule: TransportContract.Case) throws {
+    func `libcurl behind redirects satisfies the transport contract`(rule: TransportContract.Case) throws {
         let world = try SocketWorld()
         defer { world.origin.stop() }
         let transport = RedirectingTransport(CurlTransport(options: .patient))
@@ -46,7 +46,7 @@ struct TransportContractTests {
     }
     #endif
 
-    /// What `URLSession` can't do, each with its reason.
+    /// The cases that `URLSession` can't satisfy, each with its reason.
     static let beyondURLSession: [TransportContract.Case: String] = {
         var cases: [TransportContract.Case: String] = [
             .codedBody: "it decodes every content coding; the transport refuses such a response rather than hand over other bytes"
@@ -60,7 +60,7 @@ struct TransportContractTests {
     }()
 
     @Test(arguments: TransportContract.Case.allCases.filter { beyondURLSession[$0] == nil })
-    func `URLSession keeps the transport contract`(rule: TransportContract.Case) throws {
+    func `URLSession satisfies the transport contract`(rule: TransportContract.Case) throws {
         let world = try SocketWorld()
         defer { world.origin.stop() }
         let transport = URLSessionTransport(options: .patient)
@@ -69,7 +69,7 @@ struct TransportContractTests {
         #expect(violations == [])
     }
 
-    @Test func `closing URLSession's transport cancels whatever runs or comes later`() throws {
+    @Test func `closing URLSession's transport cancels current and later transfers`() throws {
         let world = try SocketWorld()
         defer { world.origin.stop() }
         let violations = try world.contract(URLSessionTransport(options: .patient)).violationsOfClose()
@@ -77,13 +77,13 @@ struct TransportContractTests {
     }
 
     @Test(arguments: TransportContract.Case.allCases)
-    func `the scripted origin keeps the transport contract`(rule: TransportContract.Case) {
+    func `the scripted origin satisfies the transport contract`(rule: TransportContract.Case) {
         let world = LaneWorld()
         defer { world.lane.shutdown() }
         #expect(world.contract.violations(of: rule) == [])
     }
 
-    @Test func `closing the scripted origin cancels whatever runs or comes later`() {
+    @Test func `closing the scripted origin cancels current and later transfers`() {
         let world = LaneWorld()
         defer { world.lane.shutdown() }
         #expect(world.contract.violationsOfClose() == [])
@@ -103,7 +103,7 @@ struct SocketWorld {
     }
 }
 
-/// The contract's origin as a script, on a lane of its own.
+/// The contract's origin as a script, on its own lane.
 struct LaneWorld {
     let lane = DiskLane(name: "origin")
     let origin: ScriptedOrigin
@@ -122,7 +122,7 @@ struct LaneWorld {
     }
 }
 
-// A busy machine may be slow, which is no silence of the origin's.
+// The timeouts are long, because a slow busy machine is not a silent origin.
 
 #if os(Linux)
 extension CurlTransportOptions {

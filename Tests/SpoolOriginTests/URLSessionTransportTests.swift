@@ -10,7 +10,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// What URLSession's transport does about what URLSession does.
+/// Tests how the transport on `URLSession` handles the behaviour of `URLSession`.
 @Suite(.timeLimit(.minutes(20)))
 struct URLSessionTransportTests {
     private func withWorld(
@@ -33,13 +33,13 @@ struct URLSessionTransportTests {
         return probe
     }
 
-    @Test func `it asks for windows`() {
+    @Test func `the transport requests windows of 2 MiB`() {
         let transport = URLSessionTransport()
         defer { transport.close() }
         #expect(transport.windowBytes == 2 << 20)
     }
 
-    @Test func `a request has the fields it was given and no coding is asked for`() throws {
+    @Test func `a request has its own fields and asks for no content coding`() throws {
         try withWorld { origin, transport in
             _ = start(origin, transport, ["Range": "bytes=0-9", "If-Range": "\"v4\"", "X-Two": "a", "x-two": "b"]).waitForEnd()
             let fields = try #require(origin.log.entries.first).request.fields
@@ -51,7 +51,7 @@ struct URLSessionTransportTests {
         }
     }
 
-    @Test func `a coded body is refused, because it would come decoded`() throws {
+    @Test func `a coded body is rejected, because URLSession would decode it`() throws {
         try withWorld(.patient, .fields(["Content-Encoding": "gzip"], .correct)) { origin, transport in
             let probe = start(origin, transport)
             guard case .failed(.malformed) = probe.waitForEnd() else { return #expect(Bool(false), "\(probe.value)") }
@@ -61,7 +61,7 @@ struct URLSessionTransportTests {
     }
 
     @Test(arguments: ["Basic realm=\"x\"", "Digest realm=\"x\", nonce=\"y\"", "Bearer"])
-    func `an origin that wants a password is an answer, not a hang`(challenge: String) throws {
+    func `a 401 is passed on as an answer`(challenge: String) throws {
         let behaviour = OriginBehaviour.status(401, fields: ["WWW-Authenticate": challenge], body: Array("no".utf8))
         try withWorld(.patient, behaviour) { origin, transport in
             let probe = TransferProbe()
@@ -71,7 +71,7 @@ struct URLSessionTransportTests {
         }
     }
 
-    @Test func `an app may make the session's configuration, but not switch its caches on`() throws {
+    @Test func `an app may configure the session, but not enable its caches`() throws {
         var options = URLSessionTransportOptions.patient
         let made = Locked(0)
         options.makeConfiguration = {
@@ -83,15 +83,16 @@ struct URLSessionTransportTests {
         }
         try withWorld(options) { origin, transport in
             for _ in 0..<2 { #expect(start(origin, transport, ["Range": "bytes=0-9"]).waitForEnd() == .complete) }
-            // One session, and nothing answered but the origin.
+            // The transport creates one session, and only the origin answers.
             #expect(made.withLock { $0 } == 1)
             #expect(origin.log.entries.count == 2)
             #expect(origin.log.entries.allSatisfy { $0.request.fields["X-App"] == "1" })
         }
     }
 
-    /// A session keeps its delegate until it is invalidated, and the delegate keeps what the app gave it.
-    @Test func `a closed transport lets go of its delegate`() async throws {
+    /// A session keeps its delegate until it is invalidated, and the delegate keeps the app's
+    /// configuration.
+    @Test func `a closed transport releases its delegate`() async throws {
         final class Canary: Sendable {
             let onEnd: @Sendable () -> Void
             init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
@@ -110,14 +111,15 @@ struct URLSessionTransportTests {
     }
 
     #if os(Linux)
-    /// Where a pause can't stop the origin, what is kept for the receiver is bounded, and it may ask on from its end.
-    @Test func `an origin that sends far more than a window is cut off while the receiver pauses`() throws {
+    /// A pause can't stop the origin here. The buffer for the receiver is bounded, and the receiver
+    /// can continue with a new request.
+    @Test func `an origin that sends too much during a pause is cut off`() throws {
         var options = URLSessionTransportOptions.patient
         options.maxBufferedBytes = 1_000_000
         try withWorld(options) { origin, transport in
             let probe = start(origin, transport) { probe, offset in offset >= 100_000 && probe.value.pauses == 0 ? .pause : .taken }
             #expect(probe.wait { $0.pauses == 1 })
-            // The connection ends when too much is kept.
+            // The connection ends when too much is buffered.
             while origin.openConnectionCount > 0 {
                 _ = start(origin, transport, ["Range": "bytes=0-9", "Connection": "close"]).waitForEnd()
             }

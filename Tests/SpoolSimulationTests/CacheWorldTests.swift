@@ -5,7 +5,8 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Whole runs of the cache from a seed: readers, seeks, cancels and removals against an origin and a disk with faults.
+/// Tests whole runs of the cache from a seed: readers, seeks, cancels and removals against an
+/// origin and a disk with faults.
 @Suite struct CacheWorldTests {
     private static let url = "http://origin.test/movie.mp4"
     private static let other = "http://origin.test/song.mp3"
@@ -47,7 +48,7 @@ import Testing
         return script
     }
 
-    /// Two resources and a handful of readers of each.
+    /// Adds two resources and a few readers of each.
     private static func populate(_ world: World) {
         for url in [url, other] {
             let resource = resource(url, world)
@@ -68,7 +69,7 @@ import Testing
     // MARK: Tests
 
     @Test(.timeLimit(.minutes(20)))
-    func `with a good origin every reader gets its bytes, and none is fetched twice`() throws {
+    func `every reader gets its bytes from a good origin, and none is fetched twice`() throws {
         try Self.check("good", count: 500) { seed in
             var plan = World.Plan()
             plan.usesDisk = seed % 4 == 0
@@ -95,7 +96,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
-    func `with a bad origin every reader ends, and what it got is of one version`() throws {
+    func `every reader ends with a bad origin, with bytes of one version`() throws {
         try Self.check("bad", count: 700) { seed in
             var plan = World.Plan()
             plan.usesDisk = seed % 5 == 0
@@ -110,7 +111,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
-    func `with a bad disk and a good origin nobody notices`() throws {
+    func `a bad disk with a good origin has no effect on readers`() throws {
         try Self.check("disk", count: 500) { seed in
             var plan = World.Plan()
             plan.usesDisk = seed % 2 == 0
@@ -131,7 +132,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
-    func `with everything bad at once every reader ends, and the store tells no lie`() throws {
+    func `every reader ends with everything bad at once, and the store stays correct`() throws {
         try Self.check("everything", count: 300) { seed in
             var plan = World.Plan()
             plan.usesDisk = seed % 2 == 0
@@ -155,7 +156,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
-    func `with a small quota every reader gets its bytes, and no more is stored than it allows`() throws {
+    func `a small quota holds while every reader gets its bytes`() throws {
         try Self.check("quota", count: 300) { seed in
             var plan = World.Plan()
             plan.usesDisk = seed % 3 != 0
@@ -182,9 +183,10 @@ import Testing
         }
     }
 
-    /// What a kill leaves beside the index counts: bytes that were written and not committed, files that nothing names any more.
+    /// Bytes outside the index count, too: bytes that were written before a kill prevented their
+    /// commit, and files that no entry names any more.
     @Test(.timeLimit(.minutes(20)))
-    func `killed again and again with a small quota, no more is stored than it allows`() throws {
+    func `a small quota holds in a process that is killed again and again`() throws {
         for seed in Seeds.list(count: 60) {
             var plan = World.Plan()
             plan.usesDisk = true
@@ -199,7 +201,8 @@ import Testing
                     world.serve(resource)
                     world.read(Self.script(resource, world), after: .milliseconds(world.number(0...2000)))
                 }
-                // The last one lives on: readers get their bytes whatever was left.
+                // The last life is not killed: its readers get their bytes from any remaining
+                // store.
                 if life == 7 { world.run() } else { world.run(steps: Int(world.number(1...1500))) }
                 var found = world.violations
                 for case .failed(let error)? in world.readers.map(\.outcome) where error.code != .rangeNotSatisfiable {
@@ -217,7 +220,8 @@ import Testing
         }
     }
 
-    /// Answers go wrong one way or another, versions change, the network goes away; after ten seconds all is well.
+    /// Adds trouble for ten seconds: wrong answers, new versions, and a lost network. Afterwards
+    /// everything works.
     private static func addOriginTrouble(to world: World) {
         let (random, origin) = (world.simulator, world.origin)
         origin.follow { _, _ in .paced(Self.pace(random), Self.behaviour(random)) }

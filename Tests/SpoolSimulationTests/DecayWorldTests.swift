@@ -4,12 +4,12 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Bytes that the disk changes between two runs: whatever readers do, they never get one of them.
+/// Tests bytes that the disk changes between two runs: no reader ever gets one of them.
 @Suite struct DecayWorldTests {
     private static let url = "http://origin.test/movie.mp4"
 
     @Test(.timeLimit(.minutes(20)))
-    func `a changed byte is never served, and everything else is served from the disk`() throws {
+    func `a damaged byte is never served, and all others come from the disk`() throws {
         for seed in Seeds.list(count: 100) {
             let first = try World(seed: seed, plan: Self.plan(on: MemoryDisk()))
             let film = VirtualResource(url: Self.url, seed: seed, length: first.number(1...2_000_000))
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Changes up to eight bytes of each data file; how many in all.
+    /// Changes up to eight bytes of each data file, and returns their number.
     private static func change(_ disk: MemoryDisk, _ world: World) throws -> Int {
         var count = 0
         for group in try disk.list("/cache/data") {

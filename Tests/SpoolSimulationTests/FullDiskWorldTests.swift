@@ -5,10 +5,11 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Whole runs of the cache on a disk that becomes full, by the store itself or by another program, and has room again later.
+/// Tests whole runs of the cache on a disk that the store or another program fills, and that has
+/// room again later.
 @Suite struct FullDiskWorldTests {
     @Test(.timeLimit(.minutes(20)))
-    func `on a disk that is full every reader gets its bytes, and what nothing names gives its room back`() throws {
+    func `every reader gets its bytes on a full disk, and unnamed bytes are freed`() throws {
         for seed in Seeds.list(count: 400) {
             var plan = World.Plan()
             plan.usesDisk = true
@@ -29,7 +30,8 @@ import Testing
                     world.read(script, after: .milliseconds(world.number(0...3000)))
                 }
             }
-            // Room for the index and a part of the bytes; less than that later, as another program takes the rest.
+            // The disk has room for the index and a part of the bytes, and later less, when another
+            // program takes the rest.
             let disk = world.disk
             let capacity = disk.allocatedBytes + 200_000 + world.number(0...2_000_000)
             disk.setFaults(FaultPlan(seed: seed, capacityBytes: capacity))
@@ -50,7 +52,7 @@ import Testing
         }
     }
 
-    /// The data files that occupy more than the blocks of what the index names of them.
+    /// Returns the data files that occupy more than the blocks of their entries in the index.
     private func unnamed(in world: World) throws -> [String] {
         let disk = world.disk.crash()
         var options = SQLiteStore.Options()

@@ -6,46 +6,50 @@ import SpoolStore
 import SpoolSystem
 import SpoolTesting
 
-/// One seed's run of an origin that does everything that origins do, and of its clients: a few starts of the cache, one after another,
-/// on one disk.
+/// One seed's run of an origin with every known behaviour, and of its clients: a few starts of the
+/// cache, one after another, on one disk.
 ///
-/// The origin has a random history of versions. Some have the same length, and each has a validator of its own: a strong tag, a weak one
-/// (maybe that of another version), a date, or none. Answers are wrong in every way that a client can notice: ranges that are ignored or
-/// wrong, bodies that end early, pages in place of media, parts that call themselves the whole, lengths beyond 2^60.
+/// The origin has a random history of versions. Some have the same length, and each has its own
+/// validator: a strong tag, a weak one (perhaps that of another version), a date, or none. Answers
+/// are wrong in every way that a client can notice: ranges that are ignored or wrong, bodies that
+/// end early, pages in place of media, parts that claim to be the whole, lengths beyond 2^60.
 struct OriginMix {
     private static let url = "http://origin.test/movie.mp4"
-    /// Where redirects lead.
+    /// The target of redirects.
     private static let moved = "http://mirror.test/moved.mp4"
     private static let maxStarts = 4
-    /// The steps after which a start is cut off at the latest.
+    /// The steps after which a start is killed at the latest.
     private static let maxStepsBeforeKill: Int64 = 6000
-    /// The most requests for each range that a reader wants: the trouble lasts ten seconds.
+    /// The maximal number of requests for each range that a reader requests: the trouble lasts ten
+    /// seconds.
     private static let maxRequests = 50
 
     private let random: SeededRandom
     private let seed: UInt64
     private var disk: MemoryDisk?
     private var boots = 1
-    /// Every version that there was.
+    /// All versions so far.
     private var history: [VirtualResource]
-    /// Where origins end bodies although there is more, and nobody can tell.
+    /// The offset at which origins end longer bodies in a way that no client can detect.
     private let falseEnd: Int64
     private let kind: Kind
-    /// Whether all versions are equally long: then nothing but their validators tells them apart.
+    /// Whether all versions have the same length, so that only their validators distinguish them.
     private let hasEqualLengths: Bool
-    /// Whether the origin keeps its one version, and is wrong only in ways that say nothing about it: then no stored byte may go.
+    /// Whether the origin keeps its one version, and is wrong only in ways that do not affect it.
+    /// Then no stored byte may be lost.
     private let isSteady: Bool
     private var lastReport = ""
 
-    /// How the origin identifies its versions; `mixed` is another way for each.
+    /// The way in which the origin identifies its versions. With `mixed`, each version has its own
+    /// way.
     private enum Kind: CaseIterable {
         case strongTag, weakTag, date, none, renamedTags, mixed
     }
 
-    /// What the origin sends where media are asked for, now and then.
+    /// The page that the origin sometimes sends in place of media.
     private static let page = OriginContent(seed: 0xF0_0D)
     private static let pageBytes: Int64 = 700
-    /// Numbers around those that are counted with.
+    /// Numbers around the bound of offsets.
     private static let extremes: [UInt64] = [
         1 << 60 - 1, 1 << 60, 1 << 60 + 1, 1 << 62, UInt64(Int64.max) - 4096, UInt64(Int64.max) - 1, UInt64(Int64.max),
         UInt64(Int64.max) + 1, .max,
@@ -62,7 +66,8 @@ struct OriginMix {
         falseEnd = Int64(random.next() % UInt64(max(1, first.length)))
     }
 
-    /// Runs a seed. Nil when all went well, else what was found and how it came to it.
+    /// Runs a seed. Returns nil for a correct run, or else the violations and the events that led
+    /// to them.
     static func story(ofSeed seed: UInt64) throws -> String? {
         var mix = try OriginMix(seed: seed)
         let found = try mix.run()
@@ -88,7 +93,7 @@ struct OriginMix {
             version.entityTag = nil
             version.lastModified = Timestamp(seconds: 1_700_000_000 + Int64(number) * 3600)
         case .mixed:
-            // A weak tag may be that of another version: it names what is as good as that.
+            // A weak tag may be that of another version: it identifies equivalent content.
             if random.next() % 4 == 0 {
                 version.entityTag = "W/\"same\""
             } else {
@@ -122,7 +127,8 @@ struct OriginMix {
                 disk = world.disk.crash()
             }
             history = world.versions[Self.url] ?? history
-            // What was killed is closed behind that: else its cache and its transfers would hold each other for good.
+            // The killed world is closed afterwards. Otherwise its cache and its transfers would
+            // retain each other for ever.
             if isKilled, found.isEmpty {
                 world.close()
                 found = world.violations
@@ -134,12 +140,12 @@ struct OriginMix {
         return []
     }
 
-    /// What is stored where nothing may get lost; else nothing.
+    /// Returns the stored bytes of a run in which none may get lost, and otherwise an empty set.
     private func storedBytes(in world: World) throws -> ByteRangeSet {
         isSteady && world.plan.usesDisk ? try world.storedBytes(of: Self.url) : ByteRangeSet()
     }
 
-    /// What there was to ask for, and what was asked.
+    /// Returns the versions and the requests of a run as text.
     private static func requests(in world: World) -> String {
         let versions = (world.versions[url] ?? []).map { version in
             "version \(version.content.seed): \(version.length) bytes, \(version.entityTag ?? version.lastModified.map { "\($0)" } ?? "-")"
@@ -170,7 +176,7 @@ struct OriginMix {
         let world = try World(seed: seed, plan: plan)
         for version in history {
             serve(version, in: world)
-            // Of an old one, too: it may be what is stored.
+            // The request may name an old version, because that may be the stored one.
             recogniseFalseEnd(of: version, in: world)
         }
         world.recognise(Self.pageVersion)
@@ -186,7 +192,7 @@ struct OriginMix {
         world.origin.serve(mirror)
     }
 
-    /// What a false end leaves of a version is all that a client can know of it.
+    /// Adds the beginning of a version up to a false end: a client can't detect that there is more.
     private func recogniseFalseEnd(of version: VirtualResource, in world: World) {
         guard version.length > falseEnd else { return }
         var beginning = version
@@ -194,7 +200,7 @@ struct OriginMix {
         world.recognise(beginning)
     }
 
-    /// The page as what it is where the origin has nothing else.
+    /// The page as a version, for an origin that has nothing else.
     private static var pageVersion: VirtualResource {
         var version = VirtualResource(url: url, seed: page.seed, length: pageBytes, contentType: "text/html")
         version.entityTag = nil
@@ -227,7 +233,7 @@ struct OriginMix {
         return script
     }
 
-    /// A range that begins or ends where no byte can be.
+    /// Returns a range that begins or ends where no byte can be.
     private func extremeRange() -> (lower: Int64, upper: Int64?) {
         let far = Int64(clamping: Self.extremes[Int(number(0...Int64(Self.extremes.count) - 1))])
         switch number(0...2) {
@@ -239,7 +245,8 @@ struct OriginMix {
 
     // MARK: The origin
 
-    /// Answers go wrong one way or another, versions change, the network goes away; after ten seconds all is well.
+    /// Adds trouble for ten seconds: wrong answers, new versions, and a lost network. Afterwards
+    /// everything works.
     private func addTrouble(to world: World) {
         let simulator = world.simulator, origin = world.origin, mix = self
         let carried = Carried((mix, world))
@@ -247,7 +254,7 @@ struct OriginMix {
             request.url == Self.moved ? .correct : mix.behaviour(simulator, to: request, carried.value.1)
         }
         for count in 0..<UInt64(isSteady ? 0 : number(0...5) / 2) {
-            // Now and then an old version comes back.
+            // Sometimes an old version comes back.
             let isOld = number(0...4) == 0
             let next = isOld ? history[Int(number(0...Int64(history.count) - 1))] : newVersion(plus: count)
             world.later(.milliseconds(number(0...4000))) {
@@ -264,7 +271,7 @@ struct OriginMix {
         world.later(.seconds(10)) { origin.follow { _, _ in .correct } }
     }
 
-    /// A version that was not there before: `plus` counts those that were made of the same history.
+    /// Returns a new version. `plus` is the number of versions already made from the same history.
     private func newVersion(plus count: UInt64) -> VirtualResource {
         let newest = history.map(\.content.seed).max() ?? 1
         let length = hasEqualLengths ? history[0].length : Self.length(random)
@@ -282,10 +289,10 @@ struct OriginMix {
         return .paced(pace, trouble(random))
     }
 
-    /// Answers that contradict themselves or the request, and numbers that are none.
+    /// Returns answers that contradict themselves or the request, or contain invalid numbers.
     private func falsehood(_ random: any RandomSource, _ request: OriginRequest, _ world: World) -> OriginBehaviour {
         let number = Self.extremes[Int(random.next(below: UInt64(Self.extremes.count)))]
-        // Where the body of a 206 begins.
+        // The offset at which the body of a 206 begins.
         let lower = request.fields["Range"].flatMap { Int64($0.dropFirst("bytes=".count).prefix { $0 != "-" }) } ?? 0
         switch random.next(below: 8) {
         case 0, 1: return page(type: random.next(below: 3) == 0 ? "video/mp4" : "text/html")
@@ -302,7 +309,8 @@ struct OriginMix {
         .status(200, fields: ["Content-Type": type], body: Self.page.bytes(at: 0, count: Int(Self.pageBytes)))
     }
 
-    /// What says nothing about the version: errors of the moment, and answers that contradict themselves.
+    /// Returns trouble that does not affect the version: temporary errors, and answers that
+    /// contradict themselves.
     private func passingTrouble(_ random: any RandomSource, _ world: World) -> OriginBehaviour {
         let position = Int64(random.next(below: 300_000))
         switch random.next(below: 14) {
@@ -322,7 +330,7 @@ struct OriginMix {
         }
     }
 
-    /// A 200 that brings a part and says so.
+    /// Returns a 200 with a part as its body and a Content-Range that states it.
     private func partAsWhole(_ random: any RandomSource, _ world: World) -> OriginBehaviour {
         guard let version = world.versions[Self.url]?.last, version.length > 1 else { return .correct }
         let lower = Int64(random.next(below: UInt64(version.length - 1)))
@@ -362,7 +370,7 @@ struct OriginMix {
         case 25: return .redirect([301, 302, 303, 307, 308][Int(random.next(below: 5))], to: Self.moved)
         case 26: return .status(206, fields: ["Content-Type": "multipart/byteranges; boundary=x"], body: Array("--x\r\n\r\n--x--".utf8))
         case 27: return .fields(["ETag": "\"a\"", "ETag": "\"b\""], .correct)
-        // To pay no heed to `If-Range` is only seen where the answer says which version it is of.
+        // Ignoring `If-Range` is visible only where the answer identifies its version.
         case 28 where kind == .strongTag || kind == .renamedTags: return .ignoresIfRange
         case 29 where kind == .renamedTags: return .fields(["ETag": "\"node-\(random.next(below: 3))-\(position)\""], .correct)
         default: return .correct

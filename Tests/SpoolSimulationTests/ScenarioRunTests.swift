@@ -3,12 +3,14 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// Scenarios from seeds for hours: plays, and mixes of everything that origins do, as each seed has it.
+/// Runs scenarios from seeds for hours: plays, and mixes of every known behaviour of origins; the
+/// seed decides which.
 ///
-/// `scripts/scenarios` starts it in several processes that share the seeds among them; without its variables there is nothing to do.
+/// `scripts/scenarios` starts this suite in several processes that share the seeds. Without its
+/// variables the suite is disabled.
 @Suite struct ScenarioRunTests {
     @Test(.enabled(if: ScenarioShare.ofEnvironment != nil))
-    func `every scenario of the run ends well`() throws {
+    func `every scenario of the run succeeds`() throws {
         guard let share = ScenarioShare.ofEnvironment else { return }
         try share.run { seed, story in
             Issue.record("\(story)\nscripts/scenarios --first \(seed) --count 1")
@@ -16,16 +18,17 @@ import Testing
     }
 }
 
-/// What one process of a run does: every `step`-th seed from `next` on, below `end`.
+/// The share of one process: every `step`-th seed from `next` on, below `end`.
 private struct ScenarioShare {
     private var next: UInt64
     private let step: UInt64
     private let end: UInt64
     private let seconds: Double
-    /// Where it notes the seed that it is at, how many are done, and which failed; the script reads it, after a crash too.
+    /// The file with the current seed, the number of finished seeds, and the number of failures.
+    /// The script reads it, also after a crash.
     private let notes: String
 
-    /// As `scripts/scenarios` has it: `next,step,end,seconds,file`.
+    /// The share in the environment variable of `scripts/scenarios`: `next,step,end,seconds,file`.
     static var ofEnvironment: ScenarioShare? {
         let parts = (ProcessInfo.processInfo.environment["SPOOL_SCENARIO_SHARE"] ?? "").split(separator: ",").map(String.init)
         guard parts.count == 5, let next = UInt64(parts[0]), let step = UInt64(parts[1]), let end = UInt64(parts[2]),
@@ -53,7 +56,8 @@ private struct ScenarioShare {
 
     private static func story(ofSeed seed: UInt64) throws -> String? {
         #if os(Linux)
-        // By a bit that all of the seed decides, so that each process has both kinds, however many processes there are.
+        // One bit of a hash of the whole seed decides, so that each process has both kinds,
+        // whatever the number of processes.
         if (seed &* 0x9E37_79B9_7F4A_7C15) >> 63 == 1 { return try RandomPlay.story(ofSeed: seed) }
         #endif
         return try OriginMix.story(ofSeed: seed)

@@ -4,10 +4,11 @@ import SpoolTesting
 import Testing
 
 @Suite struct SimulatorTests {
-    /// A place for what the jobs of a world see.
+    /// A record of the events in the jobs of a world.
     private typealias Log = Locked<[String]>
 
-    /// Three workers that post to each other, draw numbers and set timers; gives the trace.
+    /// Runs three workers that post to each other, draw numbers and set timers, and returns the
+    /// trace.
     private func runWorld(seed: UInt64) -> [TraceEntry] {
         let world = Simulator(seed: seed)
         let mailboxes = (0..<3).map { world.mailbox("worker-\($0)") }
@@ -34,7 +35,7 @@ import Testing
         #expect(Set((0..<10).map { runWorld(seed: $0).map(\.mailbox) }).count == 10)
     }
 
-    @Test func `all orders of two mailboxes come up, and each mailbox keeps its own`() {
+    @Test func `all orders of two mailboxes occur, and each mailbox keeps its own order`() {
         var seen: Set<[String]> = []
         for seed in 0..<200 {
             let world = Simulator(seed: UInt64(seed))
@@ -46,7 +47,7 @@ import Testing
             world.runUntilIdle()
             seen.insert(log.withLock { $0 })
         }
-        // Four jobs in two queues: 4! / (2! · 2!) orders.
+        // Four jobs in two queues have 4! / (2! · 2!) orders.
         #expect(seen.count == 6)
     }
 
@@ -63,7 +64,7 @@ import Testing
         #expect(log.withLock { $0 } == ["outer", "inner"])
     }
 
-    @Test func `timers fire in order of their deadlines, jobs first`() {
+    @Test func `timers fire in order of their deadlines, after the jobs`() {
         let world = Simulator(seed: 1)
         let mailbox = world.mailbox("a")
         let log = Log([])
@@ -94,7 +95,7 @@ import Testing
         #expect(world.now == start)
     }
 
-    @Test func `advancing runs what happens in that time and no more`() {
+    @Test func `advancing runs the events of that time and no others`() {
         let world = Simulator(seed: 1)
         let mailbox = world.mailbox("a")
         let log = Log([])
@@ -112,7 +113,7 @@ import Testing
         world.shutdown()
     }
 
-    @Test func `a run ends when its condition is met, when nothing is left and when its steps are used up`() {
+    @Test func `a run ends on its condition, without work, or after its maximal steps`() {
         let world = Simulator(seed: 1)
         let mailbox = world.mailbox("a")
         let count = Locked(0)
@@ -140,7 +141,7 @@ import Testing
         #expect(world.wallNow.seconds == 1_800_000_000 - 3600 + 60)
     }
 
-    @Test func `the trace keeps the last steps and the report tells how to replay`() {
+    @Test func `the trace keeps the last steps, and the report includes the replay command`() {
         let world = Simulator(seed: 77)
         let mailbox = world.mailbox("store lane")
         for _ in 0..<1000 { mailbox.post {} }
@@ -152,7 +153,7 @@ import Testing
         #expect(report.hasSuffix("store lane"))
     }
 
-    @Test func `a world that was shut down lets go of everything`() {
+    @Test func `a world that was shut down releases everything`() {
         let pool = BufferPool(bufferBytes: 4096, capacity: 2)
         let world = Simulator(seed: 1)
         let mailbox = world.mailbox("a")
@@ -168,7 +169,7 @@ import Testing
         #expect(world.isIdle)
     }
 
-    @Test func `a job that steps its own world is a mistake of the test`() async {
+    @Test func `a job that steps its own world ends the process`() async {
         await #expect(processExitsWith: .failure) {
             let world = Simulator(seed: 1)
             world.mailbox("a").post { world.step() }
@@ -176,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `a second thread in a world is a mistake of the test`() async {
+    @Test func `a second thread in a world ends the process`() async {
         await #expect(processExitsWith: .failure) {
             let world = Simulator(seed: 1)
             let mailbox = world.mailbox("a")

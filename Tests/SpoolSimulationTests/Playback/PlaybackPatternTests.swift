@@ -7,7 +7,8 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// The scenarios T1 to T12 of the research notes with a player that decides by itself, on media from a scripted origin.
+/// Tests the playback patterns T1 to T12 with a player that decides by itself, on media from a
+/// scripted origin.
 @Suite(.timeLimit(.minutes(20))) struct PlaybackPatternTests {
     private static func scenario(_ change: (inout PlayerHabits) -> Void = { _ in }) throws -> PlaybackScenario {
         var habits = PlayerHabits.modest
@@ -17,7 +18,7 @@ import Testing
         return scenario
     }
 
-    /// What holds at the end of every scenario in which nothing went wrong.
+    /// Checks the conditions that hold at the end of every scenario without failures.
     private static func check(_ scenario: PlaybackScenario) {
         scenario.checkEnd()
         scenario.checkFetched()
@@ -34,11 +35,11 @@ import Testing
     }
 
     @Test(arguments: SimulatedMedia.Kind.allCases)
-    func `T1, T3, T4, T12: any kind of media plays, and a cold start is one origin request`(kind: SimulatedMedia.Kind) throws {
+    func `T1, T3, T4, T12: any kind of media plays, and a cold start is one request`(kind: SimulatedMedia.Kind) throws {
         let scenario = try Self.scenario()
         scenario.append(scenario.serve(kind, length: 1_000_000))
         Self.runUntilReady(scenario)
-        // The index at the end is a second one, and nobody waits for the bytes between.
+        // The index at the end is a second request; no request waits for the bytes between.
         #expect(scenario.requests.count == (kind == .indexAtEnd ? 2 : 1))
         #expect(scenario.requests.first?.range == "bytes=0-")
         #expect(scenario.playToEnd())
@@ -47,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: PlayerHabits.CancelOrder.allCases)
-    func `T2: seeks forward, back, in quick succession and to the end`(order: PlayerHabits.CancelOrder) throws {
+    func `T2: seeks forward, back, in quick succession and to the end succeed`(order: PlayerHabits.CancelOrder) throws {
         let scenario = try Self.scenario { $0.cancelOrder = order }
         scenario.append(scenario.serve(length: 2_000_000))
         for (seconds, target) in [(1.0, 15.0), (3, 2), (5, 8), (5.1, 4), (5.2, 17), (5.3, 11), (5.4, 6), (9, 20)] {
@@ -57,7 +58,7 @@ import Testing
         Self.check(scenario)
     }
 
-    @Test func `T5: ten minutes of pause cost nothing`() throws {
+    @Test func `T5: ten minutes of pause cause no further requests`() throws {
         let scenario = try Self.scenario()
         scenario.append(scenario.serve(length: 1_000_000))
         scenario.app(after: .seconds(2)) { $0.player?.setRate(0) }
@@ -76,7 +77,7 @@ import Testing
         Self.check(scenario)
     }
 
-    @Test func `T6: an item that is switched away and never cancelled does not drag in its whole file`() throws {
+    @Test func `T6: an uncancelled item that was switched away does not fetch its whole file`() throws {
         let scenario = try Self.scenario { $0.isGreedy = true }
         scenario.factory.limits.runAheadBytes = 300_000
         scenario.factory.limits.floorBytesPerSecond = 10_000
@@ -97,7 +98,7 @@ import Testing
         scenario.dropPlayer()
     }
 
-    @Test func `T7: a stored item is read in small parts, and the origin hears nothing`() throws {
+    @Test func `T7: a stored item is read in small parts without origin requests`() throws {
         let scenario = try Self.scenario()
         let tune = scenario.serve(length: 500_000)
         scenario.append(tune)
@@ -112,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `T8: a network that goes and comes back is not noticed by the player`(breaksTransfers: Bool) throws {
+    func `T8: playback continues through a network outage`(breaksTransfers: Bool) throws {
         let scenario = try Self.scenario { ($0.retries, $0.isGreedy) = (0, true) }
         scenario.append(scenario.serve(length: 2_000_000))
         scenario.app(after: .seconds(1)) { $0.world.origin.setOffline(true, breaksTransfers: breaksTransfers) }
@@ -122,7 +123,7 @@ import Testing
         Self.check(scenario)
     }
 
-    @Test func `T8: without a network the item fails before the player's two minutes are over, with a cause`() throws {
+    @Test func `T8: without network an item fails with a cause within the player's two minutes`() throws {
         let scenario = try Self.scenario { $0.retries = 0 }
         scenario.world.origin.setOffline(true)
         scenario.append(scenario.serve(length: 2_000_000))
@@ -133,12 +134,12 @@ import Testing
         #expect(scenario.violations.filter { !$0.contains("lives on") } == [])
     }
 
-    @Test func `an item that failed and was let go leaves a queue that is through, and no failure behind`() throws {
+    @Test func `a released failed item leaves an ended queue and no failure`() throws {
         let scenario = try Self.scenario { $0.retries = 0 }
         scenario.world.origin.setOffline(true)
         scenario.append(scenario.serve(length: 100_000))
         #expect(!scenario.playToEnd() && scenario.failedFeeder != nil)
-        // Until the failure was told nobody has let go of the item.
+        // The player keeps the item until it has reported the failure.
         scenario.run("the news of the failure") {
             scenario.player?.state.withLock { $0.items.first }?.state.withLock { $0.status } == .failed
         }
@@ -149,7 +150,7 @@ import Testing
         #expect(scenario.violations == [])
     }
 
-    @Test func `a scenario that never comes to its end fails when its steps are used up`() throws {
+    @Test func `a scenario that never ends fails when its steps are used up`() throws {
         @Sendable func again(_ scenario: PlaybackScenario) { scenario.app { again($0) } }
         let scenario = try Self.scenario()
         scenario.maxSteps = 1000
@@ -168,7 +169,7 @@ import Testing
         Self.check(scenario)
     }
 
-    @Test func `T10: a resource that changes in the middle ends with an error, never with mixed bytes`() throws {
+    @Test func `T10: a resource that changes during playback causes an error, never mixed bytes`() throws {
         let scenario = try Self.scenario { ($0.retries, $0.highWaterBytes) = (0, 500_000) }
         let tune = scenario.serve(length: 2_000_000)
         scenario.append(tune)
@@ -179,7 +180,7 @@ import Testing
         #expect(scenario.playback.journal.breaches == [])
     }
 
-    @Test func `T11: content information that is asked three times at once is one origin request`() throws {
+    @Test func `T11: three simultaneous requests for content information cause one origin request`() throws {
         let scenario = try Self.scenario { $0.duplicateInformation = 2 }
         scenario.append(scenario.serve(length: 1_000_000))
         Self.runUntilReady(scenario)
@@ -188,7 +189,7 @@ import Testing
         Self.check(scenario)
     }
 
-    @Test func `a copied asset plays on when the first is gone`() throws {
+    @Test func `a copied asset plays on after the original is released`() throws {
         let scenario = try Self.scenario()
         let tune = scenario.serve(length: 500_000)
         let copy = scenario.makeAsset(tune).copy() as? AVURLAsset

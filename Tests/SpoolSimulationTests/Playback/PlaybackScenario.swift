@@ -6,20 +6,24 @@ import SpoolCore
 import SpoolSystem
 import SpoolTesting
 
-/// A cache, an origin, the AVFoundation door and a simulated player on one simulated machine, and what an app does with them.
+/// A cache, an origin, the AVFoundation door and a simulated player on one simulated machine, and
+/// the actions of an app.
 ///
-/// Everything follows from the seed. What must not be ends up in ``violations``.
+/// Everything follows from the seed. Each broken rule is recorded in ``violations``.
 final class PlaybackScenario: @unchecked Sendable {
     // Sendable for the simulator's jobs, all of which run on the test's thread.
 
-    /// The most steps of a whole scenario; a longer one is a livelock, and a failure that prints its seed.
+    /// The maximal number of steps of a whole scenario. A longer scenario is a livelock and fails
+    /// with its seed.
     var maxSteps = 400_000
-    /// Items that may fail one after the other; more are a livelock of the scenario itself. No scenario has so many.
+    /// The maximal number of items that may fail one after the other. More failures are a livelock
+    /// of the scenario itself; no scenario has so many.
     static let maxFailures = 100
-    /// What readers have fetched ahead of them in these worlds, and what a transport may have under way besides.
+    /// The bytes that readers fetch ahead in these worlds, plus those that a transport may have in
+    /// transit.
     static let windowBytes: Int64 = (256 << 10) + (64 << 10)
 
-    /// What an asset plays.
+    /// A resource to play, and its media.
     struct Tune {
         let resource: VirtualResource
         let media: SimulatedMedia
@@ -31,7 +35,7 @@ final class PlaybackScenario: @unchecked Sendable {
     let playback: PlaybackWorld
     var factory: CachingAssetFactory
     let habits: PlayerHabits
-    /// nil once everything was dropped.
+    /// The player, or nil once everything was released.
     private(set) var player: AVQueuePlayer?
     private(set) var simulated: SimulatedPlayer?
     private var tunes: [String: Tune] = [:]
@@ -55,16 +59,16 @@ final class PlaybackScenario: @unchecked Sendable {
 
     var simulator: Simulator { world.simulator }
     var requests: [OriginLog.Entry] { world.origin.log.entries }
-    /// Everything that a player of this scenario read.
+    /// All feeders of a player in this scenario.
     private(set) var feeders: [MediaFeeder] = []
 
     func violated(_ words: String) {
         if violations.count < 10 { violations.append(words) }
     }
 
-    // MARK: What there is to play
+    // MARK: Resources
 
-    /// Serves a resource and remembers what a player finds in it.
+    /// Serves a resource, and records the media that a player finds in it.
     @discardableResult
     func serve(_ resource: VirtualResource, _ media: SimulatedMedia) -> Tune {
         var media = media
@@ -75,7 +79,7 @@ final class PlaybackScenario: @unchecked Sendable {
         return tune
     }
 
-    /// A tune of a certain kind and length whose bytes a seed gives.
+    /// Serves a tune of a certain kind and length with bytes from a seed.
     func serve(_ kind: SimulatedMedia.Kind = .mp3, length: Int64, name: String = "song.mp3", seconds: Double = 20) -> Tune {
         let resource = VirtualResource(url: "http://origin.test/\(name)", seed: 7, length: length, contentType: nil)
         let content = resource.content
@@ -106,14 +110,14 @@ final class PlaybackScenario: @unchecked Sendable {
 
     func append(_ tune: Tune) { player?.append(makeItem(tune)) }
 
-    /// The app does something after `delay`, on its main queue.
+    /// Performs an action of the app after `delay`, on its main queue.
     func app(after delay: Nanoseconds = 0, _ body: @escaping @Sendable (PlaybackScenario) -> Void) {
         _ = simulator.after(delay, on: playback.main) { [weak self] in self.map(body) }
     }
 
     func seek(to seconds: Double) { player?.beginSeek(to: CMTime(seconds: seconds, preferredTimescale: 1000)) }
 
-    /// The app lets go of the player and of everything that it played.
+    /// Releases the player and everything that it played.
     func dropPlayer() {
         if let simulated { feeders += simulated.history }
         player?.replace(with: nil)
@@ -126,7 +130,7 @@ final class PlaybackScenario: @unchecked Sendable {
 
     private var stepsLeft: Int { max(0, maxSteps - simulator.stepCount) }
 
-    /// Runs until it holds; nil is until nothing is left to do.
+    /// Runs until the condition is met, or until no work is left if it is nil.
     @discardableResult
     func run(_ what: String, until isMet: (() -> Bool)? = nil) -> Bool {
         while simulator.stepCount < maxSteps {
@@ -146,7 +150,7 @@ final class PlaybackScenario: @unchecked Sendable {
         if !simulator.advance(by: time, maxSteps: stepsLeft) { violated("no end of \(time) ns after \(maxSteps) steps") }
     }
 
-    /// Plays what is in the queue to its end. False when an item failed on the way.
+    /// Plays the queue to its end. Returns false if an item failed on the way.
     @discardableResult
     func playToEnd() -> Bool {
         app { $0.player?.setRate(1) }
@@ -154,20 +158,20 @@ final class PlaybackScenario: @unchecked Sendable {
         return failedFeeder == nil
     }
 
-    /// The feeder of a current item that failed; nil as soon as the item is no longer the player's.
+    /// The feeder of a current item that failed, or nil once the player has released the item.
     var failedFeeder: MediaFeeder? {
         guard let current = simulated?.current, case .failed = current.phase else { return nil }
-        // An item that was let go is nobody's, also where the player has none either.
+        // A released item belongs to no player, even where the player has no item either.
         guard let item = current.item else { return nil }
         return player?.state.withLock { $0.items.first === item } == true ? current : nil
     }
 
-    // MARK: What must hold
+    // MARK: Checks at the end
 
-    /// Lets go of everything and looks at what is left of it.
+    /// Releases everything and checks for leaked objects.
     func checkEnd() {
         dropPlayer()
-        // A job that is under way may hold an object until it ran, and a fetch lingers for a second.
+        // A running job may keep an object until it ends, and a fetch lingers for a second.
         pass(.seconds(3))
         run("winding up")
         playback.journal.checkKept()
@@ -177,7 +181,7 @@ final class PlaybackScenario: @unchecked Sendable {
         for url in tunes.keys.sorted() { checkIdle(url) }
     }
 
-    /// Nobody reads and nothing is fetched.
+    /// Checks that a resource has no readers and no fetches.
     private func checkIdle(_ url: String) {
         let status = Locked<ResourceStatus?>(nil)
         world.cache.status(of: ResourceKey(normalized: url)) { result in
@@ -189,7 +193,8 @@ final class PlaybackScenario: @unchecked Sendable {
         if status.fetches > 0 { violated("\(status.fetches) fetches of \(url) are left") }
     }
 
-    /// Every fetched byte was delivered, but for what was under way when a request was taken back or an item was let go.
+    /// Checks that every fetched byte was delivered, except bytes in transit when a request was
+    /// cancelled or an item released.
     func checkFetched() {
         var delivered: Int64 = 0, ends: Int64 = 0, total: Int64 = 0
         for url in tunes.keys.sorted() {
@@ -206,7 +211,8 @@ final class PlaybackScenario: @unchecked Sendable {
         }
     }
 
-    /// Plays every tune from end to end, so that it is stored, then again: the origin hears nothing of that.
+    /// Plays every tune from end to end, so that it is stored, then again: the second time causes
+    /// no origin request.
     func checkSecondRun() {
         for url in tunes.keys.sorted() { playAlone(url) }
         pass(.seconds(3))
@@ -226,7 +232,7 @@ final class PlaybackScenario: @unchecked Sendable {
     }
 }
 
-/// An asset that nobody here keeps.
+/// A weak reference to an asset.
 private struct WeakAsset {
     weak var asset: CachingAVURLAsset?
 }

@@ -9,10 +9,11 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// A dozen plays on real queues, for the thread sanitizer: the delegate on its own queue, the engine on its lanes, the app on the main one.
+/// Runs a dozen plays on real queues for the thread sanitizer: the delegate on its own queue, the
+/// engine on its lanes, the app on the main queue.
 @Suite(.timeLimit(.minutes(20))) struct PlaybackStressTests {
     @Test(arguments: 1...12)
-    func `a queue is played on real queues while the app seeks and switches`(number: Int) async throws {
+    func `a queue plays on real queues while the app seeks and switches`(number: Int) async throws {
         let live = try LivePlayback(seed: UInt64(number))
         await live.play()
         #expect(live.failures == [])
@@ -74,7 +75,7 @@ private final class LivePlayback: Sendable {
 
     // MARK: Playing
 
-    /// Plays all, with an app that does things in between, until nothing is left in the queue.
+    /// Plays the whole queue, with random actions of an app in between, until the queue is empty.
     func play() async {
         open()
         for _ in 0..<random.number(in: 2...6) {
@@ -110,7 +111,7 @@ private final class LivePlayback: Sendable {
         return AVPlayerItem(asset: asset)
     }
 
-    /// One thing that an app does, on the main queue.
+    /// Performs one action of an app, on the main queue.
     private func act(_ what: UInt64, _ seconds: Double) {
         guard let player = state.withLock({ $0.player }) else { return }
         switch what {
@@ -121,7 +122,7 @@ private final class LivePlayback: Sendable {
         }
     }
 
-    /// Nothing is left to play, or the item that plays has failed.
+    /// Whether the queue is empty or the current item has failed.
     private var hasEnded: Bool {
         guard let current = state.withLock({ $0.player })?.state.withLock({ $0.items.first }) else { return true }
         guard let error = current.state.withLock({ $0.error }) else { return false }
@@ -131,14 +132,14 @@ private final class LivePlayback: Sendable {
 
     // MARK: The end
 
-    /// Lets go of everything; what is left of it, and every breach of the contract.
+    /// Releases everything, and returns leaked objects and every breach of the contract.
     func windUp() async -> [String] {
         state.withLock { old in
             let gone = (old.player, old.simulated)
             (old.player, old.simulated) = (nil, nil)
             return gone
         }.0?.replace(with: nil)
-        // Jobs under way hold the assets until they have run.
+        // Running jobs keep the assets until they have ended.
         await until { self.state.withLock { $0.assets.allSatisfy { $0.asset == nil } } }
         await cache.close()
         world.journal.checkKept()
@@ -148,7 +149,7 @@ private final class LivePlayback: Sendable {
         return left
     }
 
-    /// Waits until it holds, looking every few milliseconds on the main queue.
+    /// Waits until the condition is met, checking it every few milliseconds on the main queue.
     private func until(_ isMet: @escaping @Sendable () -> Bool) async {
         await withCheckedContinuation { continuation in look(isMet) { continuation.resume() } }
     }

@@ -6,9 +6,9 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// The traces of docs/traces, replayed against assets of a cache.
+/// Replays the traces of docs/traces against assets of a cache.
 @Suite(.timeLimit(.minutes(20))) struct PlaybackTraceTests {
-    /// What a replay got; the asset is gone by then.
+    /// The results of a replay, whose asset is released by then.
     private struct Outcome {
         var delivered: ByteRangeSet
         var cancelCount: Int
@@ -22,7 +22,7 @@ import Testing
         return Outcome(delivered: replayer.delivered, cancelCount: replayer.cancelCount, errors: replayer.errors)
     }
 
-    /// Reads all of it, so that it is stored.
+    /// Reads the whole resource, so that it is stored.
     private static func complete(_ tune: PlaybackScenario.Tune, _ scenario: PlaybackScenario) throws {
         let length = tune.resource.length
         let trace = try LoadingTrace("# spool trace 1\n0 1 I+ @0+2\n0 1 →2 ✓\n0 2 @0+\(length) E\n0 2 →\(length) ✓")
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: TraceFile.all)
-    func `a trace gets its bytes, each is fetched once, and a second time the origin hears nothing`(file: TraceFile) throws {
+    func `a trace gets its bytes with one fetch each, and none when repeated`(file: TraceFile) throws {
         let trace = try file.read()
         let scenario = try PlaybackScenario(seed: 1)
         scenario.factory.limits.runAheadBytes = .max / 2

@@ -6,9 +6,10 @@ import SpoolCore
 import SpoolSystem
 import SpoolTesting
 
-/// One seed's play: what is played, what the app does, and what must hold in the end.
+/// One seed's play: its media, the app's actions, and the checks at the end.
 enum RandomPlay {
-    /// Plays a seed. Nil when all went well, else what was found and how it came to it.
+    /// Plays a seed. Returns nil for a correct play, or else the violations and the events that led
+    /// to them.
     static func story(ofSeed seed: UInt64) throws -> String? {
         let scenario = try make(seed)
         play(scenario)
@@ -16,7 +17,7 @@ enum RandomPlay {
     }
 
     private static func make(_ seed: UInt64) throws -> PlaybackScenario {
-        // What the world is made of is drawn before there is one.
+        // The parts of the world are drawn before the world is created.
         let random = SeededRandom(seed: seed)
         let length = random.number(in: random.pick([1...3, 1000...70_000, 200_000...1_500_000]))
         var plan = World.Plan()
@@ -25,7 +26,7 @@ enum RandomPlay {
         let scenario = try PlaybackScenario(seed: seed, habits: .random(length: length, using: random), plan: plan)
         let tunes = (1...random.number(in: 1...3)).map { number in
             let content = random.next() >> 32
-            // Bytes by chance may begin like a page of text; then the server has to say that they are none.
+            // Random bytes may begin like a page of text; then the server has to send a media type.
             let looksLikeText = OriginContent(seed: content).byte(at: 0) < 0x80
             let resource = VirtualResource(
                 url: "http://origin.test/song-\(number).mp3", seed: content, length: number == 1 ? length : random.number(in: 1...600_000),
@@ -60,7 +61,7 @@ enum RandomPlay {
         }
     }
 
-    /// One thing that an app does.
+    /// Performs one action of an app.
     private static func act(_ tune: PlaybackScenario.Tune, _ random: SeededRandom) -> @Sendable (PlaybackScenario) -> Void {
         let number = Double(random.number(in: 0...20))
         switch random.next(below: 8) {
@@ -76,11 +77,12 @@ enum RandomPlay {
     private static func play(_ scenario: PlaybackScenario) {
         scenario.app { $0.player?.setRate(1) }
         scenario.pass(.seconds(30))
-        // However the app left it, it plays to the end now.
+        // The play goes to its end now, whatever state the app left.
         for _ in 0..<PlaybackScenario.maxFailures {
             if scenario.playToEnd() { break }
             guard let failed = scenario.failedFeeder else { break }
-            // Without a network nothing can be said of a resource that is not known: the item fails, as it would without a cache.
+            // Without a network, an unknown resource has no answer: the item fails, as it would
+            // without a cache.
             guard failed.information == nil, scenario.lostNetwork, scenario.violations.isEmpty else {
                 return describe(failed, in: scenario)
             }
