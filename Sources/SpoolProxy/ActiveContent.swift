@@ -1,16 +1,19 @@
 import SpoolCore
 
-/// What a browser does with content of a media type when a person or a page opens its URL.
+/// How a browser treats content of a media type when a person or a page opens its URL.
 enum BrowserContent: Hashable, Sendable {
-    /// Shown or played by the browser itself: raster images, sound, video, plain playlists, subtitles, fonts.
+    /// The browser itself shows or plays it: raster images, sound, video, plain playlists,
+    /// subtitles, fonts.
     case inactive
-    /// Run or rendered with scripts, styles or parts of its own: HTML, every XML (SVG and MPD among them), PDF, containers of messages.
+    /// The browser runs it or renders it with scripts, styles or parts: HTML, every XML format
+    /// (such as SVG and MPD), PDF, containers of messages.
     case active
-    /// Everything else, and content without a type. Most of it is downloaded; some browsers look at the bytes and may find HTML.
+    /// All other content, and content without a type. Browsers download most of it. Some look at
+    /// the bytes and may find HTML.
     case unknown
 
-    /// The content that an answer with these fields is. Browsers take the last of several types, players the first, so the most dangerous
-    /// one counts.
+    /// Classifies the content of a response with these fields. Of several types, browsers use the
+    /// last and players the first, so the most dangerous one counts.
     init(_ fields: HTTPFields) {
         // A comma separates types that intermediaries joined (Fetch, "extract a MIME type").
         let types = fields.values(of: "Content-Type").flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
@@ -44,13 +47,14 @@ enum BrowserContent: Hashable, Sendable {
     ]
 }
 
-/// What a browser asks a resource for, by `Sec-Fetch-Dest` (Fetch Metadata). Programs other than browsers do not send the field.
+/// The use for which a browser requests a resource, by `Sec-Fetch-Dest` (Fetch Metadata). Programs
+/// other than browsers do not send the field.
 enum BrowserDestination: Hashable, Sendable {
-    /// A document of its own or inside a page; what it does depends on its type.
+    /// A document of its own or inside a page. Its effect depends on its type.
     case document
-    /// Code, or something that makes a browser run or register code, whatever its type.
+    /// Code, or content that makes a browser run or register code, whatever its type.
     case code
-    /// Media, bytes for a script, a download.
+    /// Media, bytes for a script, or a download.
     case other
 
     init(_ value: String?) {

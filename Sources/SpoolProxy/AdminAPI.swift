@@ -3,13 +3,16 @@ import SpoolCore
 import SpoolServer
 import SpoolSystem
 
-/// What a command asks of a running server: `POST /_spool/api/<verb>?<query>`, answered with JSON.
+/// The commands of a running server: `POST /_spool/api/<verb>?<query>`, answered with JSON.
 ///
-/// For programs of the same user on the same machine: the token lies in a file that only they can read (`serve.json`), the client's address
-/// is loopback, and nothing that a browser sends is answered — a page can't read that file, and its requests say where they come from.
-/// A verb is an entry of `verbs`: the place to add one.
+/// The API serves programs of the same user on the same machine. Three checks enforce that. The
+/// token is in a file that only those programs can read (`serve.json`). The client's address must
+/// be loopback. Requests with fields that browsers send are refused: a page cannot read the file,
+/// and its requests name their site.
+///
+/// To add a verb, add an entry to `verbs`.
 struct AdminAPI: Sendable {
-    /// Called with the cache and the query; answers once, on any thread.
+    /// Runs a command with the cache and the query. Answers once, on any thread.
     typealias Verb = @Sendable (MediaCache, Query, @escaping @Sendable (Answer) -> Void) -> Void
 
     enum Answer: Sendable {
@@ -33,7 +36,7 @@ struct AdminAPI: Sendable {
             guard let key = query.key else { return answer(.failed(status: 400, "key= is missing")) }
             cache.status(of: key) { result in
                 switch result {
-                // Without quotes, so that commands read it without a parser.
+                // Without quotes, so that commands can read it without a parser.
                 case .success(let status):
                     answer(.object([("because", .string(status?.notStoredBecause?.replacing("\"", with: "'") ?? ""))]))
                 case .failure(let error): answer(Answer(error))
@@ -64,7 +67,7 @@ struct AdminAPI: Sendable {
     private static func jobs(of cache: MediaCache) -> AdminJobs { cache.attachments.object(AdminJobs.self) { AdminJobs() } }
 
     private static let path = "api/"
-    /// The longest query that is looked at, in bytes; the head of a request is bounded besides.
+    /// The longest query that is read, in bytes. The head of a request has its own bound.
     private static let queryLimitBytes = 16 << 10
 
     private let cache: MediaCache
@@ -75,9 +78,9 @@ struct AdminAPI: Sendable {
         self.token = token
     }
 
-    /// Answers a request for `path` (what follows `/_spool/`), on the loop.
+    /// Answers a request for `path` (the part behind `/_spool/`). On the loop only.
     ///
-    /// - Precondition: the `Host` of the request was found to be this proxy.
+    /// - Precondition: The `Host` of the request is this proxy.
     func respond(to request: RequestHead, path: String, on exchange: Exchange) {
         if let refusal = refusal(of: request, exchange) { return exchange.respond(.error(403, refusal)) }
         let name = path.prefix { $0 != "?" }
@@ -116,7 +119,7 @@ struct AdminAPI: Sendable {
 
     private static func remove(_ key: ResourceKey, from cache: MediaCache, _ answer: @escaping @Sendable (Answer) -> Void) {
         cache.status(of: key) { status in
-            // What failed here fails the removal as well, which says so.
+            // After an error here the removal fails too, and its error is reported.
             let bytes: Int64 = if case .success(let found?) = status { found.stored.totalBytes } else { 0 }
             cache.remove(key) { result in
                 switch result {
@@ -155,7 +158,8 @@ struct AdminAPI: Sendable {
         answer(.object([("job", .integer(id))]))
     }
 
-    /// Damaged ranges that are told one by one; beyond, they are repaired all the same and counted.
+    /// The largest number of damaged ranges listed in an answer. Ranges beyond it are repaired and
+    /// counted too.
     private static let rangeLimit = 10_000
 
     private static func repair(_ query: Query, _ cache: MediaCache, _ answer: @escaping @Sendable (Answer) -> Void) {
@@ -199,7 +203,7 @@ struct AdminAPI: Sendable {
 /// The query of a command.
 struct Query: Sendable {
     private let items: [String: String]
-    /// The most items that are read.
+    /// The largest number of items that are read.
     private static let itemLimit = 16
 
     init(_ text: Substring) {
@@ -215,6 +219,6 @@ struct Query: Sendable {
 
     func number(_ name: String) -> Int64? { items[name].flatMap { Int64($0) } }
 
-    /// The key that is meant.
+    /// The key that the command names.
     var key: ResourceKey? { items["key"].map(ResourceKey.init(normalized:)) }
 }

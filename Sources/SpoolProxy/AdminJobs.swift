@@ -1,9 +1,11 @@
 import SpoolCore
 import SpoolSystem
 
-/// Commands that take a while: begun by one request, followed by others, so that a client can show how far they are, and stop them.
+/// The long-running commands. One request begins a job, and further requests show its progress or
+/// stop it.
 ///
-/// A client asks for a job again and again; each answer waits until there is something new to tell. How a job ended is told once.
+/// A client polls a job. Each answer waits until there is progress to report. The outcome of a job
+/// is reported once.
 final class AdminJobs: Sendable {
     typealias Outcome = Result<[(String, JSON)], CacheError>
 
@@ -26,12 +28,16 @@ final class AdminJobs: Sendable {
 
     private let state = Locked(State())
 
-    /// Jobs that run, or have ended and nobody has asked how; beyond, the oldest of the ended go.
+    /// The largest number of jobs that run, or have ended without their outcome being read. Beyond
+    /// it, the oldest ended job is removed.
     private static let limit = 16
-    /// An answer waits for so many bytes: some tens of answers a second at a disk's pace.
+    /// The progress, in bytes, that an answer waits for. It gives some tens of answers a second at
+    /// the speed of a disk.
     private static let stepBytes: Int64 = 8 << 20
 
-    /// Begins a job; nil when too many run.
+    /// Begins a job.
+    ///
+    /// - Returns: Its id, or nil when too many jobs run.
     func begin(cancel: @escaping @Sendable () -> Void) -> Int64? {
         state.withLock { state in
             if state.jobs.count >= Self.limit {
@@ -44,7 +50,7 @@ final class AdminJobs: Sendable {
         }
     }
 
-    /// So many bytes more are done.
+    /// Adds `bytes` to the progress of a job.
     func moved(_ bytes: Int64, of id: Int64) {
         tell(id) { $0.bytes += bytes }
     }
@@ -53,7 +59,8 @@ final class AdminJobs: Sendable {
         tell(id) { $0.outcome = outcome }
     }
 
-    /// Answers once the job has done more than so many bytes and a step, or is over. One asks at a time; who asked before is answered now.
+    /// Answers once the job has moved one step beyond `beyond` bytes, or has ended. A job has one
+    /// waiting request at a time: a new one makes the earlier one fail.
     func wait(for id: Int64, beyond: Int64, _ answer: @escaping @Sendable (AdminAPI.Answer) -> Void) {
         let previous = state.withLock { state -> Waiter? in
             let previous = state.jobs[id]?.waiter
@@ -64,14 +71,16 @@ final class AdminJobs: Sendable {
         tell(id) { _ in }
     }
 
-    /// Asks a job to stop; false when there is none.
+    /// Asks a job to stop.
+    ///
+    /// - Returns: False when there is no such job.
     func cancel(_ id: Int64) -> Bool {
         guard let cancel = state.withLock({ $0.jobs[id]?.cancel }) else { return false }
         cancel()
         return true
     }
 
-    /// Changes a job, and answers who waits for it if there is something to tell.
+    /// Changes a job, and answers its waiting request if there is progress to report.
     private func tell(_ id: Int64, _ change: (inout Job) -> Void) {
         let told = state.withLock { state -> (Waiter, Int64, Outcome?)? in
             guard var job = state.jobs[id] else { return nil }

@@ -2,19 +2,21 @@ import SpoolCore
 import SpoolServer
 import SpoolOrigin
 
-/// The one site that a proxy answers for: which requests it passes on, and what their fields become on the way.
+/// The one site that a proxy stands in for: decides which requests go to the origin, and translates
+/// fields in both directions.
 struct FixedSite: Sendable {
     /// `scheme://authority`
     let origin: String
-    /// What every path at this proxy begins with: a slash, with a token `/TOKEN/`.
+    /// The beginning of every path at this proxy: a slash, or `/TOKEN/` with a token.
     let prefix: String
-    /// This proxy in `Via`.
+    /// The name of this proxy in `Via`.
     let via: String
 
-    /// Whether the request goes to the origin itself instead of being answered by the cache.
+    /// Whether the request goes to the origin itself, without an answer from the cache.
     func passesOn(_ request: RequestHead) -> Bool {
         switch request.method {
-        // A tunnel is not for a site to open, and an echo would show fields that a page must not see (RFC 9110 §9.3.8).
+        // A client must not open a tunnel through a site, and an echo would show fields that a page
+        // must not see (RFC 9110 §9.3.8).
         case "CONNECT", "TRACE": false
         case "GET", "HEAD": request.has("Authorization") || request.has("Cookie")
         default: true
@@ -26,14 +28,14 @@ struct FixedSite: Sendable {
 
     // MARK: Fields
 
-    /// What belongs to one connection, or is for the transport to say (RFC 9110 §7.6.1).
+    /// Fields that belong to one connection, or that the transport sets (RFC 9110 §7.6.1).
     private static let ofConnection: Set<String> = [
         "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "proxy-connection", "proxy-authorization",
         "proxy-authenticate", "content-length", "expect", "host", "via", "accept-encoding",
     ]
 
-    /// The request's fields as the origin gets them. A page that was loaded from here says so in `Origin` and `Referer`; to the origin that
-    /// is its own site.
+    /// The request's fields in the form for the origin. A page that was loaded from this proxy
+    /// names it in `Origin` and `Referer`. For the origin, these become its own site.
     func fieldsForOrigin(_ request: RequestHead) -> HTTPFields {
         let fields = request.fields
         let dropped = Self.ofConnection.union(Self.listed(in: fields))
@@ -44,12 +46,13 @@ struct FixedSite: Sendable {
                 guard field.value == own || field.value.hasPrefix(own + "/") else { return field }
                 return .init(name: field.name, value: origin + withoutPrefix(field.value.dropFirst(own.count)))
             })
-        // One list, whose last member is the last who passed the message on (RFC 9110 §7.6.3).
+        // One list. Its last member is the last proxy that forwarded the message (RFC 9110 §7.6.3).
         result.append("Via", (fields.values(of: "Via") + [via]).joined(separator: ", "))
         return result
     }
 
-    /// The answer's fields as the client gets them: `Set-Cookie` is for this client, and a `Location` at the origin is here.
+    /// The response's fields in the form for the client. `Set-Cookie` stays, because the response
+    /// is for this client alone. A `Location` at the origin becomes a path at this proxy.
     func fieldsForClient(_ head: ResponseHead, _ request: RequestHead) -> HTTPFields {
         let dropped = Self.ofConnection.union(Self.listed(in: head.fields))
         return HTTPFields(
@@ -64,7 +67,8 @@ struct FixedSite: Sendable {
         return Set(options.map { String($0.filter { $0 != " " && $0 != "\t" }).asciiLowercased })
     }
 
-    /// The path under which a URL of the origin is found at this proxy; nil for another site's and for a relative one, which stays.
+    /// Returns the path of an origin's URL at this proxy, or nil for a URL of another site or a
+    /// relative one, which stays unchanged.
     private func pathHere(_ url: String) -> String? {
         guard let reference = try? URIReference(lenient: url), reference.origin?.description == origin else { return nil }
         // Two slashes at the beginning would name another host.
@@ -73,7 +77,7 @@ struct FixedSite: Sendable {
             + (reference.fragment.map { "#\($0)" } ?? "")
     }
 
-    /// A path at this proxy as it is at the origin: the token is this proxy's own.
+    /// Returns a path at this proxy as a path at the origin, without the token.
     private func withoutPrefix(_ path: Substring) -> Substring {
         if path.hasPrefix(prefix) { return path.dropFirst(prefix.count - 1) }
         return !path.isEmpty && path + "/" == prefix ? "/" : path
@@ -81,12 +85,13 @@ struct FixedSite: Sendable {
 
     // MARK: Invalidation
 
-    /// The URLs that a change by this answer makes doubtful: the one that was asked, and of this site those that it names.
+    /// Returns the URLs that a change with this response invalidates: the requested one, and those
+    /// of the same site that the response names.
     func changedURLs(by head: ResponseHead, to url: String) -> [String] {
         guard let base = try? URIReference(lenient: url) else { return [url] }
         var changed = [url]
         for name in ["Location", "Content-Location"] {
-            // A place that can't be read is nowhere.
+            // A location that cannot be parsed names no URL.
             guard let location = head.fields[name], let place = try? base.resolving(location: location) else { continue }
             if place.origin == base.origin { changed.append(place.text) }
         }

@@ -2,10 +2,11 @@ import Spool
 import SpoolCore
 import SpoolServer
 
-/// The short way of a `ResourceAnswer`: a GET whose bytes are stored, verified and may be used without asking anyone.
+/// The short path of a `ResourceAnswer`, for a GET whose bytes are stored, verified and usable
+/// without asking the origin.
 ///
-/// Keeps what is the same from one hit of a resource to the next, so that one costs a look at the session and a few copied bytes.
-/// Belongs to the loop's thread.
+/// It keeps the parts that hits of a resource share. A hit then costs one event of the session and
+/// a few copied bytes. Belongs to the loop's thread.
 final class HitAnswer: RangeResponder {
     private let cache: MediaCache
     private let key: ResourceKey
@@ -16,7 +17,7 @@ final class HitAnswer: RangeResponder {
     private var link = SessionLink()
     private var head: Head?
 
-    /// The head of hits of one version, but for what differs from one to the next.
+    /// The head of hits on one version, without the fields that differ between hits.
     private struct Head {
         var version: HitVersion
         var lines: FieldLines
@@ -35,12 +36,15 @@ final class HitAnswer: RangeResponder {
         self.wallNow = wallNow
     }
 
-    /// Answers, or answers false when the request or what is stored needs a closer look; then nothing has happened.
+    /// Answers a request that is a plain hit.
+    ///
+    /// - Returns: False when the request or the stored bytes need the long path. There are no side
+    ///   effects then.
     func respond(to request: RequestHead, on exchange: Exchange) -> Bool {
         guard request.method == "GET", !Self.deviates.contains(where: request.has), !fieldRules.wantsDocument(request) else { return false }
         let spec: RangeHeader.Spec?
         if let value = request["Range"] {
-            // What is no range is ignored, and several are for the long way.
+            // An invalid range is ignored, and several ranges take the long path.
             guard let range = RangeHeader(value), range.specs.count == 1 else { return false }
             spec = range.specs[0]
         } else {
@@ -64,10 +68,11 @@ final class HitAnswer: RangeResponder {
         return Response(spec == nil ? 200 : 206, prepared: fields, body: .source(HitBodySource(hit), length: hit.range.count))
     }
 
-    /// Fields that make a request more than the wish for bytes.
+    /// Fields that make a request more than a plain request for bytes.
     private static let deviates = ["If-None-Match", "If-Modified-Since", "If-Range", "Cache-Control", "Pragma", "Origin"]
 
-    /// What is handed out before the session is asked again, in bytes: what a connection sends in one turn.
+    /// The number of bytes handed out before the session is asked again: those of one turn of a
+    /// connection.
     private static let turnBytes = Int64(ServerOptions.turnBytes)
 
     private func head(of hit: StoredHit) -> Head? {
@@ -81,22 +86,23 @@ final class HitAnswer: RangeResponder {
             self.head = head
             return head
         } catch {
-            // The long way says so.
+            // The long path reports the error.
             return nil
         }
     }
 }
 
-/// The bytes of a hit: the first of them without a question, the others as of any reader.
+/// The bytes of a hit. The first ones come directly from the stored file, and the others from a
+/// reader of the session.
 final class HitBodySource: BodySource {
     private let hit: StoredHit
-    /// Of `hit.stored`, how many bytes went out.
+    /// The number of bytes of `hit.stored` that were sent.
     private var sent = 0
-    /// The first bytes were handed out.
+    /// Whether the first bytes were handed out.
     private var isUnderWay = false
-    /// The file can't be sent from.
+    /// Whether sending from the file failed.
     private var isUnreadable = false
-    /// What goes on where the first bytes end.
+    /// The source that continues behind the first bytes.
     private var rest: SessionBodySource?
     private var wake: @Sendable () -> Void = {}
 
@@ -109,8 +115,9 @@ final class HitBodySource: BodySource {
     func next(max: Int) -> BodyChunk {
         if let rest { return rest.next(max: max) }
         let left = isUnreadable ? 0 : Int(hit.stored.count) - sent
-        // The session hands out the first bytes to be sent at once. Later the file may not be sent from any more: the store is suspended or
-        // has closed the file, or another process has changed it meanwhile. Then the session's reader goes on.
+        // The session hands out the first bytes to be sent at once. Later the file may become
+        // unusable: the store is suspended or has closed the file, or another process has changed
+        // it. Then the session's reader continues.
         if left > 0, let descriptor = isUnderWay ? hit.file.descriptor : hit.descriptor {
             isUnderWay = true
             return .file(

@@ -1,6 +1,7 @@
 import SpoolCore
 
-/// A JSON text that is built from values (RFC 8259); enough for what the proxy tells about itself.
+/// A JSON value that can be written as text (RFC 8259). It has the features that the proxy's
+/// answers need.
 enum JSON {
     case string(String)
     case integer(Int64)
@@ -8,10 +9,11 @@ enum JSON {
     case bool(Bool)
     case null
     case array([JSON])
-    /// Members in the order in which they are written.
+    /// Members, written in this order.
     case object([(String, JSON)])
 
-    /// The fields of an answer whose body is JSON. No browser takes it for anything else.
+    /// The fields of a response with a JSON body. They keep a browser from treating it as another
+    /// type.
     static let fields: HTTPFields = [
         "Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
     ]

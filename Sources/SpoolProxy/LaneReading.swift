@@ -2,23 +2,24 @@ package import SpoolCore
 package import SpoolStore
 package import SpoolSystem
 
-/// One read at a time for a body source on an event loop: at once where nothing has to be waited for, else on a lane. Its memory is used again
-/// from read to read.
+/// Reads stored bytes for a body source on an event loop, one range at a time. A read happens at
+/// once when it does not have to wait, else on a lane. Reads reuse the same memory.
 package final class LaneReading: Sendable {
-    /// What came of the last read. The event loop asks; the lane answers.
+    /// The state of the last read. The lane sets it, and the event loop reads it.
     package enum State {
-        /// Nothing is wanted.
+        /// No read is requested.
         case idle
-        /// The lane has it.
+        /// The lane is reading.
         case underWay
-        /// These bytes were read and not yet consumed; valid until the next call.
+        /// Bytes that were read and not yet consumed. They are valid until the next call.
         case ready(UnsafeRawBufferPointer)
-        /// The range could not be read; nil when there was nothing to read.
+        /// The range could not be read. The error is nil when the file had no bytes there.
         case failed(ByteRange, StoreError?)
     }
 
-    /// The most that one read brings: enough that the way to the lane and back costs little beside it, and little enough for the
-    /// processor's cache, as the bytes are opened, perhaps changed, and sent right after.
+    /// The largest read, in bytes. It is large enough to make the round trip to the lane cheap in
+    /// comparison. It is small enough for the processor's cache, because the bytes are decrypted,
+    /// possibly transformed, and sent right after.
     package static let readBytes = 256 << 10
 
     private struct Progress {
@@ -31,13 +32,15 @@ package final class LaneReading: Sendable {
     private let progress = Locked(Progress())
     private let memory: Memory
 
+    /// Creates a reading and allocates its memory.
     package init() {
         memory = Memory()
     }
 
-    /// Memory that the lane writes while a read is under way, and the event loop reads when it is not.
+    /// Memory that the lane writes during a read, and that the event loop reads at other times.
     private final class Memory: @unchecked Sendable {
-        // Safe to share: `Progress` says whose turn it is, and the lane's end of a turn goes through its lock.
+        // Safe to share: `Progress` records whose turn it is, and the lane ends its turn under the
+        // lock.
         let bytes: UnsafeMutableRawBufferPointer
 
         init() {
@@ -47,9 +50,10 @@ package final class LaneReading: Sendable {
         deinit { bytes.deallocate() }
     }
 
-    /// Reads the start of `range` on the calling thread if it is in memory; false, and nothing has changed, when a lane is to read it.
+    /// Reads the start of `range` on the calling thread if it is in memory.
     ///
-    /// - Precondition: as for `begin`.
+    /// - Precondition: No read is in progress, and all bytes of the last one were consumed.
+    /// - Returns: False when a lane has to read the range. There are no side effects then.
     package func readAtOnce(_ range: ByteRange, of file: any StoredBytes) -> Bool {
         progress.withLock { progress in
             precondition(!progress.isUnderWay && progress.sent == progress.count, "two reads at once")
@@ -60,9 +64,9 @@ package final class LaneReading: Sendable {
         return true
     }
 
-    /// Begins to read the start of `range`; calls `done` on the lane.
+    /// Begins to read the start of `range`. Calls `done` on the lane at the end.
     ///
-    /// - Precondition: no read is under way, and all bytes of the last one were consumed.
+    /// - Precondition: No read is in progress, and all bytes of the last one were consumed.
     package func begin(_ range: ByteRange, of file: any StoredBytes, on lane: any Mailbox, done: @escaping @Sendable () -> Void) {
         progress.withLock { progress in
             precondition(!progress.isUnderWay && progress.sent == progress.count, "two reads at once")
@@ -90,11 +94,12 @@ package final class LaneReading: Sendable {
         }
     }
 
-    /// The memory for the start of `range`.
+    /// Returns the memory for the start of `range`.
     private func part(_ range: ByteRange) -> UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: memory.bytes.prefix(Int(range.count)))
     }
 
+    /// The state of the last read.
     package var state: State {
         progress.withLock { progress in
             if progress.isUnderWay { return .underWay }
@@ -104,14 +109,14 @@ package final class LaneReading: Sendable {
         }
     }
 
-    /// The client took so many of the bytes.
+    /// Advances by `count` bytes that the client took.
     package func consumed(_ count: Int) {
         progress.withLock { progress in
             if progress.sent < progress.count { progress.sent += count }
         }
     }
 
-    /// Forgets a failure.
+    /// Clears a failure.
     package func reset() {
         progress.withLock { $0 = Progress() }
     }

@@ -3,7 +3,8 @@ import SpoolCore
 import SpoolServer
 import SpoolSystem
 
-/// Finds requests that would make the proxy ask itself, again and again, until every connection is taken.
+/// Detects requests that would make the proxy send requests to itself until every connection is in
+/// use.
 struct LoopGuard: Sendable {
     /// This process's names in `Via`.
     let names: Pseudonyms
@@ -14,12 +15,12 @@ struct LoopGuard: Sendable {
         ownHosts = Set(([options.host] + options.allowedHosts).map(\.asciiLowercased))
     }
 
-    /// Whether the request went through this proxy already, whatever lies in between.
+    /// Whether the request went through this proxy already, directly or through other proxies.
     func hasPassed(_ request: RequestHead) -> Bool {
         request.has("Via") && request.fields.values(of: "Via").contains { names.isNamed(in: $0) }
     }
 
-    /// Whether `url` is at the address that the client reached.
+    /// Whether `url` is at the address that the client connected to.
     func isOwn(_ url: String, _ exchange: Exchange) -> Bool {
         guard let origin = (try? URIReference(url))?.origin, let local = exchange.localAddress, origin.port == Int(local.port) else {
             return false

@@ -2,9 +2,11 @@ import Spool
 import SpoolCore
 import SpoolServer
 
-/// A part of a multipart body, made when its turn comes, so that 64 parts do not pull at once.
+/// One part of a multipart body. Its reader joins when the part's turn comes, so that 64 parts do
+/// not read at once.
 ///
-/// If the resource changed meanwhile the body is cut short: parts of two versions never mix.
+/// When the resource changes in between, the body is cut short, because parts of two versions must
+/// never mix.
 final class PartBodySource: BodySource {
     private let cache: MediaCache
     private let url: String
@@ -44,7 +46,8 @@ final class PartBodySource: BodySource {
 
     private func join() {
         do {
-            // The version was agreed upon before the first part: what is stored of it needs no word of the origin.
+            // The version was validated before the first part, so its stored bytes need no further
+            // validation by the origin.
             var options = ReadOptions(cachePolicy: .storeEverything)
             options.site = page
             let reader = try cache.sessionReader(

@@ -4,14 +4,17 @@ import SpoolOrigin
 import SpoolServer
 import SpoolSystem
 
-/// One request that goes to the fixed origin as it came, and whose answer goes back as it comes: nothing of it is stored.
+/// One request that is forwarded to the fixed origin, with the response forwarded back. Nothing is
+/// stored.
 ///
-/// So go the methods that a cache can't answer, and requests with credentials, whose answers are for one user (RFC 9111 §3.5).
-/// Redirects are the client's to follow. At most `bufferBytes` wait on either way: who is slow stops the other.
+/// It serves methods that a cache cannot answer, and requests with credentials, whose responses are
+/// for one user (RFC 9111 §3.5). Redirects go to the client. At most `bufferBytes` wait in each
+/// direction, so a slow side stops the other.
 final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
-    // Safe to share: what changes is behind `state`, but for `chunk`, `exchange` and `wake`, which belong to the loop's thread.
+    // Safe to share: a lock guards `state`. `chunk`, `exchange` and `wake` belong to the loop's
+    // thread.
 
-    /// The most bytes of an answer that wait for the client.
+    /// The largest number of response bytes that wait for the client.
     private static let bufferBytes = 256 * 1024
 
     private struct State {
@@ -55,15 +58,15 @@ final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
         loop = exchange.loop
     }
 
-    /// Asks the origin; the answer comes later.
+    /// Sends the request to the origin. The response comes later.
     func begin() {
         let body = (exchange?.bodySink as? PassedBody)?.body
-        // A field that the client sends takes the place of a configured one.
+        // A field of the client replaces a configured one.
         let fields = cache.configuration.fields(for: url).replacing(with: site.fieldsForOrigin(request))
         var asked = OriginRequest(url: url, fields: fields)
         asked.method = request.method
         asked.followsRedirects = false
-        // A method that has a body by its nature is told that there is none (RFC 9110 §8.6).
+        // A method that normally has a body gets an explicit empty one (RFC 9110 §8.6).
         asked.body = body ?? (["POST", "PUT", "PATCH"].contains(request.method) ? RequestBody([]) : nil)
         exchange?.onClose { self.close() }
         let transfer = cache.environment.transport.start(asked, receiver: self)
@@ -125,12 +128,12 @@ final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
         exchange.respond(Response(head.status, fields: fields, body: .source(self, length: length)))
     }
 
-    /// What a change at the origin makes doubtful is not served again (RFC 9111 §4.4).
+    /// Removes the resources that a change at the origin invalidates (RFC 9111 §4.4).
     private func invalidate(_ head: ResponseHead) {
         guard !site.isSafe(request.method), (200..<400).contains(head.status) else { return }
         for url in site.changedURLs(by: head, to: url) {
             guard let key = try? cache.key(for: url) else { continue }
-            // What went wrong is an event of the cache's.
+            // The cache emits an event for a failure.
             cache.remove(key) { _ in }
         }
     }
@@ -190,7 +193,7 @@ final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
     }
 }
 
-/// The body of a request that is passed on.
+/// The body of a forwarded request.
 final class PassedBody: BodySink {
     let body: RequestBody
 

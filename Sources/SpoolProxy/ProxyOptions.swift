@@ -1,54 +1,67 @@
-/// How a proxy listens, and whom it serves.
+/// The options of a proxy: how it listens, and which clients it serves.
 public struct ProxyOptions: Sendable {
     /// The address to listen on: an IP literal or `localhost`.
     public var host = "127.0.0.1"
-    /// The port; 0 for one that is free.
+    /// The port, or 0 for a free one.
     public var port: UInt16 = 0
-    /// The first path segment that every request must have; nil for none. An address that is not loopback demands one.
+    /// The first path segment that every request must have, or nil for none. It is required for an
+    /// address that is not loopback.
     public var token: String?
-    /// Lets programs of this machine that know it give commands at `/_spool/api/` (POST); nil for none.
+    /// The token for commands at `/_spool/api/` (POST) from programs on this machine, or nil to
+    /// disable commands.
     public var commandToken: String?
-    /// Answer as if the proxy were this site (`https://example.com`); nil for the URL forms of a general proxy.
+    /// The site that the proxy stands in for (`https://example.com`), or nil for the URL forms of a
+    /// general proxy.
     public var fixedOrigin: String?
-    /// Names besides IP literals and `localhost` that the `Host` field may have; against DNS rebinding.
+    /// Names that the `Host` field may have besides IP literals and `localhost`. Other names are
+    /// refused, as a protection against DNS rebinding.
     public var allowedHosts: [String] = []
-    /// Origins (`https://example.com`) that may be asked; nil for all.
+    /// The origins (`https://example.com`) that the proxy may contact, or nil for all.
     public var allowedOrigins: [String]?
-    /// Web sites (`https://player.example`, or `null` for files) whose pages may ask through browsers, besides those of this machine.
+    /// Web sites (`https://player.example`, or `null` for files) whose pages may use the proxy
+    /// through a browser, besides pages on this machine.
     public var allowedSites: [String] = []
-    /// Serve browsers on behalf of any site.
+    /// Whether the proxy serves browsers on behalf of any site.
     public var allowsForeignSites = false
-    /// Client connections at once. 1024, within the usual limit of descriptors.
+    /// The largest number of client connections. The default of 1024 is within the usual limit of
+    /// descriptors.
     public var connections = 1024
-    /// The longest body of a request that is passed on to the fixed origin, in bytes. 4 GiB: a film; bodies are never held as a whole.
+    /// The longest body of a request that is forwarded to the fixed origin, in bytes. The default
+    /// of 4 GiB allows a film. A body is never held as a whole.
     public var passedBodyBytes: Int64 = 4 << 30
-    /// What the status page offers to play.
+    /// The tracks that the status page offers to play.
     public var demoTracks: [DemoTrack] = []
-    /// Called at the end of each response, on the proxy's thread; for access logs.
+    /// Called at the end of each response, on the proxy's thread. Use it for access logs.
     public var onResponse: (@Sendable (ProxyRecord) -> Void)?
 
+    /// Creates the default options.
     public init() {}
 }
 
 /// One answered request.
 public struct ProxyRecord: Sendable {
+    /// The method of the request.
     public var method: String
     /// The request's target without its query.
     public var target: String
+    /// The status of the response. 499 means that the client left before a response.
     public var status: Int
-    /// Body bytes that went to the client.
+    /// The body bytes that went to the client.
     public var bytesSent: Int64
+    /// The duration from the end of the request's head to the end of the response, in milliseconds.
     public var milliseconds: Double
-    /// Why the body is short, when it is; nil for a complete answer.
+    /// The reason for a short or missing body, or nil for a complete response.
     public var problem: String?
 }
 
-/// Something to play on the status page.
+/// A track to play on the status page.
 public struct DemoTrack: Hashable, Sendable {
+    /// The title that the page shows.
     public var title: String
     /// The original URL.
     public var url: String
 
+    /// Creates a track.
     public init(title: String, url: String) {
         self.title = title
         self.url = url

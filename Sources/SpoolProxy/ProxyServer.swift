@@ -4,11 +4,14 @@ import SpoolOrigin
 import SpoolServer
 import SpoolSystem
 
-/// A caching HTTP proxy over a `MediaCache`, on the thread of its transport where that can be shared, else on one of its own.
+/// A caching HTTP proxy over a `MediaCache`. It shares the thread of the cache's transport where
+/// possible, and else has its own.
 ///
-/// URL forms: `/[token/]scheme/authority/path?query`, `/[token/]?url=<percent-encoded>`, `/token/?key=<…>&url=<…>` for an item
-/// with a key of its own, or the paths of a fixed origin.
-/// Pages of its own lie under `/_spool/`. Answers GET and HEAD; other methods get 405, or go on to a fixed origin.
+/// URL forms: `/[token/]scheme/authority/path?query`, `/[token/]?url=<percent-encoded>`,
+/// `/token/?key=<…>&url=<…>` for an item with a key of its own, or the paths of a fixed origin. The
+/// proxy's own pages are under `/_spool/`.
+///
+/// The proxy answers GET and HEAD. Other methods get 405, or are forwarded to a fixed origin.
 ///
 /// ```swift
 /// let proxy = try ProxyServer(cache: cache)
@@ -21,22 +24,26 @@ public final class ProxyServer: LoopbackEndpoint {
     private let rules: ProxyTargetRules
     private let sites: SitePolicy
     private let loops: LoopGuard
-    /// The first segment below `/_spool/` where the proxy stands in for a site: the site's scripts share the proxy's browser origin, and
-    /// must not read what the proxy says of itself.
+    /// The first segment below `/_spool/` where the proxy stands in for a site, or nil. The site's
+    /// scripts share the proxy's browser origin, and must not be able to read the proxy's own
+    /// pages.
     private let pageSecret: String?
     private let state = Locked(State())
 
     private struct State {
-        /// Somebody starts it, or it runs.
+        /// Whether the proxy runs or is being started.
         var isStarted = false
         var server: HTTPServer?
         var thread: LoopThread?
         var port: UInt16?
-        /// The number of this door's bound on what its clients reach.
+        /// The number of this proxy's entry in the cache's bounds on reachable origins.
         var bound: Int?
     }
 
-    /// - Throws: `.configuration` when the options make no sense, or an address that others can reach is given without a token.
+    /// Creates a proxy that does not listen yet.
+    ///
+    /// - Throws: `.configuration` when the options are invalid, or when an address that other
+    ///   machines can reach has no token.
     public init(cache: MediaCache, options: ProxyOptions = ProxyOptions()) throws(CacheError) {
         self.cache = cache
         self.options = options
@@ -47,9 +54,11 @@ public final class ProxyServer: LoopbackEndpoint {
         pageSecret = options.fixedOrigin == nil ? nil : String(random.next(), radix: 36) + String(random.next(), radix: 36)
     }
 
-    /// Listens and serves; returns once connections are accepted. May follow a `stop`.
+    /// Starts listening, and returns once connections are accepted. May be called again after
+    /// `stop`.
     ///
-    /// - Throws: `.configuration` when the address can't be listened on, or the proxy runs already; the message says why.
+    /// - Throws: `.configuration` when the proxy cannot listen on the address, or already runs. The
+    ///   message contains the reason.
     public func start() throws(CacheError) {
         let isFirst = state.withLock { state in
             defer { state.isStarted = true }
@@ -64,7 +73,7 @@ public final class ProxyServer: LoopbackEndpoint {
             state.withLock { $0 = State(isStarted: true, server: server, thread: thread, port: addresses.first?.port, bound: bound) }
         } catch {
             state.withLock { $0 = State() }
-            // The system's words for an address in use say what to do already.
+            // The system error for an address in use contains advice already.
             let advice = error.meansAddressInUse ? "" : "; choose another address or port"
             throw CacheError(.configuration, "can't listen on \(options.host):\(options.port): \(error)\(advice)", cause: error)
         }
@@ -89,7 +98,8 @@ public final class ProxyServer: LoopbackEndpoint {
         return HTTPServer(loop: loop, options: serverOptions, handler: handler)
     }
 
-    /// Closes the listener and every connection; returns once that is done. Idempotent. The cache stays open.
+    /// Closes the listener and every connection, and returns once that is done. Idempotent. The
+    /// cache stays open.
     public func stop() {
         let (server, thread, bound) = state.withLock { state in
             defer { state = State() }
@@ -100,34 +110,48 @@ public final class ProxyServer: LoopbackEndpoint {
         if let bound { cache.bounds.lift(bound) }
     }
 
-    /// `http://127.0.0.1:8080/`, with the token when there is one; nil while the proxy does not listen. By loopback also where it listens on
-    /// every address.
+    /// The base URL of the proxy, such as `http://127.0.0.1:8080/`, with the token if there is one,
+    /// or nil while the proxy does not listen. It uses loopback where the proxy listens on every
+    /// address.
     public var baseURL: String? {
         baseURL(host: listensEverywhere ? SocketAddress.loopback(like: options.host) : options.host)
     }
 
-    /// Where the status page is; nil while the proxy does not listen. With a fixed origin its address is a secret, which the site's own
-    /// scripts do not know.
+    /// The URL of the status page, or nil while the proxy does not listen. With a fixed origin the
+    /// URL contains a secret, which hides the page from the site's scripts.
     public var pageURL: String? {
         baseURL.map { $0 + ProxyTargetRules.ownPrefix + (pageSecret.map { "\($0)/" } ?? "") }
     }
 
+    /// Returns the URL by which a player gets the resource through the proxy.
+    ///
+    /// - Parameter original: The absolute URL of the resource at its origin.
+    /// - Returns: The URL at the proxy, or nil while the proxy does not listen and for a resource
+    ///   that it does not serve.
     public func url(for original: String) -> String? {
         baseURL.flatMap { rules.proxied(original, prefix: $0) }
     }
 
-    /// The URL by which a player gets the resource, which is kept under `key`: for signed URLs, and for one item behind several of them.
+    /// Returns the URL by which a player gets the resource, which the cache keeps under `key`. Use
+    /// it for signed URLs, and for one item behind several URLs.
     ///
-    /// Nil while the proxy does not listen, for a resource that it does not serve, for a key that is empty or longer than 1024 bytes, with a
-    /// fixed origin, and without a token: whoever chooses keys can put bytes where another resource is looked for.
+    /// - Returns: The URL at the proxy. Nil while the proxy does not listen, for a resource that it
+    ///   does not serve, for a key that is empty or longer than 1024 bytes, with a fixed origin,
+    ///   and without a token. The token is required because a client that chooses keys can put
+    ///   bytes in the place of another resource.
     public func url(for original: String, key: ResourceKey) -> String? {
         baseURL.flatMap { rules.proxied(original, key: key, prefix: $0) }
     }
 
-    /// The URL by which other devices of the local network get the resource, with the token: whoever reads it can read the cache.
+    /// Returns the URL by which other devices of the local network get the resource, with the
+    /// token. Every reader of the URL can read the cache.
     ///
-    /// Nil while the proxy does not listen, for a resource that it does not serve, where it listens on loopback only, or where this device is
-    /// in no local network. Listen on `0.0.0.0`, or on the address itself; a device changes networks, so ask for each play.
+    /// Listen on `0.0.0.0`, or on the address itself. A device can change networks, so call this
+    /// method for each play.
+    ///
+    /// - Returns: The URL at the proxy. Nil while the proxy does not listen, for a resource that it
+    ///   does not serve, where it listens on loopback only, or where this device is in no local
+    ///   network.
     public func localNetworkURL(for original: String) -> String? {
         guard let host = localNetworkHost(for: original), let base = baseURL(host: host) else { return nil }
         return rules.proxied(original, prefix: base)
@@ -143,7 +167,7 @@ public final class ProxyServer: LoopbackEndpoint {
 
     private func localNetworkHost(for original: String) -> String? {
         guard let address = SocketAddress(literal: options.host, port: 0) else { return nil }
-        // `::` takes no IPv4 connections, and only IPv4 addresses are looked for.
+        // A listener on `::` takes no IPv4 connections, and only IPv4 addresses are searched.
         guard address.isUnspecified, address.family == .ipv4 else {
             return address.isLoopback || address.isUnspecified ? nil : options.host
         }
@@ -175,7 +199,8 @@ public final class ProxyServer: LoopbackEndpoint {
     }
 }
 
-/// Sorts requests: pages of our own, resources, refusals.
+/// Routes each request to the proxy's own pages, the admin API, the fixed origin or the cache, or
+/// refuses it.
 private final class ProxyHandler: Handler {
     private let cache: MediaCache
     private let rules: ProxyTargetRules
@@ -205,7 +230,8 @@ private final class ProxyHandler: Handler {
         self.wallNow = wallNow
     }
 
-    /// Whoever stands in for a site answers as its caching rules say, unless the owner wants everything.
+    /// The caching policy for a fixed origin: the site's caching rules, unless the configuration
+    /// stores everything. Nil selects the cache's policy.
     private var policy: CachePolicy? {
         rules.fixedOrigin != nil && cache.configuration.cachePolicy != .storeEverything ? .standard : nil
     }
@@ -214,7 +240,8 @@ private final class ProxyHandler: Handler {
         site?.passesOn(request) ?? false ? PassedBody(count: request.contentLength) : nil
     }
 
-    /// What the path means; a `Host` that was allowed is so again.
+    /// Returns the meaning of a path. An authority equal to the last allowed one skips the host
+    /// check.
     private func read(path: String, authority: String?, isFromNetwork: Bool) -> ProxyTarget {
         if authority == memo.allowedAuthority { return rules.read(path: path, host: nil, isFromNetwork: isFromNetwork) }
         let target = rules.read(path: path, host: authority, isFromNetwork: isFromNetwork)
@@ -236,7 +263,7 @@ private final class ProxyHandler: Handler {
             let target = read(path: path, authority: authority, isFromNetwork: isFromNetwork)
             guard case .resource(let url, let chosen) = target else { return .init(target: target) }
             if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
-            // A URL without a key is refused with its reason when the reader is made.
+            // A URL without a key gets its refusal when the reader is made.
             guard let key = try? cache.readingKey(for: url, chosen: chosen.map(ResourceKey.init(normalized:))) else {
                 return .init(target: target)
             }
@@ -274,8 +301,9 @@ private final class ProxyHandler: Handler {
 }
 
 extension ProxyHandler {
-    /// What the origin is told of the web site whose page makes a browser ask: the page's own site, and where that is the proxy the site that
-    /// it stands in for. Only for a request that `SitePolicy` lets pass.
+    /// Returns the web site whose page makes a browser send the request, for the request to the
+    /// origin. A page of the proxy counts as one of the site that the proxy stands in for. Call it
+    /// only for a request that `SitePolicy` allows.
     private func page(of request: RequestHead) -> String? {
         guard request.has("Origin"), let page = request.fields.single("Origin").value else { return nil }
         let isOwn = request.authority.map { page.equalsIgnoringCase("http://\($0)") } ?? false
@@ -284,7 +312,9 @@ extension ProxyHandler {
 }
 
 extension ProxyTargetRules {
-    /// - Throws: `.configuration`
+    /// Creates the rules from the options of a proxy.
+    ///
+    /// - Throws: `.configuration` for invalid options.
     package init(_ options: ProxyOptions) throws(CacheError) {
         let isLoopback = SocketAddress.resolve(options.host, port: options.port).allSatisfy(\.isLoopback)
         guard isLoopback || options.token != nil else {

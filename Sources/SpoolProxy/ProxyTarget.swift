@@ -2,48 +2,56 @@ package import SpoolCore
 import SpoolOrigin
 import SpoolSystem
 
-/// What a request's target means at this proxy: a resource of some origin, or a page of our own.
+/// The meaning of a request's target at this proxy: a resource of an origin, or a page of the
+/// proxy.
 ///
-/// Pure: decides from the target and the `Host` field alone. `ProxyServer` lists the URL forms.
+/// It depends on the target, the `Host` field and the rules alone. `ProxyServer` lists the URL
+/// forms.
 package enum ProxyTarget: Hashable {
-    /// The absolute URL of an origin's resource, and the key that the client wants it kept under; nil for the URL's own.
+    /// The absolute URL of an origin's resource, and the key that the client chose for it, or nil
+    /// for the URL's own key.
     case resource(String, key: String? = nil)
-    /// A path under `/_spool/`, that prefix left out.
+    /// A path under `/_spool/`, without that prefix.
     case own(String)
-    /// The status page is meant: redirect there.
+    /// The status page. The proxy redirects to it.
     case page
     case refused(Refusal)
 
-    /// Why a request is not served.
+    /// The reason why a request is not served.
     package struct Refusal: Hashable {
+        /// The status code of the response.
         package var status: Int
-        /// What is wrong and what to do.
+        /// The text for the client: what is wrong, and what to do.
         package var explanation: String
     }
 }
 
-/// The rules by which targets are read.
+/// The rules that give a target its meaning.
 package struct ProxyTargetRules: Sendable {
     /// The first path segment that every request must have.
     let token: String?
-    /// `scheme://authority` of the one site that is served, when there is one.
+    /// The site that the proxy stands in for, as `scheme://authority`, or nil.
     let fixedOrigin: String?
-    /// Whether only programs of this machine reach the proxy.
+    /// Whether only programs on this machine reach the proxy.
     let listensOnLoopback: Bool
-    /// What `Host` may be besides an address of the proxy and `localhost`, in lower case; `*` for anything.
+    /// The names allowed in `Host` besides addresses of the proxy and `localhost`, in lower case.
+    /// `*` allows all.
     let allowedHosts: Set<String>
-    /// Origins that may be asked; nil for all.
+    /// The origins that the proxy may contact, or nil for all.
     let allowedOrigins: Set<URIReference.Origin>?
-    /// The same for redirects and connections.
+    /// The same rule for redirects and connections.
     let reach: OriginReach
 
     static let ownPrefix = "_spool/"
-    /// The longest key that a client may choose, in bytes: room for any name, and far less than a request line may have.
+    /// The longest key that a client may choose, in bytes. It allows any reasonable name and is far
+    /// below the limit of a request line.
     package static let maxKeyBytes = 1024
 
-    /// Reads path and query of a request and the authority that it is for (RFC 9112 §3.2, §3.3).
+    /// Returns the meaning of a request's path and query, given the authority of the request (RFC
+    /// 9112 §3.2, §3.3).
     ///
-    /// - Parameter isFromNetwork: whether the client is on another machine: services of this machine are not meant for it.
+    /// - Parameter isFromNetwork: Whether the client is on another machine. Such a client gets no
+    ///   services of this machine.
     package func read(path: String, host: String?, isFromNetwork: Bool = false) -> ProxyTarget {
         let target = read(path: path, host: host)
         guard isFromNetwork, case .resource(let url, _) = target, let origin = (try? URIReference(url))?.origin else { return target }
@@ -62,7 +70,7 @@ package struct ProxyTargetRules: Sendable {
         if rest == "_spool" || rest.hasPrefix("_spool?") { return .page }
         if rest.hasPrefix(Self.ownPrefix) { return .own(String(rest.dropFirst(Self.ownPrefix.count))) }
         if let fixedOrigin { return checked("\(fixedOrigin)/\(rest)") }
-        // Every browser asks for it, of every server.
+        // Every browser requests it from every server.
         if rest == "favicon.ico" { return .own("icon.svg") }
         if rest.isEmpty { return .page }
         if rest.hasPrefix("?") { return query(rest.dropFirst()) }
@@ -71,7 +79,7 @@ package struct ProxyTargetRules: Sendable {
 
     // MARK: Forms
 
-    /// `scheme/authority/path?query`
+    /// Parses `scheme/authority/path?query`.
     private func pathForm(_ rest: Substring) -> ProxyTarget {
         let bytes = rest.utf8
         let afterScheme = bytes.firstIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) }
@@ -82,13 +90,14 @@ package struct ProxyTargetRules: Sendable {
         return checked("\(rest[..<bytes.index(before: afterScheme)])://\(rest[afterScheme...])\(hasPath ? "" : "/")")
     }
 
-    /// `?url=<percent-encoded>`, with `key=<percent-encoded>` before or behind it where the URL is not the item's identity.
+    /// Parses `?url=<percent-encoded>`, with `key=<percent-encoded>` before or behind it for an
+    /// item with a key of its own.
     private func query(_ query: Substring) -> ProxyTarget {
         guard let encoded = Self.value(of: "url", in: query) else { return .page }
         guard let url = encoded.percentDecoded else { return refused(400, "the value of url= is not percent-encoded UTF-8") }
         let target = checked(url)
         guard let encodedKey = Self.value(of: "key", in: query), case .resource(let url, _) = target else { return target }
-        // Whoever chooses keys can put bytes where another resource is looked for.
+        // A client that chooses keys can put bytes in the place of another resource.
         guard token != nil else { return refused(403, "a key of its own takes a proxy with a token (--token)") }
         guard let key = encodedKey.percentDecoded, (1...Self.maxKeyBytes).contains(key.utf8.count),
             !key.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
@@ -98,7 +107,7 @@ package struct ProxyTargetRules: Sendable {
         return .resource(url, key: key)
     }
 
-    /// The value of the first query item of this name.
+    /// Returns the value of the first query item with this name.
     private static func value(of name: String, in query: Substring) -> Substring? {
         query.split(separator: "&").first { $0.hasPrefix("\(name)=") }?.dropFirst(name.utf8.count + 1)
     }
@@ -112,17 +121,20 @@ package struct ProxyTargetRules: Sendable {
         if let allowedOrigins, !allowedOrigins.contains(origin) {
             return refused(403, "this proxy does not ask \(origin); allow it with --allow-origin")
         }
-        // A fragment is the client's own business and is never sent (RFC 9110 §7.1).
+        // A fragment is for the client alone and is never sent (RFC 9110 §7.1).
         let end = reference.text.utf8.firstIndex(of: UInt8(ascii: "#"))
         return .resource(end.map { String(reference.text[..<$0]) } ?? reference.text)
     }
 
     // MARK: Guards
 
-    /// Only a host that no foreign page can lead here: a name that foreign DNS can't rebind, or an address that browsers tell from others.
+    /// Whether a foreign page cannot lead a browser to this host. That holds for a name that
+    /// foreign DNS cannot rebind, and for an address that browsers can distinguish.
     ///
-    /// Browsers reach a loopback listener by `0.0.0.0` and by mapped addresses, too, and then do not say which site asks: those are never
-    /// allowed. On loopback other addresses are somebody else's; in a network a port may be forwarded from an address that is not ours.
+    /// Browsers also reach a loopback listener by `0.0.0.0` and by mapped addresses, and then do
+    /// not name the requesting site. Those are never allowed. On loopback, other addresses belong
+    /// to other machines. In a network, a port may be forwarded from an address that is not this
+    /// machine's.
     private func isAllowed(host: String?) -> Bool {
         guard let host else { return true }
         guard let reference = try? URIReference("http://\(host)/"), let name = reference.host?.asciiLowercased else { return false }
@@ -147,11 +159,14 @@ package struct ProxyTargetRules: Sendable {
 }
 
 extension ProxyTargetRules {
-    /// The URL below `prefix` by which a client gets the resource `original`, the reverse of `read`; nil for one that is not served.
+    /// Returns the URL below `prefix` by which a client gets the resource `original`. This is the
+    /// reverse of `read`.
     ///
-    /// `scheme/authority/path?query`, or the query form where a URL has parts that this form can't carry; the plain path for a fixed origin.
+    /// The form is `scheme/authority/path?query`, or the query form for a URL with parts that the
+    /// first form cannot carry. For a fixed origin it is the plain path.
     ///
-    /// - Parameter key: the key under which it is kept, where that is not the URL's own.
+    /// - Parameter key: The key for the resource, if it is not the URL's own.
+    /// - Returns: The URL, or nil for a resource that the proxy does not serve.
     package func proxied(_ original: String, key: ResourceKey? = nil, prefix: String) -> String? {
         guard case .resource(let url, _) = checked(original), let reference = try? URIReference(url), let origin = reference.origin else {
             return nil
@@ -168,7 +183,8 @@ extension ProxyTargetRules {
 }
 
 extension ProxyTargetRules {
-    /// A request's target as a log may have it: what is asked for, without token, user information, query and fragment.
+    /// Returns a request's target in a form for logs: the resource or page, without token, user
+    /// information, query and fragment.
     package func logged(_ target: String) -> String {
         let isAbsolute = !target.hasPrefix("/")
         let path: String
@@ -177,7 +193,7 @@ extension ProxyTargetRules {
         case .resource(let url, _):
             do { return try URIReference(url).redactedForLog } catch { return "(unreadable)" }
         case .own(let own):
-            // Where the page has a secret it is the first segment.
+            // Where the pages have a secret, it is the first segment.
             let name = own.prefix { $0 != "?" && $0 != "#" }
             let shown = fixedOrigin == nil || name.hasPrefix("api/") ? String(name) : "…"
             return "/\(Self.ownPrefix)\(shown)"
@@ -187,7 +203,7 @@ extension ProxyTargetRules {
     }
 }
 
-/// Compares without telling by its duration where the difference is.
+/// Compares two strings in a time that does not depend on the position of a difference.
 func constantTimeEqual(_ a: some StringProtocol, _ b: some StringProtocol) -> Bool {
     let a = Array(a.utf8), b = Array(b.utf8)
     var difference = UInt8(a.count == b.count ? 0 : 1)
@@ -196,7 +212,8 @@ func constantTimeEqual(_ a: some StringProtocol, _ b: some StringProtocol) -> Bo
 }
 
 extension StringProtocol {
-    /// The text with `%XX` resolved and `+` left alone, or nil when an escape is broken or the bytes are not UTF-8.
+    /// The text with `%XX` decoded and `+` unchanged, or nil when an escape is broken or the bytes
+    /// are not UTF-8.
     var percentDecoded: String? {
         var bytes: [UInt8] = []
         var rest = Substring(self).utf8[...]
@@ -212,7 +229,7 @@ extension StringProtocol {
         return Array(text.utf8) == bytes ? text : nil
     }
 
-    /// The text with everything but unreserved characters (RFC 3986 §2.3) escaped.
+    /// The text with all characters except unreserved ones (RFC 3986 §2.3) escaped.
     var percentEncoded: String {
         var result = ""
         let digits = Array("0123456789ABCDEF")

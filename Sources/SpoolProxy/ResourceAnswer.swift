@@ -3,11 +3,12 @@ import SpoolCore
 import SpoolServer
 import SpoolSystem
 
-/// Answers one GET or HEAD for a resource: waits until head and first byte can be told truthfully, then hands over to the body.
+/// Answers one GET or HEAD for a resource: waits until the head is certain and the first byte is
+/// available, then passes on to the body.
 ///
-/// Steps: what is it (`prepare`), do the conditions hold, which bytes, is the first of them there, answer. As long as nothing was
-/// told to the client, another version may take the place of the one that was looked at: then the steps begin anew.
-/// Belongs to the loop's thread.
+/// The steps are: find the representation (`prepare`), evaluate the preconditions, select the
+/// ranges, wait for the first byte, and respond. Another version may replace the representation
+/// until the client gets the response. Then the steps start again. Belongs to the loop's thread.
 final class ResourceAnswer {
     private let exchange: Exchange
     private let cache: MediaCache
@@ -22,23 +23,27 @@ final class ResourceAnswer {
     private var reader: SessionReader?
     private var position: Position?
     private var isAnswered = false
-    /// The reader's first bytes were in memory when it was looked whether they are there.
+    /// Whether the reader's first bytes came from memory when they became available.
     private var beginsInMemory = false
-    /// The reader began anew at 0.
+    /// Whether the reader was started again at 0.
     private var isSecondLook = false
 
-    /// Where the reader was sent to.
+    /// The position to which the reader was sent.
     private struct Position {
         let generation: GenerationID
-        /// What is to be answered; none for the whole.
+        /// The ranges to answer. Empty for the whole resource.
         let ranges: [ByteRange]
-        /// How much of it was stored then: by the time of the answer all of it may be, and still it was no hit.
+        /// How much was stored at that time. By the time of the response all bytes may be stored,
+        /// but the request was still no hit.
         let coverage: SessionReader.Coverage
     }
 
+    /// Creates an answer for the request of `exchange`.
+    ///
     /// - Parameters:
-    ///   - policy: when stored bytes are used without asking the origin; nil for the cache's policy.
-    ///   - page: the web site whose page asks, as the origin is to be told; nil for none.
+    ///   - policy: When stored bytes are used without asking the origin, or nil for the cache's
+    ///     policy.
+    ///   - page: The requesting page's web site, in the form for the origin, or nil for none.
     init(
         exchange: Exchange, cache: MediaCache, url: String, key: ResourceKey?, policy: CachePolicy?, page: String?, fields: ResourceFields,
         now: @escaping @Sendable () -> Timestamp
@@ -59,7 +64,7 @@ final class ResourceAnswer {
         if request.has("Cache-Control") {
             options.request = CacheControl(request.fields)
         } else if let pragma = request["Pragma"], CacheControl(pragma).noCache != nil {
-            // What HTTP/1.0 clients say (RFC 9111 §5.4).
+            // HTTP/1.0 clients send `Pragma` (RFC 9111 §5.4).
             options.request = CacheControl("no-cache")
         }
         if options.request.onlyIfCached { options.mode = .onlyStored } else if options.request.noStore { options.mode = .doNotStore }
@@ -68,10 +73,10 @@ final class ResourceAnswer {
 
     private var onlyStored: Bool { options.mode == .onlyStored }
 
-    /// Begins; the answer comes now or later.
+    /// Begins. The response comes now or later.
     func begin() {
         let (start, end, wantsBytes) = firstWish
-        // The relay keeps the answer alive until it is given, or the client leaves.
+        // The relay keeps this object alive until the response, or until the client leaves.
         let loop = exchange.loop
         let box = LoopConfined(self)
         relay.set { loop.post { box.value.proceed() } }
@@ -90,15 +95,16 @@ final class ResourceAnswer {
         proceed()
     }
 
-    /// What the first origin request should ask for, were nothing known.
+    /// The range of the first origin request for a resource that is not known yet.
     private var firstWish: (start: Int64, end: Int64?, wantsBytes: Bool) {
         if isHead || exchange.request.has("If-None-Match") || exchange.request.has("If-Modified-Since") { return (0, nil, false) }
         switch range?.specs.first {
-        // The length of such a resource, if it has one, is told; or that there is no such resource.
+        // The response contains the length of such a resource, if it has one, or reports that it
+        // does not exist.
         case let spec? where spec.first ?? 0 >= ByteRange.maximumOffset: return (0, nil, false)
         case .bounded(let first, let last): return (first, last >= ByteRange.maximumOffset ? nil : last + 1, true)
         case .from(let first): return (first, nil, true)
-        // The length must be known before its end is.
+        // The length must be known before the end of the resource is.
         case .suffix: return (0, nil, false)
         case nil: return (0, nil, true)
         }
@@ -108,7 +114,7 @@ final class ResourceAnswer {
 
     private func proceed() {
         guard !isAnswered, let reader else { return }
-        // Head and first byte leave together.
+        // The head and the first byte leave together.
         switch reader.prepare(withFirstByte: true) {
         case .wait: return
         case .failed(let error): return fail(error)
@@ -144,7 +150,8 @@ final class ResourceAnswer {
         case .ranges(let ranges) where ranges.count == 1:
             answerPart(reader, generation, representation, ranges[0], length)
         case .ranges(let ranges) where !reader.isCombinable && reader.coverage(of: ranges) != .complete:
-            // Each part would be another response, which nothing ties to the others. The whole is one (RFC 9110 §14.2).
+            // Each part would be a response of its own, and nothing ties it to the others. The
+            // whole resource is one response (RFC 9110 §14.2).
             answerWhole(reader, generation, representation)
         case .ranges(let ranges):
             answerParts(reader, generation, representation, ranges, length)
@@ -168,7 +175,8 @@ final class ResourceAnswer {
         answer(Response(206, fields: fields, body: .source(body(reader), length: range.count)))
     }
 
-    /// Several ranges: each part has a reader of its own, which joins when its turn comes (RFC 9110 §14.6).
+    /// Answers several ranges. Each part has a reader of its own, which joins when its turn comes
+    /// (RFC 9110 §14.6).
     private func answerParts(
         _ reader: SessionReader, _ generation: GenerationID, _ representation: Representation, _ ranges: [ByteRange], _ length: Int64
     ) {
@@ -186,7 +194,7 @@ final class ResourceAnswer {
         leave()
     }
 
-    /// 128 random bits: nothing that could occur in the parts.
+    /// Returns a boundary of 128 random bits, which cannot occur in the parts.
     private func boundary() -> String {
         let random = cache.environment.random
         return "spool-" + String(random.next(), radix: 36) + String(random.next(), radix: 36)
@@ -199,14 +207,17 @@ final class ResourceAnswer {
         answer(.error(416, "no byte of the range '\(exchange.request["Range"] ?? "")' exists: \(has)", fields: fieldRules.error(fields)))
     }
 
-    /// Sends the reader to the first range, once for each version, and looks whether its first byte can be had.
+    /// Sends the reader to the first range, once for each version, and checks whether its first
+    /// byte is available.
     ///
-    /// - Returns: how much was stored before anything was fetched; nil when the answer must wait or was an error.
+    /// - Returns: How much was stored before any fetch, or nil when the response must wait or was
+    ///   an error.
     private func coverageOnceFirstByteIsThere(
         _ reader: SessionReader, _ generation: GenerationID, _ ranges: [ByteRange]
     ) -> SessionReader.Coverage? {
         let position = position(of: reader, generation, ranges)
-        // RFC 9111 §5.2.1.7: what is not stored whole is not to be begun.
+        // RFC 9111 §5.2.1.7: a response from stored bytes must not begin when some of them are
+        // missing.
         if onlyStored, position.coverage != .complete {
             fail(CacheError(.notStored, "not all of these bytes are stored, and only stored ones were asked for", key: reader.key))
             return nil
@@ -245,7 +256,8 @@ final class ResourceAnswer {
             case .partial: .forwarded(.partial)
             case .none: .forwarded(.uriMiss)
             }
-        // What the origin sets for this client is passed on where the proxy stands in for its site.
+        // The origin's cookies for this client are forwarded where the proxy stands in for the
+        // site.
         let cookies = fieldRules.isSite ? reader?.takeCookies() ?? [] : []
         var fields = fieldRules.content(of: representation, source, cookies: cookies)
         fields["Age"] = String(representation.currentAge(now: now()))
@@ -266,8 +278,11 @@ final class ResourceAnswer {
         answer(.error(status, error.message, fields: fieldRules.error(fields)))
     }
 
-    /// The origin has nothing where the first range begins. Others may have bytes; and whether the range counts at all is for
-    /// `If-Range` to say, which needs the validator, which a 416 need not bring: then the resource is looked at from its beginning.
+    /// Handles an origin's answer that the first range has no bytes.
+    ///
+    /// Later ranges may have some. Also, `If-Range` decides whether the ranges count at all. That
+    /// needs the validator, which a 416 may lack. In both cases the answer starts again at the
+    /// beginning of the resource.
     private func rangeFailed(_ error: CacheError) {
         let mayHoldYet = exchange.request.has("If-Range") || range?.specs.count ?? 0 > 1
         guard mayHoldYet, !isSecondLook else { return answerUnsatisfiable(length: error.length) }
@@ -295,10 +310,11 @@ final class ResourceAnswer {
 }
 
 extension CacheError {
-    /// The status with which the HTTP door tells the error.
+    /// The status with which the proxy reports the error.
     var statusForClient: Int {
         switch code {
-        // A success, a redirect or a 304 that we did not ask for can't be passed on: it would say something about our answer.
+        // An unrequested success, redirect or 304 cannot be forwarded, because it would describe
+        // the proxy's own response.
         case .originStatus: status.map { (400...599).contains($0) ? $0 : 502 } ?? 502
         case .originTimeout, .notStored: 504
         case .unsupportedURL: 400
@@ -309,20 +325,21 @@ extension CacheError {
         }
     }
 
-    /// What the origin said besides its status of what to do: to come again later, to bring credentials.
+    /// The origin's fields with advice for the client, such as a time to retry or a demand for
+    /// credentials.
     fileprivate var tellingFields: HTTPFields {
         guard case .status(_, var fields)? = cause as? OriginError else { return [:] }
         fields["Date"] = nil
         return fields
     }
 
-    /// The length that an unsatisfiable range ran into.
+    /// The length of the resource, from an unsatisfiable range.
     fileprivate var length: Int64? {
         if case .rangeNotSatisfiable(let length)? = cause as? OriginError { length } else { nil }
     }
 }
 
-/// A value of the loop's thread that travels in a closure which runs there.
+/// A value of the loop's thread that travels in a closure to that thread.
 struct LoopConfined<Value>: @unchecked Sendable {
     // Safe to send: made and used on the loop's thread only.
     let value: Value

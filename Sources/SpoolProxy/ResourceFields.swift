@@ -2,30 +2,33 @@ import Spool
 import SpoolCore
 import SpoolServer
 
-/// Decides the fields of every answer about a resource: hits, misses and errors.
+/// Decides the fields of every response about a resource: hits, misses and errors.
 ///
-/// A general proxy serves all origins from one browser origin, its own. Were an origin's page run there, its script could read what every
-/// other origin stored and reach the private networks of the proxy. So a general proxy takes all power from content that a browser runs:
-/// it appends a policy of its own (several policies all hold), and drops the fields by which an origin acts on more than its response.
-/// A proxy that stands in for one site passes on that site's fields.
+/// A general proxy serves all origins from one browser origin, its own. If a page of an origin ran
+/// there, its script could read the stored bytes of every other origin and reach the private
+/// networks of the proxy. So a general proxy removes all rights from content that a browser runs.
+/// It appends a policy of its own (a browser enforces all policies), and drops the fields by which
+/// an origin acts on more than its response. A proxy that stands in for one site forwards that
+/// site's fields.
 struct ResourceFields: Sendable {
     /// Whether the proxy stands in for the resource's site.
     let isSite: Bool
 
-    /// The fields of an answer with content of `representation`; the caller adds `Age` and `Content-Range`.
+    /// Returns the fields of a response with content of `representation`. The caller adds `Age` and
+    /// `Content-Range`.
     func content(of representation: Representation, _ source: CacheStatus.Source, cookies: [String] = []) -> HTTPFields {
         var fields = withoutPower(representation.fields)
         fields["Accept-Ranges"] = "bytes"
         for cookie in cookies { fields.append("Set-Cookie", cookie) }
-        // Caches before us come first in the list (RFC 9211 §2).
+        // Caches nearer to the origin come first in the list (RFC 9211 §2).
         fields.append("Cache-Status", CacheStatus(source: source).fieldValue)
         return fields
     }
 
-    /// The fields of an error's answer, whose text is the proxy's own.
+    /// Returns the fields of an error response, whose text is the proxy's own.
     func error(_ fields: HTTPFields) -> HTTPFields { withoutPower(fields) }
 
-    /// Why a browser does not get this content for what it wants to do with it, or nil.
+    /// Returns the reason why a browser does not get this content for its purpose, or nil.
     func refusal(of request: RequestHead, _ representation: Representation) -> String? {
         guard !isSite, BrowserDestination(request["Sec-Fetch-Dest"]) == .document, BrowserContent(representation.fields) == .active else {
             return nil
@@ -35,13 +38,13 @@ struct ResourceFields: Sendable {
             "a browser would run this resource ('\(type)') as a page of this proxy; open it at its origin, or serve the site with --origin"
     }
 
-    /// Why a browser does not get anything for what it wants to do with it, or nil.
+    /// Returns the reason why a browser gets no content at all for its purpose, or nil.
     func refusal(of request: RequestHead) -> String? {
         guard !isSite, request.has("Sec-Fetch-Dest"), BrowserDestination(request["Sec-Fetch-Dest"]) == .code else { return nil }
         return "a browser would run this resource as code; this proxy serves media, and a whole site with --origin"
     }
 
-    /// Whether a browser wants a document, whose type decides whether it gets one.
+    /// Whether a browser requests a document. The content's type then decides whether it gets one.
     func wantsDocument(_ request: RequestHead) -> Bool {
         !isSite && request.has("Sec-Fetch-Dest") && BrowserDestination(request["Sec-Fetch-Dest"]) == .document
     }
@@ -59,15 +62,17 @@ struct ResourceFields: Sendable {
             })
         result.append(Self.policy, kind == .inactive ? Self.mediaPolicy : Self.sandboxPolicy)
         result["Referrer-Policy"] = "no-referrer"
-        // Content that may be mistyped media keeps the type that a player finds by looking at its bytes.
+        // Content that may be mistyped media is sent without `nosniff`, so that a player can detect
+        // its type from the bytes.
         if kind != .unknown { result["X-Content-Type-Options"] = "nosniff" }
         return result
     }
 
     private static let policy = "Content-Security-Policy"
-    /// A document of its own without origin, scripts or parts.
+    /// The policy for a document: its own opaque origin, no scripts and no parts.
     private static let sandboxPolicy = "sandbox; default-src 'none'"
-    /// Without `sandbox`: a browser's media document asks for its own URL, and from a sandbox that would come from a foreign site.
+    /// The policy for media, without `sandbox`. A browser's media document requests its own URL,
+    /// and from a sandbox that request would come from a foreign site.
     private static let mediaPolicy = "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'"
 
     private static func isDropped(_ name: String) -> Bool {
@@ -75,7 +80,8 @@ struct ResourceFields: Sendable {
         return droppedNames.contains(name) || name.hasPrefix("attribution-reporting-")
     }
 
-    /// Fields that act on the browser's origin, on other resources of it, on later requests, or that report its URLs to a third party.
+    /// Fields that act on the browser's origin, on its other resources or on later requests, or
+    /// that report its URLs to a third party.
     private static let droppedNames: Set<String> = [
         "accept-ch", "activate-storage-access", "alt-svc", "clear-site-data", "content-security-policy-report-only", "critical-ch",
         "expect-ct", "link", "nel", "observe-browsing-topics", "origin-trial", "public-key-pins", "public-key-pins-report-only", "refresh",
@@ -83,7 +89,8 @@ struct ResourceFields: Sendable {
         "set-login", "sourcemap", "speculation-rules", "strict-transport-security", "use-as-dictionary", "x-sourcemap",
     ]
 
-    /// An origin's policy without the directives that would send this proxy's URLs, token included, elsewhere; nil when nothing is left.
+    /// Returns an origin's policy without the directives that would send this proxy's URLs, and so
+    /// the token, elsewhere. Returns nil when nothing is left.
     private static func withoutReports(_ policy: String) -> String? {
         guard policy.asciiLowercased.contains("report-") else { return policy }
         // A comma separates policies.

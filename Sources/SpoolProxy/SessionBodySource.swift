@@ -3,27 +3,33 @@ import SpoolCore
 import SpoolServer
 import SpoolStore
 
-/// The bytes of one range of a resource as a response body: stored ones by `sendfile`, others as they come from the origin.
+/// The bytes of one range of a resource as a response body. Stored bytes go by `sendfile`, others
+/// as they arrive from the origin.
 ///
-/// What has no descriptor to send from (it is encrypted, changed on the way, or in memory) is read by `LaneReading`: encrypted blocks that are
-/// in the page cache at once, as opening a turn's bytes takes about as long again as sending them and the way to a lane and back took more; all
-/// else on a lane, so that the event loop waits for no disk and changes nothing.
+/// `LaneReading` reads bytes that have no descriptor to send from, because they are encrypted,
+/// transformed or in memory. Encrypted blocks in the page cache are read at once on the loop:
+/// decrypting a turn's bytes takes about as long as sending them, and a round trip to a lane took
+/// more. All other bytes are read on a lane, so that the event loop never waits for a disk or
+/// transforms bytes.
 final class SessionBodySource: BodySource {
     private let reader: SessionReader
     private let relay: WakeRelay
     private var isMemory = false
     let beginsInMemory: Bool
-    /// What a lane reads or has read for this source, once there was need of it.
+    /// The lane reads of this source, made at the first need.
     private var reading: LaneReading?
-    /// The next stored bytes are read on a lane although the file has a descriptor: sending from it failed, and the read tells why.
+    /// Whether a lane reads the next stored bytes although the file has a descriptor. Sending from
+    /// it failed, and the read finds the cause.
     private var mustRead: Bool
-    /// The file of the last chunk that is sent from its descriptor.
+    /// The file whose descriptor the last chunk uses.
     private var sending: (any StoredBytes)?
 
+    /// Creates a source.
+    ///
     /// - Parameters:
-    ///   - relay: what the reader wakes; it was given to it as its wake-up.
-    ///   - beginsInMemory: whether the reader's first bytes were seen to be a fetch's.
-    ///   - mustRead: whether sending the reader's first bytes from their file failed.
+    ///   - relay: The relay that the reader got as its wake-up.
+    ///   - beginsInMemory: Whether the reader's first bytes were found in a fetch.
+    ///   - mustRead: Whether sending the reader's first bytes from their file failed.
     init(reader: SessionReader, relay: WakeRelay, beginsInMemory: Bool = false, mustRead: Bool = false) {
         self.mustRead = mustRead
         self.reader = reader
@@ -34,7 +40,7 @@ final class SessionBodySource: BodySource {
     func onReadable(_ wake: @escaping @Sendable () -> Void) { relay.set(wake) }
 
     func next(max: Int) -> BodyChunk {
-        // A turn more for each range that turns out to be unreadable and becomes a gap.
+        // The loop repeats for each range that is unreadable and becomes a gap.
         while true {
             if let chunk = chunkOfReading(max: max) { return chunk }
             switch reader.next(max: max) {
@@ -49,7 +55,7 @@ final class SessionBodySource: BodySource {
                 self.reading = reading
                 if mustRead {
                     mustRead = false
-                    // Only what is read now is lost if it can't be: what lies behind may be sound.
+                    // A failed read loses only its own range. The bytes behind it may be sound.
                     let end = min(range.upperBound, range.lowerBound + Int64(LaneReading.readBytes))
                     let part = ByteRange(lower: range.lowerBound, upper: end)
                     reading.begin(part, of: file, on: reader.readingLane) { [relay] in relay.wake() }
@@ -67,7 +73,8 @@ final class SessionBodySource: BodySource {
         }
     }
 
-    /// What the lane has read and was not sent yet; nil when the reader is to be asked.
+    /// Returns the bytes that the lane has read and that were not sent yet, or nil when the reader
+    /// has to be asked.
     private func chunkOfReading(max: Int) -> BodyChunk? {
         guard let reading else { return nil }
         switch reading.state {
@@ -83,7 +90,8 @@ final class SessionBodySource: BodySource {
         }
     }
 
-    /// Not while the store is suspended, and not after another process may have changed the file.
+    /// Returns false while the store is suspended, and after another process may have changed the
+    /// file.
     func maySend(_ file: AnyObject) -> Bool { sending?.descriptor != nil }
 
     func consumed(_ count: Int) {

@@ -3,21 +3,24 @@ import SpoolCore
 import SpoolServer
 import SpoolSystem
 
-/// Which web sites may make a browser ask this proxy.
+/// Decides which web sites may make a browser send requests to this proxy.
 ///
-/// A page of any site can point a browser at an address of this machine. What a browser says of the page that asks can't be forged by the
-/// page: `Origin` (RFC 6454), `Sec-Fetch-Site` where there is none, and `Referer` where there is neither. Players say nothing, and are served.
+/// A page of any site can point a browser at an address of this machine. Browsers name the
+/// requesting page in fields that the page cannot forge: `Origin` (RFC 6454), else
+/// `Sec-Fetch-Site`, else `Referer`. Players send none of them, and are served.
 struct SitePolicy: Sendable {
     private let allowsAll: Bool
-    /// As `Origin` has them, in lower case.
+    /// The allowed sites in the form of `Origin`, in lower case.
     private let allowed: Set<String>
 
-    /// - Throws: `.configuration` for a site that is none.
+    /// Creates a policy.
+    ///
+    /// - Throws: `.configuration` for an invalid site.
     init(allowsAll: Bool, allowed sites: [String]) throws(CacheError) {
         self.allowsAll = allowsAll
         var allowed = Set<String>()
         for site in sites {
-            // What browsers say for a file, and for a page that may not tell.
+            // Browsers send `null` for a file, and for a page that hides its origin.
             if site == "null" {
                 allowed.insert(site)
             } else {
@@ -27,9 +30,9 @@ struct SitePolicy: Sendable {
         self.allowed = allowed
     }
 
-    /// Why a browser's request is refused, or nil when it is not.
+    /// Returns the reason why a browser's request is refused, or nil when it is allowed.
     ///
-    /// Only for a request whose `Host` was found to be this proxy: a page that comes from there may ask there.
+    /// Call it only for a request whose `Host` is this proxy. Pages of that host are allowed.
     func refusal(of request: RequestHead) -> String? {
         guard !allowsAll else { return nil }
         guard request.has("Origin") else {
@@ -43,7 +46,8 @@ struct SitePolicy: Sendable {
         return nil
     }
 
-    /// Browsers without Fetch Metadata, and all of them on a plain network address, say where they come from in `Referer` at most.
+    /// Checks the `Referer`. It is the most that browsers without Fetch Metadata send, and that any
+    /// browser sends to a plain network address.
     private func refusalByReferer(of request: RequestHead) -> String? {
         guard request.has("Referer"), let referer = request["Referer"] else { return nil }
         let origin: URIReference.Origin?
@@ -64,7 +68,8 @@ struct SitePolicy: Sendable {
 }
 
 extension String {
-    /// Whether a URL's host means this machine: `localhost` and what lies below it (RFC 6761 §6.3), or a loopback address.
+    /// Whether a URL's host means this machine: `localhost`, a name below it (RFC 6761 §6.3), or a
+    /// loopback address.
     var isLoopbackHost: Bool {
         self == "localhost" || hasSuffix(".localhost") || SocketAddress(literal: self, port: 0)?.isLoopback ?? false
     }

@@ -1,11 +1,11 @@
 import SpoolCore
 
-/// What targets meant that came before: players ask for the same few URLs again and again, and reading one costs as much as
-/// a tenth of a hit. Belongs to the loop's thread.
+/// The meanings of earlier targets. Players request the same few URLs repeatedly, and parsing one
+/// costs as much as a tenth of a hit. Belongs to the loop's thread.
 final class TargetMemo: @unchecked Sendable {
     // Safe to share: read and written on the proxy's loop only.
 
-    /// Targets that are remembered; when there are more, all are forgotten at once.
+    /// The largest number of remembered targets. When it is exceeded, all are dropped.
     private static let capacity = 256
 
     private struct Question: Hashable {
@@ -14,7 +14,7 @@ final class TargetMemo: @unchecked Sendable {
         var isFromNetwork: Bool
     }
 
-    /// What a target means, and for a resource the key that goes with it and what hits of it need.
+    /// The meaning of a target. For a resource, it contains the key and the short path for hits.
     struct Meaning {
         var target: ProxyTarget
         var key: ResourceKey?
@@ -22,7 +22,7 @@ final class TargetMemo: @unchecked Sendable {
     }
 
     private var meanings: [Question: Meaning] = [:]
-    /// The `Host` that was allowed last: it is so again.
+    /// The last authority that the host check allowed. An equal one skips the check.
     var allowedAuthority: String?
 
     func meaning(of path: String, authority: String?, isFromNetwork: Bool, _ read: () -> Meaning) -> Meaning {

@@ -44,8 +44,8 @@ package struct ServerOptions: Sendable {
     /// pieces gets 503. 64 MiB is the most that the default number of connections can hold.
     package var maximumHeldInputBytes = 64 << 20
     /// The body bytes sent before other connections get their turn, and half as many from memory. A
-    /// socket of Linux takes 4 MiB at most (`tcp_wmem`). A larger turn amortises its fixed work,
-    /// which runs in caches that the turn before has emptied.
+    /// socket of Linux takes 4 MiB at most (`tcp_wmem`). The fixed work of a turn runs with cold
+    /// processor caches, because the turn before has displaced its data.
     package var bytesPerTurn = Self.turnBytes
     /// The default of `bytesPerTurn`: 2 MiB.
     package static let turnBytes = 2 * 1024 * 1024

@@ -3,21 +3,23 @@ import SpoolCore
 import SpoolServer
 import SpoolSystem
 
-/// What the proxy serves of itself, under `/_spool/`.
+/// The proxy's own pages, under `/_spool/`.
 struct OwnPages: Sendable {
-    /// The most resources that one answer lists.
+    /// The largest number of resources that one answer lists.
     static let listedResources = 500
-    /// The most stored ranges that are told of one resource; more could not be drawn.
+    /// The largest number of stored ranges listed for a resource. A bar could not show more.
     static let listedRanges = 2000
 
     let cache: MediaCache
     let demoTracks: [DemoTrack]
-    /// The first segment of every path here, where a site's scripts could ask, too; nil for none.
+    /// The first segment of every path here, where a site's scripts could request the pages too, or
+    /// nil for none.
     let secret: String?
-    /// The path by which a resource plays through this proxy; nil for one that it does not serve.
+    /// Returns the path by which a resource plays through this proxy, or nil for one that the proxy
+    /// does not serve.
     let playPath: @Sendable (_ url: String) -> String?
 
-    /// Answers a request for `path` (what follows `/_spool/`), on the loop.
+    /// Answers a request for `path` (the part behind `/_spool/`). On the loop only.
     func respond(to path: String, on exchange: Exchange) {
         var name = path.prefix { $0 != "?" }
         if let secret {
@@ -53,7 +55,7 @@ struct OwnPages: Sendable {
         "Content-Type": "image/svg+xml", "Cache-Control": "max-age=86400", "X-Content-Type-Options": "nosniff",
     ]
 
-    /// A bar that is filled in part.
+    /// An icon of a partly filled bar.
     private static let icon = """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect y="5" width="16" height="6" rx="3" fill="#bbb"/>\
         <rect y="5" width="10" height="6" rx="3" fill="#2a7"/></svg>

@@ -1,6 +1,8 @@
-/// The page at `/_spool/`: what is stored, and what can be played, drawn from `api/resources` twice a second.
+/// The page at `/_spool/`. It shows the stored resources and the available tracks, and refreshes
+/// them from `api/resources` twice a second.
 ///
-/// One text without outside resources. Everything it shows of a resource is set as text, never as markup: names come from origins.
+/// The page is one text without external resources. It inserts each value of a resource as text,
+/// never as markup, because origins choose the names.
 enum StatusPage {
     static let html: StaticString = #"""
         <!doctype html>
