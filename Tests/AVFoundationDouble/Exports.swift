@@ -1,4 +1,5 @@
-// The real module brings Foundation, and with it URLRequest and URLAuthenticationChallenge, to whoever imports it; so does the double.
+// The real module exports Foundation, with URLRequest and URLAuthenticationChallenge, and so does
+// the double.
 @_exported import Dispatch
 @_exported import Foundation
 @_exported import FoundationNetworking

@@ -2,9 +2,10 @@ public import Foundation
 
 /// Timed media.
 ///
-/// The double knows no media: an asset is what an item is made of, and what loading is cancelled on.
+/// The double has no media. An asset is the part of an item on which loading can be cancelled.
 open class AVAsset: NSObject, NSCopying, @unchecked Sendable {
-    // Safe to share: nothing changes after the initialiser, and the table of associated objects has a lock.
+    // Safe to share: nothing changes after the initialiser, and the table of associated objects has
+    // a lock.
     package let associatedObjects = AssociatedObjects()
 
     /// Unavailable in the real class.
@@ -13,6 +14,6 @@ open class AVAsset: NSObject, NSCopying, @unchecked Sendable {
     /// Ends all loading of this asset.
     open func cancelLoading() {}
 
-    /// An asset does not change, so it is its own copy unless its class says otherwise.
+    /// Returns the asset itself, because it does not change. Subclasses may differ.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 }

@@ -3,7 +3,7 @@ public import Foundation
 /// The domain of errors of AVFoundation.
 public let AVFoundationErrorDomain = "AVFoundationErrorDomain"
 
-/// An error of AVFoundation, with the codes that loading brings about.
+/// An error of AVFoundation, with the codes that loading can cause.
 public struct AVError: CustomNSError, Hashable, Sendable {
     public enum Code: Int, Sendable {
         case unknown = -11800
@@ -28,7 +28,7 @@ public struct AVError: CustomNSError, Hashable, Sendable {
 
     public var errorCode: Int { code.rawValue }
 
-    /// As the system hands it out: with the error below it, when there is one.
+    /// Returns the error as the system does, with its cause beneath if there is one.
     package static func nsError(_ code: Code, underlying: NSError? = nil) -> NSError {
         NSError(domain: AVFoundationErrorDomain, code: code.rawValue, userInfo: underlying.map { [NSUnderlyingErrorKey: $0] } ?? [:])
     }

@@ -16,7 +16,7 @@ open class AVURLAsset: AVAsset, @unchecked Sendable {
     // Safe to share: nothing changes after the initialiser, and the loader has a lock.
     private let assetURL: URL
     private let loader: AVAssetResourceLoader
-    /// What the asset was made with.
+    /// The options of the initialiser.
     package let options: [String: Any]
 
     public init(url URL: URL, options: [String: Any]? = nil) {
@@ -27,7 +27,7 @@ open class AVURLAsset: AVAsset, @unchecked Sendable {
         loader.assetWasMade()
     }
 
-    /// A copy, which shares the loader.
+    /// Makes a copy that shares the loader.
     private init(copying other: AVURLAsset) {
         assetURL = other.assetURL
         loader = other.loader
@@ -42,17 +42,17 @@ open class AVURLAsset: AVAsset, @unchecked Sendable {
 
     open var url: URL { assetURL }
 
-    /// The loader that asks a delegate for what this asset can't load by itself.
+    /// The loader that asks a delegate for URLs that this asset cannot load itself.
     open var resourceLoader: AVAssetResourceLoader { loader }
 
-    /// Sent along as `X-Playback-Session-Id` by the system's own requests.
+    /// The system's own requests send it as `X-Playback-Session-Id`.
     open var httpSessionIdentifier: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 0)) }
 
     open override func cancelLoading() {
         loader.cancelAll(of: ObjectIdentifier(self))
     }
 
-    /// A plain asset with the same loader, whatever class this one is of.
+    /// Returns a plain asset with the same loader, also for a subclass.
     open override func copy(with zone: NSZone? = nil) -> Any { AVURLAsset(copying: self) }
 
     open class func audiovisualTypes() -> [AVFileType] {

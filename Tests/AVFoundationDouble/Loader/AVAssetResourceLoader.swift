@@ -4,27 +4,29 @@ package import FoundationNetworking
 import SpoolCore
 package import SpoolSystem
 
-/// Hands the loading requests of an asset to a delegate.
+/// Passes the loading requests of an asset to a delegate.
 ///
-/// Comes with an `AVURLAsset`; copies of an asset share it. Requests begin by ``begin(_:world:on:events:)``, which only a
-/// simulated player, a replayed trace or a test calls.
+/// An `AVURLAsset` makes it, and copies of the asset share it. Requests begin with
+/// ``begin(_:for:world:on:events:)``, which only a simulated player, a replayed trace or a test
+/// calls.
 open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
-    // Safe to share: everything lies behind the lock.
+    // Safe to share: all state is behind the lock.
     private struct State {
         weak var delegate: (any AVAssetResourceLoaderDelegate)?
         var hadDelegate = false
         var queue: DispatchQueue?
         var preloadsEligibleContentKeys = false
         var sendsCommonMediaClientData = false
-        /// Made from the queue when the first request begins; made anew when the queue changes.
+        /// Made from the queue when the first request begins, and made again when the queue
+        /// changes.
         var mailbox: (any Mailbox)?
-        /// The assets that share this loader and are alive.
+        /// The number of live assets that share this loader.
         var assetCount = 0
         var open: [ObjectIdentifier: LoadingTransaction] = [:]
         var nextNumber = 1
     }
 
-    /// A request that asks nothing is finished within this (L13).
+    /// The time within which a request without information or data has to be finished (L13).
     private static let emptyAskTime = Nanoseconds.seconds(1)
 
     private let state = Locked(State())
@@ -33,9 +35,9 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
     /// Unavailable in the real class, which an asset makes.
     package override init() { super.init() }
 
-    /// Sets who answers, and the queue on which it is asked. The delegate is not kept.
+    /// Sets the delegate, which is not retained, and the queue of its calls.
     ///
-    /// A queue of nil lets the loader choose one that is not the main queue.
+    /// With a queue of nil the loader chooses one that is not the main queue.
     open func setDelegate(_ delegate: (any AVAssetResourceLoaderDelegate)?, queue delegateQueue: DispatchQueue?) {
         state.withLock {
             $0.delegate = delegate
@@ -45,7 +47,7 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Who answers; nil once nobody else holds it.
+    /// The delegate, or nil once it is released.
     open var delegate: (any AVAssetResourceLoaderDelegate)? { state.withLock { $0.delegate } }
 
     open var delegateQueue: DispatchQueue? { state.withLock { $0.queue } }
@@ -62,9 +64,11 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
 
     // MARK: Requests
 
-    /// Begins a loading request: the delegate is asked on its queue, and what it answers arrives on `mailbox`.
+    /// Begins a loading request. The delegate is asked on its queue, and its answers arrive on
+    /// `mailbox`.
     ///
-    /// - Parameter owner: the asset, among those that share the loader, that asks; its end cancels the request.
+    /// - Parameter owner: The asset that asks, among those that share the loader. Its end cancels
+    ///   the request.
     @discardableResult
     package func begin(
         _ ask: LoadingAsk, for owner: AVURLAsset? = nil, world: PlaybackWorld, on mailbox: any Mailbox,
@@ -90,10 +94,11 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
         return transaction
     }
 
-    /// On the delegate's queue.
+    /// Asks the delegate, on its queue.
     private func ask(_ request: AVAssetResourceLoadingRequest, _ transaction: LoadingTransaction) {
         guard let delegate else {
-            // A delegate that was never set fails the load (C19); one that is gone leaves it unanswered (D7).
+            // A delegate that was never set fails the load (C19). A released one leaves it
+            // unanswered (D7).
             let hadDelegate = state.withLock { $0.hadDelegate }
             hadDelegate ? transaction.delegateIsGone() : transaction.refused()
             return
@@ -107,7 +112,8 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
         willAnswer ? transaction.accepted() : transaction.refused()
     }
 
-    /// Takes a request back: `isCancelled` becomes true, and the delegate is told on its queue unless it finished meanwhile.
+    /// Cancels a request: `isCancelled` becomes true, and the delegate is notified on its queue
+    /// unless it finished meanwhile.
     package func cancel(_ transaction: LoadingTransaction) {
         guard transaction.beginCancel() else { return }
         delegateMailbox(transaction.world).post {
@@ -117,12 +123,12 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
         }
     }
 
-    /// The requests that began and neither finished nor were cancelled, oldest first.
+    /// The requests that began and were neither finished nor cancelled, oldest first.
     package var openTransactions: [LoadingTransaction] {
         state.withLock { Array($0.open.values) }.filter(\.isOpen).sorted { $0.number < $1.number }
     }
 
-    /// Asks the delegate about a challenge; `answer` gets what it said, on `mailbox`.
+    /// Asks the delegate about a challenge, and passes its answer to `answer` on `mailbox`.
     package func challenge(
         _ challenge: URLAuthenticationChallenge, world: PlaybackWorld, on mailbox: any Mailbox, answer: @escaping @Sendable (Bool) -> Void
     ) {
@@ -133,7 +139,7 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Takes a challenge back.
+    /// Cancels a challenge.
     package func cancel(_ challenge: URLAuthenticationChallenge, world: PlaybackWorld) {
         let carried = Carried(challenge)
         delegateMailbox(world).post { self.delegate?.resourceLoader(self, didCancel: carried.value) }
@@ -156,7 +162,7 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
         state.withLock { $0.assetCount += 1 }
     }
 
-    /// An asset that goes cancels what it asked (C6), the last one all that is open.
+    /// Cancels the requests of a released asset (C6), or every open request if it was the last one.
     func assetIsGone(_ asset: ObjectIdentifier) {
         let isLast = state.withLock { state in
             state.assetCount -= 1
@@ -165,7 +171,7 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
         cancelAll(of: isLast ? nil : asset)
     }
 
-    /// Cancels what `asset` asked, or everything; whoever waits for the answers is told.
+    /// Cancels the requests of `asset`, or every request, and notifies their callers.
     func cancelAll(of asset: ObjectIdentifier?) {
         for transaction in openTransactions where asset == nil || transaction.owner == asset {
             cancel(transaction)

@@ -1,22 +1,23 @@
 public import Foundation
 public import FoundationNetworking
 
-/// Answers for URLs that an asset can't load by itself.
+/// Answers requests for URLs that an asset cannot load itself.
 ///
-/// In the real protocol all methods are `@objc optional`. Here they have default implementations, so a method with a wrong signature is
-/// not an error but is never called: a test has to see each callback arrive.
+/// In the real protocol all methods are `@objc optional`. Here they have default implementations.
+/// So a method with a wrong signature is no error but is never called, and a test has to see each
+/// callback.
 public protocol AVAssetResourceLoaderDelegate: NSObjectProtocol {
-    /// Whether the delegate will answer `loadingRequest`, now or later; false fails it.
+    /// Whether the delegate will answer `loadingRequest`, now or later. False fails the request.
     func resourceLoader(
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForLoadingOfRequestedResource loadingRequest: AVAssetResourceLoadingRequest
     ) -> Bool
 
-    /// Whether the delegate will renew what it said of a resource whose renewal date has come.
+    /// Whether the delegate will renew its information about a resource whose renewal date has come.
     func resourceLoader(
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
     ) -> Bool
 
-    /// The answer is no longer wanted; `isCancelled` is true already.
+    /// Called when the request is cancelled, with `isCancelled` already true.
     func resourceLoader(_ resourceLoader: AVAssetResourceLoader, didCancel loadingRequest: AVAssetResourceLoadingRequest)
 
     /// Whether the delegate will answer the challenge.
@@ -24,7 +25,7 @@ public protocol AVAssetResourceLoaderDelegate: NSObjectProtocol {
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForResponseTo authenticationChallenge: URLAuthenticationChallenge
     ) -> Bool
 
-    /// The answer to the challenge is no longer wanted.
+    /// Called when the challenge is cancelled.
     func resourceLoader(_ resourceLoader: AVAssetResourceLoader, didCancel authenticationChallenge: URLAuthenticationChallenge)
 }
 

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What the asset wants to know of a resource before its data.
+/// The facts about a resource that an asset needs before its data.
 open class AVAssetResourceLoadingContentInformationRequest: NSObject, @unchecked Sendable {
     // Safe to share: the transaction is.
     private let transaction: LoadingTransaction
@@ -15,7 +15,7 @@ open class AVAssetResourceLoadingContentInformationRequest: NSObject, @unchecked
         set { transaction.setContentType(newValue) }
     }
 
-    /// The types that may be answered; nil allows all.
+    /// The types that the delegate may set. Nil allows all.
     open var allowedContentTypes: [String]? { transaction.ask.allowedContentTypes }
 
     /// The length of the whole resource in bytes.
@@ -29,13 +29,13 @@ open class AVAssetResourceLoadingContentInformationRequest: NSObject, @unchecked
         set { transaction.setInformation { $0.isByteRangeAccessSupported = newValue } }
     }
 
-    /// When this information has to be asked again; nil never.
+    /// The time at which this information has to be asked for again, or nil for never.
     open var renewalDate: Date? {
         get { transaction.information.renewalDate }
         set { transaction.setInformation { $0.renewalDate = newValue } }
     }
 
-    /// Whether every byte is at hand, so that the player need not read ahead.
+    /// Whether every byte is available at once, so that the player need not read ahead.
     open var isEntireLengthAvailableOnDemand: Bool {
         get { transaction.information.isEntireLengthAvailableOnDemand }
         set { transaction.setInformation { $0.isEntireLengthAvailableOnDemand = newValue } }

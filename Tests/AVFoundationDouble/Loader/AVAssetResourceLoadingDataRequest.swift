@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The bytes that an asset wants.
+/// The bytes that an asset requests.
 open class AVAssetResourceLoadingDataRequest: NSObject, @unchecked Sendable {
     // Safe to share: the transaction is.
     private let transaction: LoadingTransaction
@@ -11,19 +11,21 @@ open class AVAssetResourceLoadingDataRequest: NSObject, @unchecked Sendable {
         self.asked = asked
     }
 
-    /// The first byte asked.
+    /// The first requested byte.
     open var requestedOffset: Int64 { asked.offset }
 
-    /// How many bytes are asked; `Int.max` when it is all to an end that is not known yet. To be ignored when all data to the end is asked.
+    /// The number of requested bytes, or `Int.max` for all bytes up to an unknown end. To be
+    /// ignored when `requestsAllDataToEndOfResource` is true.
     open var requestedLength: Int { asked.length }
 
-    /// Whether everything to the end of the resource is asked, wherever that is.
+    /// Whether the request covers everything up to the end of the resource.
     open var requestsAllDataToEndOfResource: Bool { asked.toEnd }
 
-    /// The byte that the next `respond(with:)` begins with.
+    /// The offset of the first byte of the next `respond(with:)`.
     open var currentOffset: Int64 { transaction.currentOffset }
 
-    /// Hands over the bytes from `currentOffset` on, which moves by their number. The system keeps them as long as it likes.
+    /// Passes the bytes from `currentOffset` on, and advances the offset by their number. The
+    /// system may keep them for any time.
     open func respond(with data: Data) {
         transaction.respond(with: data)
     }

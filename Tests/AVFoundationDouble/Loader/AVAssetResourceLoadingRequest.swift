@@ -1,9 +1,9 @@
 public import Foundation
 public import FoundationNetworking
 
-/// One ask of an asset: content information, data, or both.
+/// One request of an asset: content information, data, or both.
 ///
-/// The delegate that said it would answer keeps the request until it finishes or is cancelled; nobody else does.
+/// Only the delegate that accepted the request retains it, until it is finished or cancelled.
 open class AVAssetResourceLoadingRequest: NSObject, @unchecked Sendable {
     // Safe to share: the transaction is.
     package let transaction: LoadingTransaction
@@ -20,7 +20,7 @@ open class AVAssetResourceLoadingRequest: NSObject, @unchecked Sendable {
         transaction.requestWasReleased()
     }
 
-    /// What is asked, by the asset's own URL.
+    /// The request, with the asset's own URL.
     open var request: URLRequest { transaction.ask.request }
 
     open var isFinished: Bool { transaction.isFinished }
@@ -28,19 +28,20 @@ open class AVAssetResourceLoadingRequest: NSObject, @unchecked Sendable {
     /// True from just before `didCancel` is sent.
     open var isCancelled: Bool { transaction.isCancelled }
 
-    /// To be filled in before any data is answered; nil when nothing of it is asked.
+    /// The information to fill in before any data, or nil if the asset needs none of it.
     open var contentInformationRequest: AVAssetResourceLoadingContentInformationRequest? { information }
 
-    /// nil when no data is asked.
+    /// The requested data, or nil for information only.
     open var dataRequest: AVAssetResourceLoadingDataRequest? { data }
 
-    /// The response that goes with a redirect.
+    /// The response for a redirect.
     open var response: URLResponse? {
         get { transaction.response }
         set { transaction.response = newValue }
     }
 
-    /// Where to load from instead; HTTP and HTTPS only, and only before content information was given.
+    /// The URL to load from instead. HTTP and HTTPS only, and only before content information is
+    /// given.
     open var redirect: URLRequest? {
         get { transaction.redirect }
         set { transaction.redirect = newValue }
@@ -48,17 +49,17 @@ open class AVAssetResourceLoadingRequest: NSObject, @unchecked Sendable {
 
     open var requestor: AVAssetResourceLoadingRequestor { AVAssetResourceLoadingRequestor() }
 
-    /// Everything asked was answered, or the resource ends here.
+    /// Finishes the request: everything is answered, or the resource ends here.
     open func finishLoading() {
         transaction.finish()
     }
 
-    /// It can't be answered.
+    /// Fails the request.
     open func finishLoading(with error: (any Error)?) {
         transaction.finish(failing: error)
     }
 
-    /// As the real class prints itself.
+    /// The same text as the real class prints.
     open override var description: String {
         """
         <AVAssetResourceLoadingRequest: 0x\(String(UInt(bitPattern: ObjectIdentifier(self).hashValue), radix: 16)), \
@@ -68,15 +69,15 @@ open class AVAssetResourceLoadingRequest: NSObject, @unchecked Sendable {
     }
 }
 
-/// An ask for content information whose renewal date has come.
+/// A request for content information whose renewal date has come.
 open class AVAssetResourceRenewalRequest: AVAssetResourceLoadingRequest, @unchecked Sendable {
     // Safe to share: it adds nothing to the class above.
 }
 
-/// Who asked.
+/// The source of a request.
 open class AVAssetResourceLoadingRequestor: NSObject, @unchecked Sendable {
     // Safe to share: it has no state.
 
-    /// FairPlay only.
+    /// For FairPlay only.
     open var providesExpiredSessionReports: Bool { false }
 }

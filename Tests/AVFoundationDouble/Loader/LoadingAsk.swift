@@ -1,12 +1,12 @@
 package import Foundation
 package import FoundationNetworking
 
-/// What one loading request asks.
+/// The contents of one loading request.
 package struct LoadingAsk: Sendable {
     /// The data part.
     package struct Data: Hashable, Sendable {
         package var offset: Int64
-        /// `Int.max` when all to an end that is not known yet.
+        /// `Int.max` for all bytes up to an unknown end.
         package var length: Int
         package var toEnd: Bool
 
@@ -16,7 +16,7 @@ package struct LoadingAsk: Sendable {
             self.toEnd = toEnd
         }
 
-        /// One past the last byte asked in a resource of `total` bytes; nil while the end is not known.
+        /// Returns the end of the range in a resource of `total` bytes, or nil while it is unknown.
         package func end(total: Int64?) -> Int64? {
             if toEnd { return total }
             let (end, overflow) = offset.addingReportingOverflow(Int64(length))
@@ -30,7 +30,7 @@ package struct LoadingAsk: Sendable {
     package var data: Data?
     package var allowedContentTypes: [String]?
     package var isRenewal = false
-    /// The length of the resource where it is known from an earlier request of the asset.
+    /// The length of the resource, if an earlier request of the asset brought it.
     package var knownLength: Int64?
 
     package init(url: URL, wantsInformation: Bool = false, data: Data? = nil) {
@@ -40,32 +40,32 @@ package struct LoadingAsk: Sendable {
     }
 }
 
-/// What a delegate said of a resource.
+/// A delegate's statements about a resource.
 package struct ContentInformation: Sendable {
     package var contentType: String?
     package var contentLength: Int64 = 0
     package var isByteRangeAccessSupported = false
     package var renewalDate: Date?
     package var isEntireLengthAvailableOnDemand = false
-    /// Whether anything was set at all.
+    /// Whether any property was set.
     package var isTouched = false
 }
 
-/// What becomes of a loading request, in the order in which it happened.
+/// The events of a loading request, in order.
 package enum LoadingEvent: Sendable {
     /// The delegate will answer.
     case accepted
-    /// The delegate won't; the load fails (D4, C19).
+    /// The delegate refuses, so the load fails (D4, C19).
     case refused
-    /// The delegate is gone; nothing will come (D7).
+    /// The delegate was released, so no answer will come (D7).
     case unanswered
-    /// Bytes from `at` on, never more than asked.
+    /// Bytes from `at` on, never more than requested.
     case data(Data, at: Int64)
-    /// It ended well; with what was said of the resource, when that was asked.
+    /// The request succeeded, with the content information if it was requested.
     case finished(ContentInformation?)
-    /// Load from there instead.
+    /// Load from this request instead.
     case redirected(URLRequest)
     case failed(NSError)
-    /// Its asset is gone, or was told to cancel.
+    /// The asset was released, or its loading was cancelled.
     case cancelled
 }

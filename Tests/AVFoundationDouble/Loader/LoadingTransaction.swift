@@ -3,17 +3,18 @@ import FoundationNetworking
 import SpoolCore
 import SpoolSystem
 
-/// The life of one loading request: what was asked, what was answered, and whether the answer keeps to the contract.
+/// The life of one loading request: its contents, its answers, and a check of the answers against
+/// the contract.
 ///
-/// The objects that the delegate sees are faces of it. A breach is noted in the world's journal and has no other effect than the real
-/// system's: a late answer is ignored, too many bytes are cut.
+/// The objects of the delegate are views of it. A breach is recorded in the world's journal. Its
+/// other effects are those of the real system: a late answer is ignored, too many bytes are cut.
 package final class LoadingTransaction: Sendable {
     fileprivate enum Phase {
-        /// Asked; may be answered.
+        /// Begun, and can be answered.
         case open
-        /// Taken back, and the delegate can't know it yet: answers are ignored.
+        /// Cancelled, but the delegate is not notified yet, so answers are ignored.
         case cancelling
-        /// Taken back, and the delegate was told.
+        /// Cancelled, and the delegate is notified.
         case cancelled
         /// The delegate finished.
         case finished
@@ -24,7 +25,7 @@ package final class LoadingTransaction: Sendable {
     fileprivate struct State {
         var phase = Phase.open
         var isAccepted = false
-        /// What the asset knows of the length, by this request or an earlier one.
+        /// The length of the resource from this request or an earlier one.
         var knownLength: Int64?
         var information = ContentInformation()
         var currentOffset: Int64
@@ -35,7 +36,7 @@ package final class LoadingTransaction: Sendable {
 
     package let number: Int
     package let ask: LoadingAsk
-    /// The asset that asked.
+    /// The asset of the request.
     let owner: ObjectIdentifier?
     package let world: PlaybackWorld
     private let mailbox: any Mailbox
@@ -55,12 +56,12 @@ package final class LoadingTransaction: Sendable {
         state = Locked(State(knownLength: ask.knownLength, currentOffset: ask.data?.offset ?? 0))
     }
 
-    /// The object that the delegate gets; it is the delegate's to keep.
+    /// Sets the object for the delegate, which has to retain it.
     func adopt(_ request: AVAssetResourceLoadingRequest) {
         state.withLock { $0.request = request }
     }
 
-    // MARK: What the objects show
+    // MARK: The state behind the objects
 
     package var isOpen: Bool { state.withLock { $0.phase == .open } }
     package var isFinished: Bool { state.withLock { $0.phase == .finished } }
@@ -100,12 +101,14 @@ package final class LoadingTransaction: Sendable {
         send(.unanswered)
     }
 
-    /// The system no longer waits; later answers are breaches.
+    /// Gives up the request: the system no longer waits, and later answers are breaches.
     package func abandon() {
         state.withLock { if $0.phase == .open { $0.phase = .abandoned } }
     }
 
-    /// False when there is nothing to take back.
+    /// Begins a cancel.
+    ///
+    /// - Returns: Whether there is an open request to cancel.
     func beginCancel() -> Bool {
         state.withLock { state in
             guard state.phase == .open else { return false }
@@ -114,7 +117,7 @@ package final class LoadingTransaction: Sendable {
         }
     }
 
-    /// The request to tell the delegate about; nil when the delegate has let go of it.
+    /// Returns the request to notify the delegate about, or nil if the delegate has released it.
     func takeCancelledRequest() -> AVAssetResourceLoadingRequest? {
         state.withLock { $0.phase == .cancelling ? $0.request : nil }
     }
@@ -125,7 +128,7 @@ package final class LoadingTransaction: Sendable {
         state.withLock { if $0.phase == .cancelling { $0.phase = .cancelled } }
     }
 
-    /// The delegate let go of the request, or the world is at its end.
+    /// Called when the delegate released the request, or the world ends.
     func requestWasReleased() {
         let isForgotten = state.withLock { $0.phase == .open && $0.isAccepted }
         if isForgotten { note(.d5, "request \(number) was accepted, then released without an answer") }
@@ -188,7 +191,7 @@ package final class LoadingTransaction: Sendable {
         world.journal.note(rule, words)
     }
 
-    /// In a simulation all threads are one.
+    /// Records a breach on the main thread, except in a simulation, where all threads are one.
     private func checkThread(_ call: String) {
         guard !world.isSimulated, Thread.isMainThread else { return }
         note(.r10, "\(call) of request \(number) on the main thread")
@@ -198,7 +201,7 @@ package final class LoadingTransaction: Sendable {
 fileprivate typealias Breach = (ContractRule, String)
 
 extension LoadingTransaction.State {
-    /// What may be taken of `count` bytes, and what is wrong with them.
+    /// Returns the bytes of `count` to deliver, and the breaches.
     fileprivate mutating func respond(_ count: Int, ask: LoadingAsk, number: Int) -> ([Breach], (offset: Int64, count: Int)?) {
         guard let data = ask.data else { return ([], nil) }
         switch phase {
@@ -261,7 +264,7 @@ extension LoadingTransaction.State {
         return (breaches, breaches.isEmpty ? .redirected(redirect) : .failed(AVError.nsError(.unknown)))
     }
 
-    /// What is wrong with the content information, where it was asked.
+    /// Returns the breach in the content information, if it was requested.
     private func informationBreach(_ ask: LoadingAsk, number: Int) -> Breach? {
         guard ask.wantsInformation else { return nil }
         guard information.isTouched else { return (.l11, "request \(number) was finished without content information") }
@@ -272,10 +275,10 @@ extension LoadingTransaction.State {
         return nil
     }
 
-    /// An end before the ask is met tells the system that the resource ends there.
+    /// Returns a breach for an early finish, which would end the resource for the system.
     private func shortBreach(_ ask: LoadingAsk, number: Int) -> [Breach] {
         guard let data = ask.data, let end = data.end(total: knownLength), currentOffset < end else { return [] }
-        // The first probe may be finished without its data: many do (L12).
+        // The first probe may be finished without its data, as many delegates do (L12).
         if ask.wantsInformation, currentOffset == data.offset { return [] }
         return [(.r5, "request \(number) was finished at \(currentOffset), before \(end)")]
     }

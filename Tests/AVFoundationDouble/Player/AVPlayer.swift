@@ -1,9 +1,9 @@
 public import Foundation
 package import SpoolSystem
 
-/// What plays items.
+/// A player of items.
 ///
-/// By itself it only keeps what it was told; a simulated player that is attached to it loads, plays, stalls and ends.
+/// By itself it only keeps its state. An attached simulated player loads, plays, stalls and ends.
 @MainActor open class AVPlayer: NSObject {
     public enum Status: Int, Sendable {
         case unknown = 0
@@ -23,7 +23,7 @@ package import SpoolSystem
         case none = 2
     }
 
-    /// Why a player that should play waits.
+    /// The reason why a player that should play waits.
     public struct WaitingReason: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
@@ -40,7 +40,7 @@ package import SpoolSystem
     }
 
     package nonisolated struct State {
-        /// The one that plays comes first; more than one only in a queue.
+        /// The items, the playing one first. Only a queue has more than one.
         package var items: [AVPlayerItem] = []
         package var rate: Float = 0
         package var defaultRate: Float = 1
@@ -80,10 +80,11 @@ package import SpoolSystem
 
     open var currentItem: AVPlayerItem? { state.withLock { $0.items.first } }
 
-    /// Plays `item` instead; the same item again changes nothing. The loading of the item before is not cancelled (C6).
+    /// Plays `item` instead. The same item again has no effect. The loading of the previous item is
+    /// not cancelled (C6).
     open func replaceCurrentItem(with item: AVPlayerItem?) { replace(with: item) }
 
-    /// As above, for a simulation that is not on the main thread.
+    /// The same, for a simulation that is not on the main thread.
     nonisolated package func replace(with item: AVPlayerItem?) {
         let old = state.withLock { $0.items }
         if let item, old.first === item { return }
@@ -111,7 +112,7 @@ package import SpoolSystem
         set { setRate(newValue) }
     }
 
-    /// As above, for a simulation that is not on the main thread.
+    /// The same, for a simulation that is not on the main thread.
     nonisolated package func setRate(_ rate: Float, immediately: Bool = false) {
         change([.rate, .timeControlStatus, .reasonForWaitingToPlay]) { state in
             state.rate = rate
@@ -126,7 +127,7 @@ package import SpoolSystem
         set { state.withLock { $0.defaultRate = newValue } }
     }
 
-    /// Plays with whatever is there.
+    /// Plays at once with the bytes that are there.
     open func playImmediately(atRate rate: Float) { setRate(rate, immediately: true) }
 
     open var timeControlStatus: TimeControlStatus { state.withLock { $0.timeControlStatus } }
@@ -145,7 +146,7 @@ package import SpoolSystem
         beginSeek(to: time, completionHandler)
     }
 
-    /// As above, for a simulation that is not on the main thread.
+    /// The same, for a simulation that is not on the main thread.
     nonisolated package func beginSeek(to time: CMTime, _ completionHandler: @escaping @Sendable (Bool) -> Void = { _ in }) {
         guard let machinery else { return completionHandler(false) }
         machinery.seek(to: time, completion: completionHandler)
@@ -181,7 +182,7 @@ package import SpoolSystem
 
     // MARK: Observers
 
-    /// Tells of changes of `keyPath`, on the main queue.
+    /// Calls `changeHandler` on the main queue at each change of `keyPath`.
     public func observe<Value>(
         _ keyPath: KeyPath<AVPlayer, Value>, options: NSKeyValueObservingOptions = [],
         changeHandler: @escaping @Sendable (AVPlayer, NSKeyValueObservedChange<Value>) -> Void
@@ -189,7 +190,7 @@ package import SpoolSystem
         observers.observe(self, keyPath, as: Self.property(keyPath), options, changeHandler)
     }
 
-    /// Changes the state and tells the observers of `names`; to be called on the main queue.
+    /// Changes the state and notifies the observers of `names`. Call it on the main queue.
     nonisolated package func change(_ names: Set<Property>, _ body: (inout State) -> Void) {
         state.withLock { body(&$0) }
         observers.tell(names)
@@ -216,7 +217,7 @@ extension AVPlayer {
     }
 }
 
-/// What works behind a player: it is told what the app does with it.
+/// The part behind a player that carries out the app's calls.
 package protocol PlayerMachinery: AnyObject, Sendable {
     func rateChanged(immediately: Bool)
     func itemsChanged()

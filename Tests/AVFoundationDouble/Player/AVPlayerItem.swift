@@ -1,9 +1,9 @@
 public import Foundation
 package import SpoolSystem
 
-/// The playing of one asset: its timing and its readiness.
+/// The playback of one asset: its timing and its readiness.
 ///
-/// The state is behind a lock, so that a simulated player may change it from its own queue; it does so on the main one.
+/// The state is behind a lock, so a simulated player can change it. It does so on the main queue.
 @MainActor open class AVPlayerItem: NSObject {
     public enum Status: Int, Sendable {
         case unknown = 0
@@ -53,7 +53,7 @@ package import SpoolSystem
     open var isPlaybackBufferFull: Bool { state.withLock { $0.isPlaybackBufferFull } }
     open var isPlaybackBufferEmpty: Bool { state.withLock { $0.isPlaybackBufferEmpty } }
 
-    /// How many seconds ahead the player should read; 0 lets it choose.
+    /// The number of seconds that the player should read ahead. 0 lets it choose.
     open var preferredForwardBufferDuration: TimeInterval {
         get { state.withLock { $0.preferredForwardBufferDuration } }
         set { state.withLock { $0.preferredForwardBufferDuration = newValue } }
@@ -71,7 +71,7 @@ package import SpoolSystem
 
     open func currentTime() -> CMTime { state.withLock { $0.currentTime } }
 
-    /// Tells of changes of `keyPath`, on the main queue.
+    /// Calls `changeHandler` on the main queue at each change of `keyPath`.
     public func observe<Value>(
         _ keyPath: KeyPath<AVPlayerItem, Value>, options: NSKeyValueObservingOptions = [],
         changeHandler: @escaping @Sendable (AVPlayerItem, NSKeyValueObservedChange<Value>) -> Void
@@ -79,7 +79,7 @@ package import SpoolSystem
         observers.observe(self, keyPath, as: Self.property(keyPath), options, changeHandler)
     }
 
-    /// Changes the state and tells the observers of `names`; to be called on the main queue.
+    /// Changes the state and notifies the observers of `names`. Call it on the main queue.
     nonisolated package func change(_ names: Set<Property>, _ body: (inout State) -> Void) {
         state.withLock { body(&$0) }
         observers.tell(names)
@@ -100,7 +100,7 @@ extension AVPlayerItem {
     }
 }
 
-/// The key of the error in what `failedToPlayToEndTime` carries.
+/// The key of the error in the user info of `failedToPlayToEndTime`.
 public let AVPlayerItemFailedToPlayToEndTimeErrorKey = "AVPlayerItemFailedToPlayToEndTimeErrorKey"
 
 extension AVPlayerItem {

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Plays one item again and again, by copies of it in a queue that share the asset.
+/// Plays one item repeatedly, by copies of it in a queue that share the asset.
 @MainActor open class AVPlayerLooper: NSObject {
-    /// How many copies wait in the queue at once.
+    /// The number of copies that wait in the queue.
     package static let copyCount = 3
 
     private let player: AVQueuePlayer
@@ -25,7 +25,7 @@ public import Foundation
 
     open var loopingPlayerItems: [AVPlayerItem] { copies }
 
-    /// Plays the current copy to its end and no other.
+    /// Plays the current copy to its end, and no other.
     open func disableLooping() {
         observation?.invalidate()
         observation = nil

@@ -19,7 +19,7 @@ import SpoolSystem
     /// Ends the current item and removes it. Its loading is not cancelled (C6).
     open func advanceToNextItem() { advance() }
 
-    /// As above, for a simulation that is not on the main thread.
+    /// The same, for a simulation that is not on the main thread.
     nonisolated package func advance() {
         let old = state.withLock { $0.items }
         change([.currentItem]) { $0.items = Array($0.items.dropFirst()) }
@@ -32,13 +32,13 @@ import SpoolSystem
         return !items.contains(item) && (afterItem.map { items.contains($0) } ?? true)
     }
 
-    /// Puts `item` behind `afterItem`, at the end when that is nil.
+    /// Inserts `item` behind `afterItem`, or at the end if that is nil.
     open func insert(_ item: AVPlayerItem, after afterItem: AVPlayerItem?) {
         precondition(canInsert(item, after: afterItem), "an item can be inserted once, after one that is in the queue")
         append(item, after: afterItem)
     }
 
-    /// As above, for a simulation that is not on the main thread.
+    /// The same, for a simulation that is not on the main thread.
     nonisolated package func append(_ item: AVPlayerItem, after afterItem: AVPlayerItem? = nil) {
         let isFirst = state.withLock { $0.items.isEmpty }
         change(isFirst ? [.currentItem] : []) { state in
@@ -50,7 +50,7 @@ import SpoolSystem
 
     open func remove(_ item: AVPlayerItem) { drop(item) }
 
-    /// As above, for a simulation that is not on the main thread.
+    /// The same, for a simulation that is not on the main thread.
     nonisolated package func drop(_ item: AVPlayerItem) {
         let isCurrent = state.withLock { $0.items.first } === item
         change(isCurrent ? [.currentItem] : []) { $0.items.removeAll { $0 === item } }

@@ -1,4 +1,4 @@
-/// A moment or a length of media time, as a fraction.
+/// A time or duration of media, as a fraction.
 public struct CMTime: Comparable, Sendable {
     public var value: Int64
     public var timescale: Int32
@@ -26,7 +26,7 @@ public struct CMTime: Comparable, Sendable {
 
     public var isNumeric: Bool { isValid && !isIndefinite }
 
-    /// Not a number where the time is not numeric.
+    /// The time in seconds, or NaN if the time is not numeric.
     public var seconds: Double { isNumeric ? Double(value) / Double(timescale) : .nan }
 
     public static func < (left: CMTime, right: CMTime) -> Bool { left.seconds < right.seconds }
@@ -36,7 +36,7 @@ public struct CMTime: Comparable, Sendable {
     }
 }
 
-/// A stretch of media time.
+/// A range of media time.
 public struct CMTimeRange: Equatable, Sendable {
     public var start: CMTime
     public var duration: CMTime

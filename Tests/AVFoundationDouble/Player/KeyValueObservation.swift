@@ -1,7 +1,7 @@
 public import Foundation
 import SpoolSystem
 
-/// What an observer wants to be told.
+/// The values that an observer requests.
 public struct NSKeyValueObservingOptions: OptionSet, Sendable {
     public let rawValue: UInt
 
@@ -9,20 +9,20 @@ public struct NSKeyValueObservingOptions: OptionSet, Sendable {
 
     public static let new = NSKeyValueObservingOptions(rawValue: 1)
     public static let old = NSKeyValueObservingOptions(rawValue: 2)
-    /// Tells the value of now, too, before `observe` returns.
+    /// Also reports the present value, before `observe` returns.
     public static let initial = NSKeyValueObservingOptions(rawValue: 4)
 }
 
 /// One change of an observed property.
 public struct NSKeyValueObservedChange<Value> {
-    /// The new value where the observer asked for it.
+    /// The new value, if the observer requested it.
     public let newValue: Value?
-    /// The double tells no old values.
+    /// Always nil, because the double keeps no old values.
     public let oldValue: Value?
     public let isPrior: Bool
 }
 
-/// An observation; ends when it is invalidated or let go.
+/// An observation. It ends when it is invalidated or released.
 public final class NSKeyValueObservation: NSObject, Sendable {
     private let onInvalidate: @Sendable () -> Void
 
@@ -37,9 +37,10 @@ public final class NSKeyValueObservation: NSObject, Sendable {
     public func invalidate() { onInvalidate() }
 }
 
-/// Who wants to know about which property of one object.
+/// The observers of one object's properties.
 ///
-/// There is no key-value observing on Linux: the objects of the double carry such a table and say themselves what changed.
+/// Linux has no key-value observing. The objects of the double have such a table, and report their
+/// own changes.
 package final class ObserverTable<Name: Hashable & Sendable>: Sendable {
     private struct State {
         var observers: [(number: Int, name: Name, fire: @Sendable () -> Void)] = []
@@ -59,7 +60,7 @@ package final class ObserverTable<Name: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Tells everyone who observes one of `names`, here and now.
+    /// Calls the observers of each of `names`, synchronously.
     func tell(_ names: Set<Name>) {
         let observers = state.withLock { $0.observers.filter { names.contains($0.name) } }
         for observer in observers { observer.fire() }
@@ -67,7 +68,8 @@ package final class ObserverTable<Name: Hashable & Sendable>: Sendable {
 }
 
 extension ObserverTable {
-    /// Calls `handler` at each change of the property of `object` that `keyPath` leads to, which the table knows as `property`.
+    /// Calls `handler` at each change of the property of `object` at `keyPath`, which has the name
+    /// `property` in the table.
     func observe<Object: NSObject, Value>(
         _ object: Object, _ keyPath: KeyPath<Object, Value>, as property: Name?, _ options: NSKeyValueObservingOptions,
         _ handler: @escaping @Sendable (Object, NSKeyValueObservedChange<Value>) -> Void
@@ -85,7 +87,7 @@ extension ObserverTable {
     }
 }
 
-/// A property of an object that it does not keep.
+/// A property of an object, with a weak reference to the object.
 private final class Watch<Object: AnyObject, Value>: @unchecked Sendable {
     // Safe to share: nothing changes, and a weak reference is read atomically.
     private(set) weak var object: Object?

@@ -1,11 +1,11 @@
 import Foundation
 import SpoolCore
 
-/// What was asked and what became of it, line by line, in the notation of recorded traces (docs/traces).
+/// The requests and their outcomes, line by line, in the notation of recorded traces (docs/traces).
 ///
-/// Confined to whoever writes it.
+/// Confined to the queue of its writer.
 package final class LoadingTranscript {
-    /// Lines beyond these are dropped.
+    /// The largest number of lines. Later lines are dropped.
     package static let maxLines = 10_000
 
     private let start: MonotonicInstant
@@ -19,7 +19,7 @@ package final class LoadingTranscript {
     /// The lines as a trace.
     package var text: String { (["# spool trace 1"] + lines).joined(separator: "\n") }
 
-    /// What request `number` asked.
+    /// The contents of request `number`, in words.
     func words(of number: Int) -> String { asked[number] ?? "?" }
 
     func began(_ number: Int, _ ask: LoadingAsk, at now: MonotonicInstant) {

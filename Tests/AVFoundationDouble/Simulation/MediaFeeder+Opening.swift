@@ -1,14 +1,15 @@
 import SpoolCore
 import SpoolSystem
 
-/// What was asked while the headers were read.
+/// The requests that were made while the headers were read.
 struct Opening {
     var boxes = 0
     var probes = 0
     var hasStartedTwice = false
 }
 
-/// From the content information to the moment when the item is ready: probes, the front, the index at the end.
+/// The steps from the content information until the item is ready: probes, the front, the index at
+/// the end.
 extension MediaFeeder {
     func lookOpening() {
         guard let length else { return }
@@ -24,14 +25,14 @@ extension MediaFeeder {
         becomeReady(length)
     }
 
-    /// L9: eight bytes at successive box headers.
+    /// L9: reads eight bytes at successive box headers.
     private func readBox(_ length: Int64) {
         let offset = Int64(opening.boxes) * 32
         opening.boxes += 1
         if offset + 8 <= length { ask(.box, LoadingAsk.Data(offset: offset, length: 8)) } else { lookOpening() }
     }
 
-    /// L3: one page after the other, before anything is asked to the end.
+    /// L3: reads one page after the other, before any request to the end.
     private func readPage(_ length: Int64) {
         let offset = Int64(opening.probes) * habits.pageBytes
         opening.probes += 1
@@ -40,13 +41,14 @@ extension MediaFeeder {
     }
 
     private func readFront(_ gap: ByteRange, _ length: Int64) {
-        // The front and the first track come by the same request.
+        // One request brings the front and the first track.
         if number(of: .track(0)) == nil { askToEnd(.track(0), from: gap.lowerBound, length) }
     }
 
-    /// T4: the index at the end, with the request at the front taken back or left open.
+    /// T4: reads the index at the end. The request at the front is cancelled or left open.
     private func readTail(_ gap: ByteRange, _ length: Int64) {
-        // A greedy request from the front may bring it, but the player does not wait for that.
+        // A greedy request from the front may bring the index, but the player does not wait for
+        // that.
         guard number(of: .tail) == nil else { return }
         let front = number(of: .track(0))
         let order = habits.readsTailInParallel ? PlayerHabits.CancelOrder.never : habits.cancelOrder
@@ -62,7 +64,7 @@ extension MediaFeeder {
         lookTracks()
     }
 
-    /// L6: the first request to the end is dropped after a few bytes, and made again.
+    /// L6: drops the first request to the end after a few bytes, and repeats it.
     private func startAgainIfItIsAHabit() {
         guard habits.startsTwice, !opening.hasStartedTwice, let number = number(of: .track(0)), let ask = asks[number],
             ask.receivedBytes > 0, let length
@@ -73,7 +75,7 @@ extension MediaFeeder {
         if offset < length { askToEnd(.track(0), from: offset, length) }
     }
 
-    /// A request to the end of the resource, from the page that `offset` lies in.
+    /// Makes a request to the end of the resource, from the start of the page of `offset`.
     func askToEnd(_ role: Role, from offset: Int64, _ length: Int64) {
         let lower = offset / habits.pageBytes * habits.pageBytes
         let data = LoadingAsk.Data(offset: lower, length: habits.asksUnknownLength ? .max : Int(length - lower), toEnd: true)
@@ -81,7 +83,7 @@ extension MediaFeeder {
         ask(role, data)
     }
 
-    /// C5: near the end, the same request once more while the first is open.
+    /// C5: repeats a request near the end while the first is open.
     private func repeatIfItIsAHabit(_ data: LoadingAsk.Data, _ length: Int64) {
         guard habits.repeatsTail, !hasRepeatedTail, length - data.offset <= 2 * habits.pageBytes else { return }
         hasRepeatedTail = true

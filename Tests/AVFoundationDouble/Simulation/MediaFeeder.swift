@@ -2,26 +2,28 @@ package import Foundation
 package import SpoolCore
 import SpoolSystem
 
-/// Reads one item's media as the player would: probes, opens, keeps a buffer ahead of the playing position, and checks every byte.
+/// Reads one item's media as the player would: probes, opens, keeps a buffer ahead of the playing
+/// position, and checks every byte.
 ///
-/// Confined to the player's mailbox. It decides by looking at what is there (``look()``), so a late or repeated event does no harm.
+/// Confined to the player's mailbox. It decides by its present state (``look()``), so a late or
+/// repeated event does no harm.
 package final class MediaFeeder: @unchecked Sendable {
     // Sendable for the events of its requests, all of which arrive on the player's mailbox.
 
     package enum Phase: Sendable {
-        /// Nothing is asked yet.
+        /// No request yet.
         case idle
-        /// Content information is asked.
+        /// A request for content information is open.
         case probing
         /// The headers are being read.
         case opening
         case ready
-        /// The system loads by itself: the loader is not asked, or redirected.
+        /// The system loads by itself, because the loader is not asked or redirects.
         case direct(URL)
         case failed(NSError)
     }
 
-    /// What a request is for.
+    /// The purpose of a request.
     enum Role: Hashable {
         case probe, box, head, tail, renewal
         /// One track's samples.
@@ -34,12 +36,12 @@ package final class MediaFeeder: @unchecked Sendable {
         var role: Role
         var receivedBytes: Int64 = 0
         var lastActivity: MonotonicInstant
-        /// Ends the system's patience; cancelled with the request's end.
+        /// Ends the system's patience. Cancelled at the request's end.
         var patience: SpoolSystem.Timer?
-        /// No longer wanted, and never taken back.
+        /// No longer used, and never cancelled.
         var isForgotten = false
 
-        /// The byte that comes next.
+        /// The next byte.
         var next: Int64 { (data?.offset ?? 0) + receivedBytes }
     }
 
@@ -48,7 +50,7 @@ package final class MediaFeeder: @unchecked Sendable {
     let habits: PlayerHabits
     let world: PlaybackWorld
     let mailbox: any Mailbox
-    /// What it reads for.
+    /// The item that it reads for.
     package private(set) weak var item: AVPlayerItem?
     private weak var asset: AVURLAsset?
     private let wake: @Sendable () -> Void
@@ -56,35 +58,35 @@ package final class MediaFeeder: @unchecked Sendable {
 
     package internal(set) var phase = Phase.idle
     package private(set) var information: ContentInformation?
-    /// The length that the player believes in.
+    /// The length that the player assumes.
     package internal(set) var length: Int64?
-    /// The bytes that the player has now.
+    /// The bytes that the player holds now.
     var have = ByteRangeSet()
     var asks: [Int: Ask] = [:]
-    /// What is done in opening.
+    /// The steps of opening that are done.
     var opening = Opening()
     /// The playing position as a part of the whole, from 0 to 1.
     package internal(set) var position = 0.0
-    /// How far ahead it reads in its present role; nil the habit's.
+    /// How far ahead the player reads in its present role, or nil for the habit's value.
     var limitBytes: Int64?
     var failures = 0
     var retryAt: MonotonicInstant?
     var isWaitingForApp = false
     var hasRepeatedTail = false
-    /// Played to the end, and not sought since.
+    /// Whether it played to the end without a seek since.
     var hasEnded = false
-    /// Whether the player still wants it.
+    /// Whether the item is in the player's list.
     var isAttached = true
 
-    // What a test looks at.
-    /// Every byte that was ever delivered.
+    // Counters for tests.
+    /// Every byte that was delivered.
     package private(set) var delivered = ByteRangeSet()
-    /// The same with repetitions.
+    /// The number of delivered bytes, with repetitions.
     package private(set) var deliveredBytes: Int64 = 0
-    /// What arrived for requests that nobody wanted any more and nobody took back.
+    /// The number of bytes for requests that the player no longer uses and did not cancel.
     package private(set) var unwantedBytes: Int64 = 0
     package internal(set) var cancelCount = 0
-    /// The requests that were open when the player let go of the item.
+    /// The number of requests that were open when the player released the item.
     package private(set) var droppedCount = 0
     package private(set) var lastError: NSError?
 
@@ -103,12 +105,12 @@ package final class MediaFeeder: @unchecked Sendable {
         transcript = LoadingTranscript(start: world.time.now)
     }
 
-    /// The requests that are neither finished nor taken back.
+    /// The number of requests that are neither finished nor cancelled.
     package var openAskCount: Int { asks.values.filter(\.transaction.isOpen).count }
 
     // MARK: Life
 
-    /// Asks whatever is to be asked now.
+    /// Makes the requests that are due now.
     func look() {
         guard isAttached else { return }
         switch phase {
@@ -128,7 +130,7 @@ package final class MediaFeeder: @unchecked Sendable {
         for _ in 0...habits.duplicateInformation { ask(.probe, LoadingAsk.Data(offset: 0, length: 2)) }
     }
 
-    /// The player lets go of the item: nothing new is asked, and nothing is taken back (C6).
+    /// Releases the item: no new request is made, and none is cancelled (C6).
     func detach() {
         isAttached = false
         droppedCount += openAskCount
@@ -144,7 +146,7 @@ package final class MediaFeeder: @unchecked Sendable {
         }
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     @discardableResult
     func ask(_ role: Role, _ data: LoadingAsk.Data?) -> Int? {
@@ -153,7 +155,7 @@ package final class MediaFeeder: @unchecked Sendable {
         ask.allowedContentTypes = ask.wantsInformation ? habits.allowedContentTypes : nil
         ask.isRenewal = role == .renewal
         ask.knownLength = length
-        // The transaction's number is known when `begin` returns; its events arrive later.
+        // The transaction's number is set when `begin` returns. Its events arrive later.
         let place = Locked(0)
         let transaction = asset.resourceLoader.begin(ask, for: asset, world: world, on: mailbox) { [weak self] event in
             self?.receive(event, number: place.withLock { $0 })
@@ -182,7 +184,7 @@ package final class MediaFeeder: @unchecked Sendable {
         return ask
     }
 
-    /// The system waits for two minutes, no longer (C12).
+    /// Waits for two minutes without an answer, then gives up (C12).
     private func watch(_ number: Int, for delay: Nanoseconds) {
         asks[number]?.patience = world.time.after(delay, on: mailbox) { [weak self] in self?.checkPatience(number) }
     }
@@ -236,7 +238,7 @@ package final class MediaFeeder: @unchecked Sendable {
         guard let ask = remove(number) else { return }
         transcript.finished(number, afterBytes: ask.receivedBytes, at: world.time.now)
         if let information { learned(information) }
-        // An end before the ask is met is the end of the resource, as far as the player can tell (R5).
+        // An early finish is the end of the resource for the player (R5).
         if ask.role != .probe, let data = ask.data, let end = data.end(total: length), ask.next < end { length = ask.next }
     }
 
@@ -269,7 +271,7 @@ package final class MediaFeeder: @unchecked Sendable {
     private func failed(_ number: Int, _ error: NSError) {
         guard let ask = remove(number), isAttached, !ask.isForgotten, ask.role != .renewal else { return }
         lastError = error
-        // A duplicate of the probe may have been answered.
+        // Another request of the same probe may have been answered.
         if ask.role == .probe {
             if case .probing = phase { fail(error) }
             return
@@ -285,10 +287,10 @@ package final class MediaFeeder: @unchecked Sendable {
         }
     }
 
-    /// Whether a failure keeps it from asking just now.
+    /// Whether it may make requests, or has to wait after a failure.
     var mayAsk: Bool { !isWaitingForApp && (retryAt.map { $0 <= world.time.now } ?? true) }
 
-    /// The app played or sought: tries begin anew.
+    /// Starts the retries anew, because the app played or sought.
     func kick() {
         isWaitingForApp = false
         failures = 0

@@ -1,16 +1,17 @@
 package import SpoolCore
 package import SpoolSystem
 
-/// How a simulated player asks: everything of the real one that is only observed, claimed or guessed, as a value to vary.
+/// The request patterns of a simulated player: every property of the real one that is only
+/// observed, reported or inferred, as a value to vary.
 ///
-/// The comments name the rows of the research notes' contract (see the README) that a habit stands for.
+/// The numbers in the comments are the rows of the contract and the habits in the README.
 package struct PlayerHabits: Sendable {
-    /// The order of taking back and asking anew at a seek (C2–C4).
+    /// The order of the cancel and the new request at a seek (C2–C4).
     package enum CancelOrder: CaseIterable, Sendable {
         case cancelFirst, newFirst, never
     }
 
-    /// What happens when an answer failed as often as the player tries.
+    /// The outcome of an answer that failed after all retries.
     package enum AfterRetries: CaseIterable, Sendable {
         /// The item fails.
         case fails
@@ -18,60 +19,62 @@ package struct PlayerHabits: Sendable {
         case waits
     }
 
-    /// Requests that resume begin at multiples of this (L5).
+    /// Resumed requests begin at multiples of this (L5).
     package var pageBytes: Int64 = 65_536
-    /// The request is taken back when so much is read ahead (L7).
+    /// The player cancels its request when this many bytes are read ahead (L7).
     package var highWaterBytes: Int64 = 2 << 20
-    /// A new one begins when no more than this is left.
+    /// The player makes a new request when no more than this many bytes are left.
     package var lowWaterBytes: Int64 = 512 << 10
-    /// The request is never taken back for being far ahead (T1b).
+    /// Whether a request is never cancelled for being far ahead (T1b).
     package var isGreedy = false
     package var cancelOrder = CancelOrder.cancelFirst
-    /// How many more times than once the content information is asked at the start (D11).
+    /// The number of additional requests for content information at the start (D11).
     package var duplicateInformation = 0
-    /// Bounded probes of a page each before the first request to the end: iOS 12 and before (L3).
+    /// The number of bounded probes of a page each before the first request to the end, on iOS 12
+    /// and before (L3).
     package var legacyProbes = 0
-    /// Reads of eight bytes at box headers (L9, T3).
+    /// The number of reads of eight bytes at box headers (L9, T3).
     package var boxReads = 0
-    /// The first request to the end is taken back and asked again almost at once (L6, T1c).
+    /// Whether the first request to the end is cancelled and repeated almost at once (L6, T1c).
     package var startsTwice = false
-    /// The request at the front goes on while the index at the end is read (T4).
+    /// Whether the request at the front goes on while the index at the end is read (T4).
     package var readsTailInParallel = false
-    /// The index at the end is asked by its length, else to the end of the resource.
+    /// Whether the index at the end is requested by its length, and not to the end of the resource.
     package var asksTailByLength = false
-    /// Requests to the end have the largest length there is, as if the resource's were not known (L10).
+    /// Whether requests to the end have the largest possible length, as if the resource's length
+    /// were unknown (L10).
     package var asksUnknownLength = false
-    /// Near the end the same request is made a second time (C5, T9).
+    /// Whether a request near the end is made twice (C5, T9).
     package var repeatsTail = false
-    /// How often a failed request is made again (C10).
+    /// The number of retries of a failed request (C10).
     package var retries = 2
     package var afterRetries = AfterRetries.fails
-    /// Between a failure and the next try.
+    /// The time between a failure and the next retry.
     package var retryDelay: Nanoseconds = .seconds(1)
-    /// What was read is still known after a seek away from it.
+    /// Whether the player keeps read bytes after a seek away from them.
     package var keepsPlayed = true
-    /// What the next item of a queue reads before it is played (T6); 0 nothing.
+    /// The number of bytes that the next item of a queue reads before it plays (T6). 0 for none.
     package var prebufferBytes: Int64 = 256 << 10
-    /// How much one read asks when every byte is at hand (R9).
+    /// The number of bytes of one read when every byte is available (R9).
     package var onDemandBytes: Int64 = 65_536
-    /// A redirect of the content information is followed (H1).
+    /// Whether a redirect of the content information is followed (H1).
     package var followsRedirects = true
-    /// Media of servers without ranges is not played (I1).
+    /// Whether media of servers without ranges fails to play (I1).
     package var demandsRanges = false
-    /// Errors are hidden in a general one (C13).
+    /// Whether errors are hidden behind a general one (C13).
     package var hidesErrors = true
-    /// The types that may be answered; nil allows all (C18).
+    /// The allowed content types. Nil allows all (C18).
     package var allowedContentTypes: [String]?
-    /// The delegate is asked for HTTP URLs, too (D3).
+    /// Whether the delegate is asked for HTTP URLs, too (D3).
     package var asksForHTTP = false
-    /// An answer has to come, and to go on, within this (C12).
+    /// The longest time until an answer begins, and between its parts (C12).
     package var patience: Nanoseconds = .seconds(120)
-    /// How often the time of media moves.
+    /// The interval at which the media's time advances.
     package var tick: Nanoseconds = .milliseconds(500)
 
     package init() {}
 
-    /// Habits of any kind, in proportion to media of `length` bytes.
+    /// Returns random habits, in proportion to media of `length` bytes.
     package static func random(length: Int64, using random: any RandomSource) -> PlayerHabits {
         var habits = PlayerHabits()
         let third = max(2, length / 3)

@@ -1,7 +1,7 @@
 import SpoolCore
 package import SpoolSystem
 
-/// What a player finds in a file: where it has to read before it can play, and where the samples lie.
+/// The layout of a media file: the bytes to read before playback, and the samples.
 package struct SimulatedMedia: Sendable {
     package enum Kind: CaseIterable, Sendable {
         /// Frames from the first byte on.
@@ -15,15 +15,16 @@ package struct SimulatedMedia: Sendable {
     }
 
     package var kind: Kind
-    /// What a test calls it.
+    /// A label for tests.
     package var label = ""
-    /// How long it plays.
+    /// The duration.
     package var seconds: Double
-    /// The bytes at the front that must be parsed before it is ready.
+    /// The number of bytes at the front that must be parsed before the media is ready.
     package var headBytes: Int64
-    /// The bytes of the index where that lies at the end.
+    /// The number of bytes of an index at the end.
     package var tailBytes: Int64
-    /// The offset in the buffer of the first byte that is not the file's at that offset; nil when all are right.
+    /// Returns the index in the buffer of the first byte that differs from the file at that offset,
+    /// or nil if all are right.
     package var firstDifference: @Sendable (UnsafeRawBufferPointer, Int64) -> Int?
 
     package init(
@@ -38,7 +39,7 @@ package struct SimulatedMedia: Sendable {
         self.firstDifference = firstDifference
     }
 
-    /// Media of any kind whose parts fit a file of `length` bytes.
+    /// Returns random media whose parts fit a file of `length` bytes.
     package static func random(
         length: Int64, seconds: ClosedRange<Int64>, using random: any RandomSource,
         firstDifference: @escaping @Sendable (UnsafeRawBufferPointer, Int64) -> Int?
@@ -50,13 +51,13 @@ package struct SimulatedMedia: Sendable {
             tailBytes: kind == .indexAtEnd ? random.number(in: 1...part) : 0, firstDifference: firstDifference)
     }
 
-    /// What must be read before the media is ready, in a file of `length` bytes.
+    /// The ranges that must be read before the media is ready, in a file of `length` bytes.
     func headers(length: Int64) -> [ByteRange] {
         let head = kind == .indexAtEnd ? min(32, length) : headBytes
         return [ByteRange(0, min(head, length)), ByteRange(max(0, length - tailBytes), length)].compactMap(\.self)
     }
 
-    /// Where the samples lie: one stretch for each track that lies apart.
+    /// The ranges of the samples, one for each track that lies apart.
     func tracks(length: Int64) -> [ByteRange] {
         let lower = kind == .indexAtEnd ? min(32, length) : min(headBytes, length)
         let upper = max(lower, length - tailBytes)

@@ -2,10 +2,12 @@ import Foundation
 import SpoolCore
 import SpoolSystem
 
-/// What works behind an `AVPlayer` of the double: it reads the media of its items, moves their time, stalls, ends and fails.
+/// The machinery behind an `AVPlayer` of the double: it reads the media of the items, advances
+/// their time, stalls, ends and fails.
 ///
-/// It asks as the real player was seen to ask (``PlayerHabits``). What the app does with the player reaches it through
-/// ``PlayerMachinery``; what it does to the player happens on the world's main mailbox. Let go of it to end it.
+/// Its requests follow the observed patterns of the real player (``PlayerHabits``). The app's calls
+/// reach it through ``PlayerMachinery``. It changes the player on the world's main mailbox. It ends
+/// when it is released.
 package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
     // Sendable for its jobs, all of which run on its mailbox.
 
@@ -13,11 +15,11 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
     package let habits: PlayerHabits
     private let world: PlaybackWorld
     private let mailbox: any Mailbox
-    /// What the asset of an item holds.
+    /// Returns the media of an item.
     private let media: @Sendable (AVPlayerItem) -> SimulatedMedia?
-    /// Those in the player's list, in its order.
+    /// The feeders of the items in the player's list, in its order.
     private var feeders: [MediaFeeder] = []
-    /// Every one that ever was, for the test to look at.
+    /// All feeders so far, for tests.
     package private(set) var history: [MediaFeeder] = []
     private var isPlaying = false
     private var startsImmediately = false
@@ -27,11 +29,11 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
     private var pendingSeek: Double?
     private var published: [Int: Published] = [:]
 
-    // What a test looks at.
+    // Counters for tests.
     package private(set) var endCount = 0
     package private(set) var stallCount = 0
 
-    /// - Parameter media: what is behind an item; an item without media plays nothing.
+    /// - Parameter media: Returns the media of an item. An item without media plays nothing.
     package init(
         driving player: AVPlayer, habits: PlayerHabits, world: PlaybackWorld, media: @escaping @Sendable (AVPlayerItem) -> SimulatedMedia?
     ) {
@@ -49,15 +51,15 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
         tickTimer?.cancel()
     }
 
-    /// The one that plays.
+    /// The feeder of the playing item.
     package var current: MediaFeeder? { feeders.first }
 
-    /// Runs `body` where the player's own state may be looked at.
+    /// Runs `body` on the mailbox that protects the player's own state.
     package func inspect(_ body: @escaping @Sendable (SimulatedPlayer) -> Void) {
         mailbox.post { [weak self] in self.map(body) }
     }
 
-    // MARK: What the app does
+    // MARK: Calls of the app
 
     package func rateChanged(immediately: Bool) {
         look { [weak self] in
@@ -92,7 +94,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
     private func look() {
         followItems()
         guard let current else { return stop() }
-        // Before it looks: what was opened ahead wants more from now on.
+        // First, because an item that was opened in advance needs more bytes from now on.
         current.limitBytes = nil
         current.look()
         seekIfAsked(current)
@@ -105,7 +107,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
         for feeder in feeders { publish(feeder) }
     }
 
-    /// Items that came and went.
+    /// Follows items that were inserted and removed.
     private func followItems() {
         let items = player.state.withLock { $0.items }
         let gone = feeders.filter { feeder in feeder.item.map { !items.contains($0) } ?? true }
@@ -126,7 +128,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
         return feeder
     }
 
-    /// T6: the next item opens when the current one has all it wants for now.
+    /// T6: opens the next item when the current one is full.
     private func prebuffer(after current: MediaFeeder) {
         guard feeders.count > 1, habits.prebufferBytes > 0, case .ready = current.phase, current.isFull else { return }
         feeders[1].limitBytes = habits.prebufferBytes
@@ -195,7 +197,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
         look()
     }
 
-    /// Tells the item where it is.
+    /// Sets the item's current time.
     private func moveTime(_ feeder: MediaFeeder) {
         let time = CMTime(seconds: feeder.position * feeder.media.seconds, preferredTimescale: 1000)
         feeder.item?.state.withLock { $0.currentTime = time }
@@ -218,7 +220,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
         }
     }
 
-    /// The buffer ran dry: the player waits, or stops for good until the app plays again (§2.7).
+    /// The buffer is empty: the player waits, or stops until the app plays again.
     private func stalled(_ feeder: MediaFeeder) {
         stop()
         stallCount += 1
@@ -247,10 +249,10 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
     }
 }
 
-// MARK: - What items show
+// MARK: - The state of items
 
 extension SimulatedPlayer {
-    /// What was last told of an item.
+    /// The last published state of an item.
     private struct Published: Equatable {
         var status = AVPlayerItem.Status.unknown
         var isLikelyToKeepUp = false

@@ -1,22 +1,23 @@
-/// What a player asked of one asset's loader and what became of it, read from the notation of docs/traces.
+/// A player's requests to one asset's loader and their outcomes, parsed from the notation of
+/// docs/traces.
 package struct LoadingTrace: Sendable {
-    /// What happened in one line.
+    /// The event of one line.
     package enum Event: Hashable, Sendable {
         case asked(information: Bool, isRenewal: Bool, LoadingAsk.Data?)
-        /// Taken back after so many bytes.
+        /// Cancelled after `bytes` bytes.
         case cancelled(bytes: Int64)
         case finished(bytes: Int64)
         case failed(bytes: Int64, domain: String, code: Int)
     }
 
     package struct Entry: Hashable, Sendable {
-        /// From the start of the trace.
+        /// The time since the start of the trace.
         package let milliseconds: Int64
         package let request: Int
         package let event: Event
     }
 
-    /// Why a text is no trace.
+    /// The error of a malformed trace.
     package struct NotATrace: Error, CustomStringConvertible {
         package let line: Int
         package let expected: String
@@ -24,14 +25,14 @@ package struct LoadingTrace: Sendable {
         package var description: String { "line \(line): expected \(expected)" }
     }
 
-    /// Longer texts are not read.
+    /// The largest number of lines. Longer texts are refused.
     package static let maxLines = 100_000
 
-    /// What the comments at the head say, by key.
+    /// The values of the comments at the head, by key.
     package private(set) var header: [String: String] = [:]
     package private(set) var entries: [Entry] = []
 
-    /// The length of the resource, where the header tells it.
+    /// The length of the resource, if the header states it.
     package var length: Int64? { header["length"].flatMap { Int64($0) } }
 
     package init(_ text: String) throws(NotATrace) {
@@ -86,7 +87,7 @@ package struct LoadingTrace: Sendable {
         return .asked(information: information, isRenewal: isRenewal, data)
     }
 
-    /// `@offset+length`.
+    /// Parses `@offset+length`.
     private static func data(_ word: Substring, _ toEnd: Bool) -> LoadingAsk.Data? {
         guard word.hasPrefix("@") else { return nil }
         let parts = word.dropFirst().split(separator: "+")

@@ -9,7 +9,8 @@ package struct TraceFile: CustomStringConvertible, Sendable {
     package func text() throws -> String { try String(contentsOf: url, encoding: .utf8) }
     package func read() throws -> LoadingTrace { try LoadingTrace(try text()) }
 
-    /// Sorted by name; empty where the package's directory is not the one that was built.
+    /// All trace files, sorted by name. Empty if the package's directory is not the one of the
+    /// build.
     package static let all: [TraceFile] = {
         var package = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { package.deleteLastPathComponent() }

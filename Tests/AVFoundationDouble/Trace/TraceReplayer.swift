@@ -2,10 +2,11 @@ import Foundation
 package import SpoolCore
 import SpoolSystem
 
-/// Asks an asset's loader what a recorded player asked, in the same order, and checks what is answered.
+/// Repeats a recorded player's requests to an asset's loader in the same order, and checks the
+/// answers.
 ///
-/// A request is taken back as soon as so many bytes arrived as in the trace; a line that tells an end holds up what follows until the end
-/// is there. Requests begin no earlier than in the trace.
+/// A request is cancelled as soon as it has as many bytes as in the trace. A line with an end
+/// delays the following lines until that end has come. Requests begin no earlier than in the trace.
 package final class TraceReplayer: @unchecked Sendable {
     // Sendable for its jobs, all of which run on its mailbox.
     private struct Ask {
@@ -14,7 +15,7 @@ package final class TraceReplayer: @unchecked Sendable {
         var isOver = false
     }
 
-    /// No line holds the others up for longer (C12).
+    /// The longest time that a line may delay the others (C12).
     private static let patience = Nanoseconds.seconds(120)
 
     private let asset: AVURLAsset
@@ -23,7 +24,7 @@ package final class TraceReplayer: @unchecked Sendable {
     private let mailbox: any Mailbox
     private let firstDifference: @Sendable (UnsafeRawBufferPointer, Int64) -> Int?
     private let start: MonotonicInstant
-    /// After how many bytes each request is taken back.
+    /// The number of bytes after which each request is cancelled.
     private let limits: [Int: Int64]
     private var next = 0
     private var asks: [Int: Ask] = [:]
@@ -39,7 +40,8 @@ package final class TraceReplayer: @unchecked Sendable {
 
     /// Begins at once.
     ///
-    /// - Parameter firstDifference: the offset in the buffer of the first byte that is not the file's.
+    /// - Parameter firstDifference: Returns the index in the buffer of the first byte that differs
+    ///   from the file.
     package init(
         _ trace: LoadingTrace, on asset: AVURLAsset, world: PlaybackWorld,
         firstDifference: @escaping @Sendable (UnsafeRawBufferPointer, Int64) -> Int?

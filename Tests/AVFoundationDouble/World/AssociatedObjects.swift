@@ -1,7 +1,7 @@
 import Foundation
 import SpoolSystem
 
-/// How an associated object is held; the double holds all strongly.
+/// The ownership of an associated object. The double retains all.
 public enum objc_AssociationPolicy: UInt, Sendable {
     case OBJC_ASSOCIATION_ASSIGN = 0
     case OBJC_ASSOCIATION_RETAIN_NONATOMIC = 1
@@ -10,20 +10,20 @@ public enum objc_AssociationPolicy: UInt, Sendable {
     case OBJC_ASSOCIATION_COPY = 771
 }
 
-/// Ties the life of `value` to that of `object`, which has to be an asset or a resource loader here.
+/// Keeps `value` as long as `object`, which has to be an asset or a resource loader here.
 public func objc_setAssociatedObject(_ object: Any, _ key: UnsafeRawPointer, _ value: Any?, _ policy: objc_AssociationPolicy) {
     AssociatedObjects.of(object).set(value, UInt(bitPattern: key))
 }
 
-/// What was tied to `object` by `key`.
+/// Returns the value that is associated with `object` by `key`.
 public func objc_getAssociatedObject(_ object: Any, _ key: UnsafeRawPointer) -> Any? {
     AssociatedObjects.of(object).get(UInt(bitPattern: key))
 }
 
-/// Stands in for a facility of the Objective-C runtime.
+/// Replaces a facility of the Objective-C runtime.
 package final class AssociatedObjects: Sendable {
     private struct Entry: @unchecked Sendable {
-        // Safe to share: it only holds the value; whoever takes it out knows what it is.
+        // Safe to share: it only holds the value, and its user restores the type.
         let value: Any
     }
 
@@ -38,7 +38,7 @@ package final class AssociatedObjects: Sendable {
     }
 
     fileprivate func set(_ value: Any?, _ key: UInt) {
-        // What was there goes when the lock is open: its end may run code.
+        // The previous value is released outside the lock, because its deinitialiser may run code.
         let old = entries.withLock { entries in
             defer { entries[key] = value.map { Entry(value: $0) } }
             return entries[key]

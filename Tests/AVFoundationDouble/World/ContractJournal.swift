@@ -1,39 +1,40 @@
 import Foundation
 import SpoolSystem
 
-/// A rule of the loader's contract that a delegate can break, by its number in the table of the directory's README.
+/// A rule of the loader's contract that a delegate can break, by its number in the table of the
+/// directory's README.
 package enum ContractRule: String, CaseIterable, Sendable {
-    /// A request that was accepted is answered, and kept until then.
+    /// An accepted request is retained and answered.
     case d5 = "D5"
-    /// Somebody holds the delegate as long as the asset lives.
+    /// The app retains the delegate as long as the asset lives.
     case d7 = "D7"
     /// Content information comes before data, and before the end.
     case l11 = "L11"
-    /// A request that asks nothing is finished at once.
+    /// A request without information or data is finished at once.
     case l13 = "L13"
-    /// Bytes are those from the current offset on.
+    /// The bytes are those from the current offset on.
     case r2 = "R2"
-    /// No more bytes than asked.
+    /// No more bytes than requested.
     case r3 = "R3"
-    /// The end is told only when the ask is met or the resource ends.
+    /// A request is finished only when it is complete or the resource ends.
     case r5 = "R5"
-    /// Bytes that were handed over never change.
+    /// Delivered bytes never change.
     case r6 = "R6"
-    /// Nothing is served on the main thread or the main queue.
+    /// No answer on the main thread or the main queue.
     case r10 = "R10"
-    /// Nothing after finishing, and one finish.
+    /// No answer after finishing, and one finish only.
     case c8 = "C8"
-    /// Nothing after the cancel was told, or after the system gave up.
+    /// No answer after the cancel's notification, or after the system gave up.
     case c9 = "C9"
-    /// An answer within two minutes.
+    /// An answer comes within two minutes.
     case c12 = "C12"
-    /// A length above zero.
+    /// The length is above zero.
     case c16 = "C16"
-    /// A type that can be opened.
+    /// The type can be opened.
     case c17 = "C17"
-    /// A type that is allowed.
+    /// The type is allowed.
     case c18 = "C18"
-    /// A type identifier, not a MIME type.
+    /// The type is a type identifier, not a MIME type.
     case i6 = "I6"
     /// A redirect goes to HTTP or HTTPS with a 302 response, before any information or data.
     case h1 = "H1"
@@ -47,11 +48,12 @@ package struct ContractBreach: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(rule.rawValue): \(words)" }
 }
 
-/// Where breaches of the contract are written down; a test fails when it is not empty.
+/// Records breaches of the contract. A test fails if it has any.
 package final class ContractJournal: Sendable {
-    /// Breaches beyond these are counted only.
+    /// The largest number of recorded breaches. Further ones are only counted.
     package static let maxBreaches = 100
-    /// The answers that are looked at again, so that bytes that change later are seen (R6).
+    /// The number of answers that are kept and checked again, to detect bytes that change later
+    /// (R6).
     package static let maxKept = 64
 
     private struct Kept {
@@ -71,7 +73,7 @@ package final class ContractJournal: Sendable {
 
     package init() {}
 
-    /// The first ``maxBreaches``, in order.
+    /// The first ``maxBreaches`` breaches, in order.
     package var breaches: [ContractBreach] { state.withLock { $0.breaches } }
 
     package var count: Int { state.withLock { $0.count } }
@@ -83,7 +85,7 @@ package final class ContractJournal: Sendable {
         }
     }
 
-    /// Keeps an answer, as the system does, and notes when one that is let go has changed.
+    /// Keeps an answer, as the system does, and checks the one that it replaces for changes.
     func keep(_ data: Data, of transaction: LoadingTransaction) {
         let kept = Kept(data: data, checksum: Self.checksum(data), request: transaction.number)
         let dropped = state.withLock { state -> Kept? in
@@ -98,7 +100,7 @@ package final class ContractJournal: Sendable {
         if let dropped { check(dropped) }
     }
 
-    /// Looks at the answers that are still kept and lets go of them; to be called at the end.
+    /// Checks the answers that are still kept, and releases them. Call it at the end.
     package func checkKept() {
         let kept = state.withLock { state in
             defer { state.kept = [] }
@@ -112,7 +114,7 @@ package final class ContractJournal: Sendable {
         if Self.checksum(kept.data) != kept.checksum { note(.r6, "bytes that answered request \(kept.request) have changed since") }
     }
 
-    /// FNV-1a over at most 512 of the bytes, spread evenly: enough to see a buffer that was used again.
+    /// FNV-1a over at most 512 of the bytes, spread evenly. It is enough to detect a reused buffer.
     private static func checksum(_ data: Data) -> UInt64 {
         data.withUnsafeBytes { bytes in
             var hash: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -2,20 +2,21 @@ package import Dispatch
 import Foundation
 package import SpoolSystem
 
-/// What stands around the double: clocks, chance, the queues on which it calls, and the journal of breaches.
+/// The environment of the double: clocks, randomness, the queues of its calls, and the journal of
+/// breaches.
 ///
-/// In a simulation every queue is a mailbox of one seeded scheduler, and the queue that a delegate names is not used. Else the queues are
-/// real ones.
+/// In a simulation every queue is a mailbox of one seeded scheduler, and the queue of a delegate is
+/// not used. Otherwise the queues are real ones.
 package final class PlaybackWorld: Sendable {
     package let time: any TimeSource
     package let random: any RandomSource
     package let journal = ContractJournal()
     package let isSimulated: Bool
-    /// Where players tell their observers about changes: the main queue.
+    /// The queue on which players notify their observers: the main queue.
     package let main: any Mailbox
     private let makeMailbox: @Sendable (String) -> any Mailbox
 
-    /// A simulated world; `mailbox` makes one of its mailboxes by name.
+    /// Makes a simulated world. `mailbox` makes a mailbox by name.
     package init(
         time: any TimeSource, random: any RandomSource, main: any Mailbox, mailbox: @escaping @Sendable (String) -> any Mailbox
     ) {
@@ -26,7 +27,7 @@ package final class PlaybackWorld: Sendable {
         makeMailbox = mailbox
     }
 
-    /// A world of real threads.
+    /// Makes a world of real threads.
     package init(time: any TimeSource, random: any RandomSource) {
         self.time = time
         self.random = random
@@ -35,7 +36,7 @@ package final class PlaybackWorld: Sendable {
         makeMailbox = { QueueMailbox(DispatchQueue(label: $0)) }
     }
 
-    /// A new mailbox, or serial queue, by name.
+    /// Returns a new mailbox or serial queue with a name.
     package func mailbox(_ name: String) -> any Mailbox { makeMailbox(name) }
 
     func delegateMailbox(for queue: DispatchQueue?) -> any Mailbox {
@@ -45,7 +46,7 @@ package final class PlaybackWorld: Sendable {
     }
 }
 
-/// A dispatch queue as a mailbox; the queue is serial.
+/// A serial dispatch queue as a mailbox.
 package final class QueueMailbox: Mailbox {
     private let queue: DispatchQueue
 
