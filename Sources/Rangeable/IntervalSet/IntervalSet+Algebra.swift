@@ -1,5 +1,6 @@
-// Whole sets against whole sets: one sweep over the edges of both, whatever the rule.
-// Where one set is small beside the other, its intervals are looked up one by one instead.
+// Operations on two sets. All of them sweep over the edges of both sets, and differ only in the
+// rule for membership. Where one set is small beside the other, its intervals are looked up one by
+// one instead.
 
 extension IntervalSet {
     // MARK: Union
@@ -8,7 +9,8 @@ extension IntervalSet {
     ///
     ///     var set: IntervalSet = [0...9]
     ///     set.formUnion([10...12, 20...29])  // [0...12, 20...29]
-    /// - Complexity: O(*n* + *m*); O(*m* log *n*) where *m*, the number of the other's intervals, is small.
+    /// - Complexity: O(*n* + *m*); O(*m* log *n*) where *m*, the number of the other's intervals,
+    ///   is small.
     @inlinable public mutating func formUnion(_ other: IntervalSet) {
         if other.isSmall(beside: self) {
             for interval in other { insert(interval) }
@@ -32,7 +34,8 @@ extension IntervalSet {
     /// The elements that both sets have.
     ///
     ///     IntervalSet([0...9, 20...29]).intersection([5...24])  // [5...9, 20...24]
-    /// - Complexity: O(*n* + *m*); O(log *n*) for each interval of a small set, and what is returned.
+    /// - Complexity: O(*n* + *m*); O(log *n*) for each interval of a small set, and what is
+    ///   returned.
     @inlinable public func intersection(_ other: IntervalSet) -> IntervalSet {
         if other.isSmall(beside: self) { return IntervalSet(ascending: other.flatMap { intervals(in: $0) }) }
         if isSmall(beside: other) { return other.intersection(self) }
@@ -47,7 +50,7 @@ extension IntervalSet {
         IntervalSet(ascending: intervals(in: interval))
     }
 
-    /// Takes out every element that `other` does not have.
+    /// Removes every element that `other` does not have.
     ///
     ///     var set: IntervalSet = [0...9]
     ///     set.formIntersection([5...24])  // [5...9]
@@ -58,11 +61,12 @@ extension IntervalSet {
 
     // MARK: Difference
 
-    /// Takes out every element of `other`.
+    /// Removes every element of `other`.
     ///
     ///     var set: IntervalSet = [0...9]
     ///     set.subtract([5...24])  // [0...4]
-    /// - Complexity: O(*n* + *m*); O(*m* log *n*) where *m*, the number of the other's intervals, is small.
+    /// - Complexity: O(*n* + *m*); O(*m* log *n*) where *m*, the number of the other's intervals,
+    ///   is small.
     @inlinable public mutating func subtract(_ other: IntervalSet) {
         if other.isSmall(beside: self) {
             for interval in other { remove(interval) }
@@ -91,7 +95,7 @@ extension IntervalSet {
         combined(with: other) { $0 != $1 }
     }
 
-    /// Takes out the elements that `other` has too, and adds those that only `other` has.
+    /// Removes the elements that `other` has too, and adds those that only `other` has.
     ///
     ///     var set: IntervalSet = [0...9]
     ///     set.formSymmetricDifference([5...14])  // [0...4, 10...14]
@@ -105,7 +109,7 @@ extension IntervalSet {
     /// Whether `other` has every element of this set.
     ///
     ///     IntervalSet([3...4]).isSubset(of: [0...9])  // true
-    /// - Complexity: O(*n* log *m*), and no more than it takes to find one that is missing.
+    /// - Complexity: O(*n* log *m*) at most; stops at the first element that is missing.
     @inlinable public func isSubset(of other: IntervalSet) -> Bool {
         allSatisfy { other.contains($0) }
     }
@@ -113,7 +117,7 @@ extension IntervalSet {
     /// Whether this set has every element of `other`.
     ///
     ///     IntervalSet([0...9]).isSuperset(of: [3...4])  // true
-    /// - Complexity: O(*m* log *n*), and no more than it takes to find one that is missing.
+    /// - Complexity: O(*m* log *n*) at most; stops at the first element that is missing.
     @inlinable public func isSuperset(of other: IntervalSet) -> Bool {
         other.isSubset(of: self)
     }
@@ -121,7 +125,8 @@ extension IntervalSet {
     /// Whether the sets have no element in common.
     ///
     ///     IntervalSet([0...9]).isDisjoint(with: [10...12])  // true
-    /// - Complexity: O(log *m*) for each interval of the set that has fewer, *m* being the other's number.
+    /// - Complexity: O(log *m*) for each interval of the set with fewer intervals, *m* being the
+    ///   number of the other's.
     @inlinable public func isDisjoint(with other: IntervalSet) -> Bool {
         if other.intervalCount < intervalCount { return other.isDisjoint(with: self) }
         return allSatisfy { interval in
@@ -131,12 +136,14 @@ extension IntervalSet {
 
     // MARK: The sweep
 
-    /// Whether a look-up for each of this set's intervals costs less than a walk over all of `other`'s.
+    /// Whether a look-up for each of this set's intervals costs less than a walk over all of
+    /// `other`'s.
     @inlinable func isSmall(beside other: IntervalSet) -> Bool {
         intervalCount <= 1 + other.intervalCount / 16
     }
 
-    /// The elements for which `isMember` is true, told whether they are in this set, and in `other`; those in neither are not asked for.
+    /// Returns the elements for which `isMember` is true. Its arguments are whether the element is
+    /// in this set, and whether it is in `other`. It is not called for elements in neither.
     /// - Complexity: O(*n* + *m*).
     @inlinable func combined(with other: IntervalSet, _ isMember: (Bool, Bool) -> Bool) -> IntervalSet {
         var result: [ClosedRange<Bound>] = []
@@ -153,16 +160,18 @@ extension IntervalSet {
                 start = nil
             }
         }
-        // What reaches the type's end has no edge there.
+        // A run that reaches `Bound.max` has no edge there.
         if let start { result.append(start...Bound.max) }
         return IntervalSet(ascending: result)
     }
 
-    /// The places where a set's membership changes, in order: each interval's first element, and the element after its last.
+    /// The positions where a set's membership changes, in order: the first element of each
+    /// interval, and the element after its last.
     @usableFromInline struct Edges {
         @usableFromInline var members: SortedTree<ClosedRange<Bound>>.Iterator
         @usableFromInline var member: ClosedRange<Bound>?
-        /// The next edge; nil when there is none, because there is no interval more or one that has `Bound.max`.
+        /// The next edge; nil after the last interval, and after the beginning of an interval that
+        /// contains `Bound.max`.
         @usableFromInline var position: Bound?
         /// Whether the elements before `position` are members.
         @usableFromInline var isInside = false

@@ -1,5 +1,6 @@
-// Insertion and removal work leaf by leaf: all that a change touches inside one leaf is replaced at once,
-// and what may reach into the next leaf is told to the next turn. Each turn but the last takes intervals out for good.
+// Insertion and removal work leaf by leaf. Each turn replaces all intervals of one leaf that the
+// change touches, and returns the part that may reach into the next leaf. Every turn but the last
+// removes at least one interval, which bounds the number of turns.
 
 extension IntervalSet {
     /// Adds every element of `interval`.
@@ -13,7 +14,7 @@ extension IntervalSet {
         while let interval = rest { rest = insertIntoLeaf(interval) }
     }
 
-    /// Adds every element of `range`; nothing when it is empty.
+    /// Adds every element of `range`. An empty range has no effect.
     ///
     ///     var set: IntervalSet<Int> = []
     ///     set.insert(0..<10)  // [0...9]
@@ -22,7 +23,7 @@ extension IntervalSet {
         if let interval = ClosedRange(nonEmpty: range) { insert(interval) }
     }
 
-    /// Takes out every element of `interval`.
+    /// Removes every element of `interval`.
     ///
     ///     var set: IntervalSet = [0...9, 20...29]
     ///     set.remove(5...24)
@@ -33,7 +34,7 @@ extension IntervalSet {
         while let interval = rest { rest = removeFromLeaf(interval) }
     }
 
-    /// Takes out every element of `range`; nothing when it is empty.
+    /// Removes every element of `range`. An empty range has no effect.
     ///
     ///     var set: IntervalSet = [0...9]
     ///     set.remove(5..<10)  // [0...4]
@@ -42,7 +43,7 @@ extension IntervalSet {
         if let interval = ClosedRange(nonEmpty: range) { remove(interval) }
     }
 
-    /// Takes out every element.
+    /// Removes every element.
     ///
     ///     set.removeAll()
     ///     set.isEmpty  // true
@@ -50,7 +51,9 @@ extension IntervalSet {
 
     // MARK: One leaf
 
-    /// Inserts `interval` if it touches nothing; whether it did. One search, where looking first would be a second.
+    /// Inserts `interval` if it touches no other interval. A separate query would cost a second
+    /// search.
+    /// - Returns: whether it was inserted.
     @inlinable mutating func insertIfApart(_ interval: ClosedRange<Bound>) -> Bool {
         let near = interval.widened
         return tree.edit(notBefore: near) { leaf, first in
@@ -60,10 +63,12 @@ extension IntervalSet {
         }
     }
 
-    /// Inserts `interval` where its first neighbour lies.
+    /// Inserts `interval` into the leaf of its first neighbour.
     ///
-    /// When intervals of the next leaf may have to become one with it, what it touches here is taken out instead,
-    /// and all together returned, still to be inserted.
+    /// If intervals of the next leaf may have to be merged with it, this removes the intervals that
+    /// it touches here instead.
+    /// - Returns: the union of `interval` and the removed intervals, which is still to be inserted,
+    ///   or nil.
     @inlinable mutating func insertIntoLeaf(_ interval: ClosedRange<Bound>) -> ClosedRange<Bound>? {
         let near = interval.widened, end = max
         return tree.edit(notBefore: near) { leaf, first in
@@ -82,7 +87,8 @@ extension IntervalSet {
         }
     }
 
-    /// Removes `interval` where its first member lies; returns what of it may lie in the next leaf.
+    /// Removes `interval` from the leaf of its first member.
+    /// - Returns: the part of `interval` that may lie in the next leaf, or nil.
     @inlinable mutating func removeFromLeaf(_ interval: ClosedRange<Bound>) -> ClosedRange<Bound>? {
         let end = max
         return tree.edit(notBefore: interval) { leaf, first in
@@ -91,7 +97,7 @@ extension IntervalSet {
             let lower = leaf[first].lowerBound, upper = leaf[last].upperBound
             let goesOn = leaf.goesOn(after: last, interval, end: end)
 
-            // Neither `- 1` nor `+ 1` can overflow: something lies on that side.
+            // Neither `- 1` nor `+ 1` can overflow, because there is an element on that side.
             let left = lower < interval.lowerBound ? lower...interval.lowerBound - 1 : nil
             let right = upper > interval.upperBound ? interval.upperBound + 1...upper : nil
             switch (left, right) {
@@ -108,14 +114,16 @@ extension IntervalSet {
 
 // The intervals of one leaf.
 extension Array {
-    /// The indices from `first` on whose intervals begin at or before `upper`. Whoever asks is about to take them out.
+    /// The indices from `first` on whose intervals begin at or before `upper`. A linear scan
+    /// suffices, because the caller replaces or removes all of them.
     @inlinable func run<Bound>(from first: Int, through upper: Bound) -> Range<Int> where Element == ClosedRange<Bound> {
         var end = first
         while end < count && self[end].lowerBound <= upper { end += 1 }
         return first..<end
     }
 
-    /// Whether an interval that touches the one at `index` may touch one of the next leaf: there is one, and nothing ends it here.
+    /// Whether an interval that touches the one at `index` may touch one of the next leaf: there is
+    /// one, and nothing ends it here.
     @inlinable func goesOn<Bound>(after index: Int, _ interval: ClosedRange<Bound>, end: Bound?) -> Bool
     where Element == ClosedRange<Bound> {
         index == count - 1 && interval.upperBound > self[index].upperBound && self[index].upperBound != end

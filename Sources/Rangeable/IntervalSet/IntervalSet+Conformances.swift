@@ -1,4 +1,4 @@
-// What a Swift value is expected to do.
+// Conformances to protocols of the standard library.
 
 extension IntervalSet: Sequence {
     /// Walks the intervals of a set in ascending order.
@@ -17,14 +17,16 @@ extension IntervalSet: Sequence {
     ///     for interval in IntervalSet([0...9, 20...29]) { print(interval) }  // 0...9, 20...29
     @inlinable public func makeIterator() -> Iterator { Iterator(self) }
 
+    /// The number of intervals.
     @inlinable public var underestimatedCount: Int { intervalCount }
 }
 
 extension IntervalSet: Hashable {
-    /// Whether both sets have the same elements, however they came about.
+    /// Whether both sets have the same elements.
     /// - Complexity: O(*n*).
     @inlinable public static func == (a: IntervalSet, b: IntervalSet) -> Bool { a.tree == b.tree }
 
+    /// Hashes the intervals.
     @inlinable public func hash(into hasher: inout Hasher) {
         hasher.combine(intervalCount)
         for interval in self { hasher.combine(interval) }
@@ -32,7 +34,8 @@ extension IntervalSet: Hashable {
 }
 
 extension IntervalSet: ExpressibleByArrayLiteral {
-    /// The set of the elements of intervals, which may come in any order, overlap and touch.
+    /// Creates the set of the elements of `intervals`, which may come in any order, overlap and
+    /// touch.
     ///
     ///     let set: IntervalSet = [0...9, 20...29]
     @inlinable public init(arrayLiteral intervals: ClosedRange<Bound>...) { self.init(intervals) }
@@ -45,13 +48,18 @@ extension IntervalSet: CustomStringConvertible {
     }
 }
 
-/// A set is written as the list of its intervals, each a list of its first and its last element: `[[0,9],[20,29]]`.
-/// What is read may be in any order, overlap and touch; an interval with its bounds the wrong way round is an error.
+/// A set is encoded as the list of its intervals, each a list of its first and its last element:
+/// `[[0,9],[20,29]]`.
+///
+/// Encoded intervals may come in any order, overlap and touch. Decoding throws if the bounds of an
+/// interval are reversed.
 extension IntervalSet: Codable where Bound: Codable {
+    /// Decodes a set from a list of intervals.
     @inlinable public init(from decoder: any Decoder) throws {
         self.init(try [ClosedRange<Bound>](from: decoder))
     }
 
+    /// Encodes the intervals in ascending order.
     @inlinable public func encode(to encoder: any Encoder) throws {
         try intervals.encode(to: encoder)
     }

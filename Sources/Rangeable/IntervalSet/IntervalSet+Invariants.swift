@@ -1,5 +1,5 @@
 extension IntervalSet {
-    /// Stops the program unless the intervals are in order, disjoint and apart by at least one element.
+    /// Traps unless the intervals are in order, disjoint and apart by at least one element.
     ///
     /// For tests, which call it after each change.
     ///

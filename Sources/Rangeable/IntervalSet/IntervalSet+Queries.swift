@@ -1,4 +1,4 @@
-// Questions about a part of the line: what of it is in the set, and what is not.
+// Queries about a part of the line: its members and its gaps.
 
 extension IntervalSet {
     // MARK: Membership
@@ -34,8 +34,9 @@ extension IntervalSet {
 
     // MARK: Members
 
-    /// The members that begin exactly at `position` and go on without a gap, up to `limit` at most;
-    /// nil when `position` is not a member or `limit` is not after it.
+    /// The members that begin exactly at `position` and continue without a gap, up to `limit` at
+    /// most.
+    /// - Returns: nil if `position` is not a member, or if `limit` is not after it.
     ///
     ///     IntervalSet([0...9]).prefix(from: 5, upTo: 100)  // 5..<10
     /// - Complexity: O(log *n*).
@@ -44,8 +45,9 @@ extension IntervalSet {
         return prefix(from: position, through: limit - 1).map { $0.lowerBound..<$0.upperBound + 1 }
     }
 
-    /// The members that begin exactly at `position` and go on without a gap, through `last` at most;
-    /// nil when `position` is not a member or `last` lies before it.
+    /// The members that begin exactly at `position` and continue without a gap, through `last` at
+    /// most.
+    /// - Returns: nil if `position` is not a member, or if `last` lies before it.
     ///
     ///     IntervalSet([0...9]).prefix(from: 5, through: 7)  // 5...7
     /// - Complexity: O(log *n*).
@@ -54,7 +56,8 @@ extension IntervalSet {
         return position...Swift.min(member.upperBound, last)
     }
 
-    /// The first run of members at or after `position`, clipped on its left to `position`; nil when there is none.
+    /// The first run of members at or after `position`, clipped on its left to `position`; nil when
+    /// there is none.
     ///
     ///     IntervalSet([0...9, 20...29]).firstInterval(atOrAfter: 12)  // 20...29
     /// - Complexity: O(log *n*).
@@ -114,7 +117,7 @@ extension IntervalSet {
     /// - Complexity: O(log *n*).
     @inlinable public func firstGap(in interval: ClosedRange<Bound>) -> ClosedRange<Bound>? {
         var gap: ClosedRange<Bound>?
-        // Of two runs that follow each other, one is a gap.
+        // Of two adjacent runs, one is a gap.
         walkRuns(in: interval) { run in
             gap = run.isMember ? nil : run.interval
             return run.isMember

@@ -1,13 +1,14 @@
 /// One end of an element's interval.
 ///
-/// Elements are told by their serials: who was inserted first has the lower one.
-/// In order of coordinates; at one coordinate openings come first, in the order of serials,
-/// then closings in the reverse order (Rangeable RFC v2, §4.5). An order of two integers says all this: position and rank.
+/// Boundaries are in the order of coordinates. At one coordinate openings come first, in the order
+/// of serials, then closings in the reverse order (Rangeable RFC v2, §4.5). An element that was
+/// inserted earlier has a lower serial. Two integers, position and rank, express the whole order.
 @usableFromInline struct Boundary: TreeEntry, Sendable {
-    /// The coordinate; `Int.max` also for what lies after it.
+    /// The coordinate. A closing after `Int.max` also has the position `Int.max`.
     @usableFromInline let position: Int
     @usableFromInline let rank: Int
-    /// Of an opening, the interval's last coordinate; of a closing, nothing beyond; of a digest, the farthest of several.
+    /// The farthest coordinate: for an opening, the last of the interval; for a closing, `Int.min`,
+    /// because it reaches nothing; for a digest, the farthest of the entries.
     @usableFromInline let reach: Int
 
     @inlinable init(position: Int, rank: Int, reach: Int) {
@@ -26,22 +27,24 @@
             position: isLast ? .max : interval.upperBound + 1, rank: (isLast ? lastClosings : closings) - serial, reach: .min)
     }
 
-    /// Comes before all boundaries at `coordinate`, and after those before it.
+    /// A probe that comes before all boundaries at `coordinate`, and after those at lower
+    /// coordinates.
     @inlinable static func first(at coordinate: Int) -> Boundary {
         Boundary(position: coordinate, rank: .min, reach: .min)
     }
 
     // MARK: Rank
 
-    // Openings ascend from the first, closings descend from the second, and closings after all integers from the third.
-    // No container has so many elements that they meet.
+    // Ranks of openings ascend from the first value, and ranks of closings descend from the second.
+    // Closings after all integers descend from the third. No container has so many elements that
+    // the ranges meet.
     @inlinable static var openings: Int { .min }
     @inlinable static var closings: Int { .max / 2 }
     @inlinable static var lastClosings: Int { .max }
 
     @inlinable var kind: TransitionKind { rank < 0 ? .open : .close }
 
-    /// Nil for the closing of what is active at `Int.max`.
+    /// The coordinate; nil for the closing of an element that is active at `Int.max`.
     @inlinable var coordinate: Int? { rank > Self.closings ? nil : position }
 
     @inlinable var serial: Int { rank < 0 ? rank - Self.openings : (rank > Self.closings ? Self.lastClosings : Self.closings) - rank }

@@ -1,7 +1,8 @@
-/// Where the intervals of all elements begin and end, in the order of the RFC's transitions: what stabs and transitions are read from.
+/// The ends of the intervals of all elements, in the order of the RFC's transitions. Queries by
+/// coordinate and by range read them.
 ///
-/// Kept up to date by each change, an interval at a time, and never built anew. Both ends of an interval lie in one tree,
-/// so that what happens in one place on the line happens in one place in memory.
+/// Each change updates the index by single intervals, and no change builds it anew. Both ends of an
+/// interval lie in one tree, so that ends at neighbouring coordinates lie close in memory.
 @usableFromInline struct BoundaryIndex: Sendable {
     @usableFromInline var boundaries = SortedTree<Boundary>()
 
@@ -10,7 +11,7 @@
     /// The number of intervals.
     @inlinable var intervalCount: Int { boundaries.count / 2 }
 
-    /// Puts intervals of one element in the place of others that were its own.
+    /// Replaces intervals of one element by others.
     /// - Complexity: O(log *n*) for each interval.
     @inlinable mutating func replace(
         _ old: some Sequence<ClosedRange<Int>>, with new: some Sequence<ClosedRange<Int>>, of serial: Int
@@ -22,14 +23,15 @@
         for interval in new { insert(interval, of: serial) }
     }
 
-    /// Takes in an interval of an element.
+    /// Inserts an interval of an element.
     /// - Complexity: O(log *n*).
     @inlinable mutating func insert(_ interval: ClosedRange<Int>, of serial: Int) {
         boundaries.insert(.opening(of: interval, serial), .closing(of: interval, serial))
     }
 
     /// The serials of the elements that are active at `coordinate`, ascending.
-    /// - Complexity: O(log *n* + *k* log *n*), *k* being their number; O(log *n* + *k*) when they open close to each other.
+    /// - Complexity: O(log *n* + *k* log *n*), *k* being their number; O(log *n* + *k*) when they
+    ///   open close to each other.
     @inlinable func serials(at coordinate: Int) -> [Int] {
         var serials: [Int] = []
         withUnsafePointer(to: boundaries.root) { SortedTree<Boundary>.Node.collect(&serials, activeAt: coordinate, in: $0) }
@@ -43,7 +45,8 @@
         var result: [Boundary] = []
         let last = range.widened.upperBound
         boundaries.walk(notBefore: .first(at: range.lowerBound)) { boundary in
-            // What comes after the last integer has that integer's position, and belongs to its ranges only.
+            // A closing after the last integer has that integer's position, and belongs only to
+            // ranges that reach it.
             guard boundary.position <= last, boundary.coordinate != nil || range.upperBound == .max else { return false }
             result.append(boundary)
             return true
@@ -51,7 +54,7 @@
         return result
     }
 
-    /// The index with other serials in the same order.
+    /// Returns the index with other serials, which are in the same order.
     /// - Complexity: O(*n*).
     @inlinable func renumbered(_ serial: (Int) -> Int) -> BoundaryIndex {
         var result = BoundaryIndex()
@@ -61,7 +64,9 @@
 }
 
 extension SortedTree<Boundary>.Node {
-    /// Looks only where an interval reaches as far as `coordinate`. By pointers, for the reason of `withLeaf(notBefore:_:)`.
+    /// Collects the serials of the elements that are active at `coordinate`. Descends only where an
+    /// interval reaches that far, and by pointers, for the reason given at
+    /// `withLeaf(notBefore:_:)`.
     @inlinable static func collect(_ serials: inout [Int], activeAt coordinate: Int, in node: UnsafePointer<Self>) {
         let isLeaf = node.pointee.isLeaf
         for index in 0..<node.pointee.entries.count {
@@ -74,7 +79,8 @@ extension SortedTree<Boundary>.Node {
                     let child = node.pointee.children.withUnsafeBufferPointer { $0.baseAddress.unsafelyUnwrapped + index }
                     collect(&serials, activeAt: coordinate, in: child)
                 }
-                // The child's last lies after it, and so do all children that follow.
+                // The last entry of this child lies after the coordinate, and so do all children
+                // that follow.
                 if entry.position > coordinate { return }
             }
         }

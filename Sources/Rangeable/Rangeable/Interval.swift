@@ -7,7 +7,7 @@ public struct Interval: Hashable, Sendable {
     /// The last coordinate, not before `lo`.
     public let hi: Int
 
-    /// The coordinates from `lo` through `hi`, which must not lie before it.
+    /// Creates the interval from `lo` through `hi`, which must not lie before `lo`.
     @inlinable public init(lo: Int, hi: Int) {
         precondition(lo <= hi, "an interval ends before it begins: \(lo), \(hi)")
         self.lo = lo
@@ -31,7 +31,8 @@ extension Interval: CustomStringConvertible {
 }
 
 extension ClosedRange<Int> {
-    /// The coordinates from `start` through `end` (Rangeable RFC v2, §4.4: what ends before it begins is refused, not turned round).
+    /// Creates the range from `start` through `end`. A reversed interval is rejected and not turned
+    /// round (Rangeable RFC v2, §4.4).
     @inlinable init(start: Int, end: Int) throws(RangeableError) {
         guard start <= end else { throw .invalidInterval(start: start, end: end) }
         self.init(uncheckedBounds: (start, end))

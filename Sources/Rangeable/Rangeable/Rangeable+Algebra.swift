@@ -1,7 +1,9 @@
-// Containers against containers: element by element, each as a set of coordinates (Rangeable RFC v2, §6.10–6.13).
+// Operations on two containers: element by element, each as a set of coordinates (Rangeable RFC v2,
+// §6.10–6.13).
 //
-// This container's elements keep their order, those that only the other has follow in the other's.
-// The forms that change a container count as one change, or none; those that give a new one give it version 0.
+// Elements of this container keep their order. Elements that only the other has follow, in its
+// order. An operation that changes a container counts as one change, or as none. An operation that
+// returns a new container gives it version 0.
 
 extension Rangeable {
     /// Makes elements active where `other` has them active.
@@ -13,13 +15,13 @@ extension Rangeable {
         note(pieces.reduce(false) { insert($1.element, $1.interval) || $0 })
     }
 
-    /// What is active in either container.
+    /// Returns a container in which each element is active where it is active in either container.
     ///
     ///     let all = styles.union(links)
     /// - Complexity: O(*m* log(*n* + *m*)), and O(*e*) for the copy.
     @inlinable public func union(_ other: Rangeable) -> Rangeable { changed { $0.formUnion(other) } }
 
-    /// Makes elements inactive where `other` hasn't them active.
+    /// Makes elements inactive where they are not active in `other`.
     ///
     ///     styles.formIntersection(visible)
     /// - Complexity: O(*n* + *m*), and O(log *n*) for each interval that goes.
@@ -28,13 +30,13 @@ extension Rangeable {
         note(lost.reduce(false) { take($1.interval, from: $1.element) || $0 })
     }
 
-    /// What is active in both containers.
+    /// Returns a container in which each element is active where it is active in both containers.
     ///
     ///     let seen = styles.intersection(visible)
     /// - Complexity: O(*n* + *m*), and O(log *n*) for each interval that goes.
     @inlinable public func intersection(_ other: Rangeable) -> Rangeable { changed { $0.formIntersection(other) } }
 
-    /// Makes elements inactive where `other` has them active.
+    /// Makes elements inactive where they are active in `other`.
     ///
     ///     styles.subtract(links)
     /// - Complexity: O(*m* log *n*).
@@ -43,26 +45,30 @@ extension Rangeable {
         note(pieces.reduce(false) { take($1.interval, from: $1.element) || $0 })
     }
 
-    /// What is active in this container and not in `other`.
+    /// Returns a container in which each element is active where it is active in this container and
+    /// not in `other`.
     ///
     ///     let rest = styles.subtracting(links)
     /// - Complexity: O(*m* log *n*), and O(*e*) for the copy.
     @inlinable public func subtracting(_ other: Rangeable) -> Rangeable { changed { $0.subtract(other) } }
 
-    /// Makes elements inactive where `other` has them active too, and active where only `other` has.
+    /// Makes elements inactive where they are active in both containers, and active where they are
+    /// active only in `other`.
     ///
     ///     styles.formSymmetricDifference(links)
     /// - Complexity: O(*n* + *m* log(*n* + *m*)).
     @inlinable public mutating func formSymmetricDifference(_ other: Rangeable) {
         let common = other.pieces { $0.intervals.intersection(intervals(of: $0.element)) }
         let added = other.pieces { $0.intervals.subtracting(intervals(of: $0.element)) }
-        // First what is new: an element that stays is never without a place, and keeps it.
+        // Insertions come first. An element that remains is then never without an interval, and
+        // keeps its place in the order.
         let hasGrown = added.reduce(false) { insert($1.element, $1.interval) || $0 }
         let hasShrunk = common.reduce(false) { take($1.interval, from: $1.element) || $0 }
         note(hasGrown || hasShrunk)
     }
 
-    /// What is active in one container and not in the other.
+    /// Returns a container in which each element is active where it is active in exactly one of the
+    /// containers.
     ///
     ///     let changed = styles.symmetricDifference(published)
     /// - Complexity: O(*n* + *m* log(*n* + *m*)).
@@ -72,7 +78,7 @@ extension Rangeable {
 
     @usableFromInline typealias Piece = (element: Element, interval: ClosedRange<Int>)
 
-    /// Parts of elements, in the order of first insertion.
+    /// Parts of the elements, in the order of first insertion.
     @inlinable func pieces(_ part: (Member) -> IntervalSet<Int>) -> [Piece] {
         members.flatMap { member in
             member.map { member in part(member).map { (member.element, $0) } } ?? []

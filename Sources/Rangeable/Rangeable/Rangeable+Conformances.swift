@@ -1,4 +1,4 @@
-// What a Swift value is expected to do.
+// Conformances to protocols of the standard library.
 
 extension Rangeable: Sequence {
     /// Walks the elements in the order of their first insertion, each with its intervals.
@@ -22,11 +22,13 @@ extension Rangeable: Sequence {
     /// - Complexity: O(*e* + *n*) for the whole walk.
     @inlinable public func makeIterator() -> Iterator { Iterator(members) }
 
+    /// The number of elements.
     @inlinable public var underestimatedCount: Int { count }
 }
 
 extension Rangeable: Equatable {
-    /// Whether both have the same elements in the same order, active at the same coordinates. How they came about doesn't matter, nor does the version.
+    /// Whether both containers have the same elements in the same order, active at the same
+    /// coordinates. The version is ignored.
     /// - Complexity: O(*e* + *n*).
     @inlinable public static func == (a: Rangeable, b: Rangeable) -> Bool {
         a.count == b.count

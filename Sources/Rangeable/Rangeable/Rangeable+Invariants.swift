@@ -1,5 +1,5 @@
 extension Rangeable {
-    /// Stops the program unless members, serials and boundaries tell the same.
+    /// Traps unless members, serials and boundaries agree.
     ///
     /// For tests, which call it after each change.
     ///

@@ -1,9 +1,10 @@
-// Questions by element, by coordinate and by range of coordinates.
+// Queries by element, by coordinate and by range of coordinates.
 
 extension Rangeable {
     // MARK: By element
 
-    /// The intervals where `element` is active, in ascending order; no two overlap or touch. Empty when it was never inserted.
+    /// The intervals where `element` is active, in ascending order; no two overlap or touch. Empty
+    /// when it was never inserted.
     ///
     ///     styles.getRange(of: "bold")  // [2...7]
     /// - Complexity: O(*r*), *r* being the number of results.
@@ -11,7 +12,7 @@ extension Rangeable {
         intervals(of: element).map(Interval.init)
     }
 
-    /// The coordinates where `element` is active, as a set that has more to ask.
+    /// The coordinates where `element` is active, as a set with further queries.
     ///
     ///     styles.intervals(of: "bold").firstGap(in: 0...99)  // 0...1
     /// - Complexity: O(1).
@@ -24,7 +25,8 @@ extension Rangeable {
     /// The elements that are active at `index`, in the order of their first insertion.
     ///
     ///     styles[4].objs  // ["bold", "italic"]
-    /// - Complexity: O(log *n* + *k* log *n*), *k* being the number of active elements; the factor is less the closer together they begin.
+    /// - Complexity: O(log *n* + *k* log *n*), *k* being the number of active elements. The factor
+    ///   falls as their intervals begin closer together.
     @inlinable public subscript(index: Int) -> Slot<Element> {
         Slot(objs: boundaries.serials(at: index).map { members[$0]!.element })
     }
@@ -37,11 +39,13 @@ extension Rangeable {
 
     // MARK: By range
 
-    /// The events from the range's first coordinate through the one after its last (Rangeable RFC v2, §3.5),
-    /// so that the end of what is active at its last is among them.
+    /// Returns the events from the range's first coordinate through the one after its last
+    /// (Rangeable RFC v2, §3.5). The ends of elements that are active at the last coordinate are
+    /// thus included.
     ///
-    /// In order of coordinates; at one coordinate openings come before closings,
-    /// openings in the order of first insertion and closings in the reverse. What is active at the beginning already is told by the subscript.
+    /// The events are in the order of coordinates. At one coordinate openings come before closings,
+    /// openings in the order of first insertion and closings in the reverse. The subscript returns
+    /// the elements that are active at the beginning of the range already.
     ///
     ///     styles.transitions(over: 0...7).map(\.coordinate)  // [2, 3, 8]
     /// - Complexity: O(log *n* + *r*), *r* being the number of events.
@@ -51,7 +55,7 @@ extension Rangeable {
         }
     }
 
-    /// The events from `lo` through the coordinate after `hi`, as of ``transitions(over:)``.
+    /// Returns the events from `lo` through the coordinate after `hi`, like ``transitions(over:)``.
     ///
     ///     try styles.transitions(lo: 0, hi: 7).map(\.coordinate)  // [2, 3, 8]
     /// - Throws: ``RangeableError/invalidInterval(start:end:)`` when `lo` comes after `hi`.

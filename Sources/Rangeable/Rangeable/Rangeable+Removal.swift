@@ -1,5 +1,5 @@
-// Removal takes coordinates away from elements; an element without any is gone at once (Rangeable RFC v2, §4.10),
-// and comes last when it is inserted again.
+// Removal makes elements inactive. An element without any coordinate is removed at once (Rangeable
+// RFC v2, §4.10), and comes last if it is inserted again.
 
 extension Rangeable {
     /// Makes `element` inactive from `start` through `end`; changes nothing where it is not active.
@@ -20,7 +20,7 @@ extension Rangeable {
         note(take(range, from: element))
     }
 
-    /// Takes `element` out; changes nothing when it is not there.
+    /// Removes `element`. Changes nothing if it is not in the container.
     ///
     ///     styles.remove("bold")
     ///     styles.count  // 1
@@ -29,7 +29,7 @@ extension Rangeable {
         note(take(Int.min...Int.max, from: element))
     }
 
-    /// Takes all elements out.
+    /// Removes all elements.
     ///
     ///     styles.removeAll()
     ///     styles.isEmpty  // true
@@ -56,7 +56,8 @@ extension Rangeable {
     ///     styles.removeRanges(over: 3...5)
     /// - Complexity: O((1 + *r*) log *n*), *r* being the number of intervals that lie there.
     @inlinable public mutating func removeRanges(over range: ClosedRange<Int>) {
-        // Active in the range is what is active at its beginning or opens later; an element may do so several times.
+        // An element is active in the range if it is active at its beginning or opens later. One
+        // element may open several times.
         let opening = transitions(over: range).filter { $0.kind == .open && $0.coordinate! <= range.upperBound }
         let elements = self[range.lowerBound].objs + opening.map(\.element)
         note(elements.reduce(false) { take(range, from: $1) || $0 })
@@ -64,7 +65,8 @@ extension Rangeable {
 
     // MARK: One element
 
-    /// Whether something changed.
+    /// Makes `element` inactive over `range`.
+    /// - Returns: whether that changed something.
     @inlinable mutating func take(_ range: ClosedRange<Int>, from element: Element) -> Bool {
         guard let serial = serials[element] else { return false }
         let touched = members[serial]!.intervals.members(overlapping: range)
@@ -82,11 +84,12 @@ extension Rangeable {
     @inlinable mutating func drop(_ element: Element, _ serial: Int) {
         serials[element] = nil
         members[serial] = nil
-        // Paid for by the removals that left the vacancies.
+        // The removals that left the vacancies pay for the renumbering.
         if members.count - serials.count > boundaries.intervalCount { renumber() }
     }
 
-    /// Gives each element the number of elements before it as its serial. The order of all boundaries stays.
+    /// Gives each element the number of elements before it as its serial. The order of all
+    /// boundaries stays.
     @inlinable mutating func renumber() {
         var renumbered = Array(repeating: 0, count: members.count)
         for (new, old) in members.indices.filter({ members[$0] != nil }).enumerated() { renumbered[old] = new }

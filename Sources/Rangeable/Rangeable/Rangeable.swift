@@ -1,8 +1,9 @@
-/// A container that knows, for each of its elements, at which integer coordinates it is active: the Rangeable RFC v2.
+/// A container of elements, each of which is active at a set of integer coordinates, as the
+/// Rangeable RFC v2 defines it.
 ///
-/// Each element has a set of closed intervals, merged where they overlap or touch. Asked are the intervals of an element,
-/// the elements at a coordinate, and the events in a range of coordinates, always in the same order:
-/// whoever was inserted first comes first.
+/// The coordinates of an element are stored as closed intervals, merged where they overlap or
+/// touch. Queries return the intervals of an element, the elements at a coordinate, or the events
+/// in a range of coordinates. Elements always come in the order of their first insertion.
 ///
 ///     var styles = Rangeable<String>()
 ///     try styles.insert("bold", start: 2, end: 5)
@@ -11,10 +12,12 @@
 ///     styles.getRange(of: "bold")                   // [2...7]
 ///     styles[4].objs                                // ["bold", "italic"]
 ///
-/// A value type: a copy is O(1), the first change of a copy O(*e*), and reading changes nothing, so that threads may read one value at once.
-/// In the complexities, *n* is the number of all intervals and *e* that of elements.
+/// A value type: a copy is O(1), and the first change of a copy O(*e*). Reading changes nothing, so
+/// several threads may read one value at the same time. In the complexities, *n* is the number of
+/// all intervals and *e* that of elements.
 public struct Rangeable<Element: Hashable> {
-    /// The elements in the order of their first insertion, each at its serial; nil where one was removed.
+    /// The elements in the order of their first insertion, each at its serial; nil where one was
+    /// removed.
     @usableFromInline var members: [Member?] = []
     @usableFromInline var serials: [Element: Int] = [:]
     @usableFromInline var boundaries = BoundaryIndex()
@@ -35,7 +38,7 @@ public struct Rangeable<Element: Hashable> {
     ///     Rangeable<String>.empty().isEmpty  // true
     @inlinable public static func empty() -> Rangeable { Rangeable() }
 
-    // MARK: What it has
+    // MARK: Contents
 
     /// The number of elements, each counted once however many intervals it has.
     ///
@@ -49,7 +52,7 @@ public struct Rangeable<Element: Hashable> {
     /// - Complexity: O(1).
     @inlinable public var isEmpty: Bool { serials.isEmpty }
 
-    /// Grows by one with each call that changes what the container has, and stays with one that does not.
+    /// The number of calls that changed the container. A call without effect does not count.
     ///
     ///     let before = styles.version
     ///     try styles.insert("bold", start: 2, end: 3)   // is active there
@@ -57,7 +60,8 @@ public struct Rangeable<Element: Hashable> {
     /// - Complexity: O(1).
     @inlinable public var version: Int { changes }
 
-    /// A container with the same elements, intervals and version, independent of this one; what assignment gives, too.
+    /// Returns a container with the same elements, intervals and version, independent of this one.
+    /// Assignment has the same effect.
     ///
     ///     var draft = styles.copy()
     ///     draft.removeAll()   // leaves `styles` as it is
@@ -68,7 +72,8 @@ public struct Rangeable<Element: Hashable> {
 
     /// Makes `element` active from `start` through `end`.
     ///
-    /// The interval becomes one with those of the same element that it overlaps or touches. An element that is new comes after all others.
+    /// The interval is merged with those of the same element that it overlaps or touches. A new
+    /// element comes after all others.
     ///
     ///     try styles.insert("bold", start: 2, end: 5)
     /// - Throws: ``RangeableError/invalidInterval(start:end:)`` when `start` comes after `end`.
@@ -78,7 +83,8 @@ public struct Rangeable<Element: Hashable> {
         note(insert(element, interval))
     }
 
-    /// Whether something changed.
+    /// Makes `element` active over `interval`.
+    /// - Returns: whether that changed something.
     @inlinable mutating func insert(_ element: Element, _ interval: ClosedRange<Int>) -> Bool {
         let serial = serials[element] ?? append(element)
         if members[serial]!.intervals.insertIfApart(interval) {
@@ -93,7 +99,7 @@ public struct Rangeable<Element: Hashable> {
         return true
     }
 
-    /// The serial of a new element.
+    /// Adds a new element without intervals, and returns its serial.
     @inlinable mutating func append(_ element: Element) -> Int {
         let serial = members.count
         serials[element] = serial
@@ -101,7 +107,7 @@ public struct Rangeable<Element: Hashable> {
         return serial
     }
 
-    /// Counts a call's changes as one.
+    /// Counts all changes of one call as one.
     @inlinable mutating func note(_ hasChanged: Bool) {
         if hasChanged { changes &+= 1 }
     }

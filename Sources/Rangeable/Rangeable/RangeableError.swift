@@ -1,4 +1,4 @@
-/// Why a ``Rangeable`` refused a call; it is unchanged then.
+/// The reason why a ``Rangeable`` rejected a call. A rejected call changes nothing.
 ///
 ///     do { try styles.insert("bold", start: 5, end: 2) } catch RangeableError.invalidInterval(let start, let end) {
 ///         print("\(start) comes after \(end)")
@@ -9,7 +9,7 @@ public enum RangeableError: Error, Hashable, Sendable {
 }
 
 extension RangeableError: CustomStringConvertible {
-    /// What was wrong, and what to do.
+    /// The rejected values, and a remedy.
     public var description: String {
         switch self {
         case .invalidInterval(let start, let end):

@@ -2,10 +2,10 @@
 ///
 ///     styles[4].objs  // ["bold", "italic"]
 public struct Slot<Element: Hashable> {
-    /// The active elements; whichever was inserted first into the container comes first.
+    /// The active elements, in the order of their first insertion into the container.
     public let objs: [Element]
 
-    /// A slot with these elements.
+    /// Creates a slot with these elements.
     @inlinable public init(objs: [Element]) { self.objs = objs }
 
     /// Whether no element is active.

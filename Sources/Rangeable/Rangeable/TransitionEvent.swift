@@ -4,12 +4,13 @@
 ///         html += event.kind == .open ? "<\(event.element)>" : "</\(event.element)>"
 ///     }
 public struct TransitionEvent<Element: Hashable> {
-    /// An opening's first active coordinate; a closing's first inactive one, which is one more than the last active.
-    /// Nil, meaning after every integer, for an element that is active at `Int.max`: it never ceases (§4.7).
+    /// The first active coordinate of an opening; the first inactive coordinate of a closing, one
+    /// more than its last active one. Nil, meaning after every integer, for the closing of an
+    /// element that is active at `Int.max`: it never ceases to be active (§4.7).
     public let coordinate: Int?
-    /// What happens there.
+    /// The kind of the event.
     public let kind: TransitionKind
-    /// To whom.
+    /// The element that the event is about.
     public let element: Element
 
     /// An event of `element` at `coordinate`.

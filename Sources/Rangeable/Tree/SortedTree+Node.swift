@@ -1,13 +1,14 @@
-// A node keeps its own children in shape; the tree looks after the root.
+// Nodes of the tree. A node keeps its own children in shape; the tree keeps the root in shape.
 //
-// No node but the root is empty, none has more than its capacity, all leaves are equally deep,
-// and two neighbours under one parent have more than half a capacity together, so that the depth is O(log n).
+// The shape: only the root may be empty; no node exceeds its capacity; all leaves have the same
+// depth; and two neighbours under one parent have more than half a capacity together. The depth is
+// therefore O(log n).
 
 extension SortedTree {
     @usableFromInline struct Node {
-        /// The entries of a leaf; the digests of an inner node's children, one for each.
+        /// The entries of a leaf; in an inner node, the digests of the children, one for each.
         @usableFromInline var entries: [Entry]
-        /// Empty in a leaf.
+        /// The children; empty in a leaf.
         @usableFromInline var children: [Node]
 
         @inlinable init(entries: [Entry] = [], children: [Node] = []) {
@@ -22,10 +23,10 @@ extension SortedTree {
 extension SortedTree.Node {
     // MARK: Search
 
-    /// The number of entries that `isBefore` is true of, which come first.
+    /// The number of entries for which `isBefore` is true. Those entries come first.
     ///
-    /// Looks at every eighth, then at eight: none of these loads waits for another, as each step of a binary search does,
-    /// and the processor guesses wrong twice at most.
+    /// Looks at every eighth entry, then at eight single ones. None of these loads depends on
+    /// another, unlike the steps of a binary search, and the processor mispredicts twice at most.
     @inline(__always) @inlinable func count(_ isBefore: (Entry) -> Bool) -> Int {
         let count = entries.count
         var index = 0
@@ -38,11 +39,12 @@ extension SortedTree.Node {
 
     @inlinable var firstLeaf: [Entry] { isLeaf ? entries : children[0].firstLeaf }
 
-    /// Hands `body` the leaf that has the first entry for which `isBefore` is false, and its index there;
-    /// the last leaf and its end when there is none.
+    /// Calls `body` with the leaf that contains the first entry for which `isBefore` is false, and
+    /// with the index of that entry. If there is no such entry, passes the last leaf and its end.
     ///
-    /// Goes down by pointers, because an array hands its elements out with their references counted, and each count
-    /// waits for memory that may be far away. `self` keeps all nodes below it alive, and as they are.
+    /// Descends by pointers. An array would return its elements with their references counted, and
+    /// each count waits for memory that may be far away. `self` keeps all nodes below it alive and
+    /// unchanged.
     @inline(__always) @inlinable func withLeaf<Result>(
         notBefore isBefore: (Entry) -> Bool, _ body: ([Entry], Int) -> Result
     ) -> Result {
@@ -64,9 +66,11 @@ extension SortedTree.Node {
 
     // MARK: Change
 
-    /// Puts `entry` in its place, and `next`, which comes after it, if that lies in the same leaf; whether it does.
+    /// Inserts `entry`, and also `next`, which comes after it, if that belongs into the same leaf.
     ///
-    /// May leave the node over its capacity. Digests on the way take the entries in, so that no node is read whole.
+    /// The node may exceed its capacity afterwards. Digests on the way absorb the entries, so that
+    /// no node is read as a whole.
+    /// - Returns: whether `next` was inserted.
     @inlinable @discardableResult mutating func insert(_ entry: Entry, _ next: Entry?) -> Bool {
         let index = count { $0.precedes(entry) }
         if isLeaf {
@@ -88,7 +92,10 @@ extension SortedTree.Node {
         return tookNext
     }
 
-    /// - Parameter isSettled: False on return when the node's digest or number of entries may have changed.
+    /// Calls `body` with the leaf that contains the first entry not before `probe`, and updates the
+    /// nodes on the way.
+    /// - Parameter isSettled: false on return if the digest or the number of entries of this node
+    ///   may have changed.
     @inlinable mutating func edit<Result>(
         notBefore probe: Entry, _ isSettled: inout Bool, _ body: (inout [Entry], Int) -> Result
     ) -> Result {
@@ -104,9 +111,11 @@ extension SortedTree.Node {
         return result
     }
 
-    /// Makes up for a change of the child at `index`: its digest, and a size out of bounds.
-    /// - Parameter keepsFull: Whether a child that is split keeps most, because more will come after it than between.
-    /// - Returns: Whether nothing changed here.
+    /// Updates this node after a change of the child at `index`: its digest, and its size if that
+    /// is out of bounds.
+    /// - Parameter keepsFull: whether a child that is split stays nearly full, because more entries
+    ///   will come after it than within it.
+    /// - Returns: whether this node has not changed.
     @inlinable mutating func settle(_ index: Int, keepsFull: Bool) -> Bool {
         let size = children[index].entries.count
         if size > Entry.nodeCapacity {
@@ -126,7 +135,7 @@ extension SortedTree.Node {
         children.insert(child, at: index)
     }
 
-    /// Cuts the end off: half, or little.
+    /// Splits the node, and returns its end: half of it, or with `keepsFull` only a small part.
     @inlinable mutating func split(keepsFull: Bool) -> Self {
         let cut = keepsFull ? Entry.nodeFilling : entries.count / 2
         var rest = Self(children: isLeaf ? [] : Array(children[cut...]))
@@ -137,7 +146,8 @@ extension SortedTree.Node {
         return rest
     }
 
-    /// Puts the child at `index` and its neighbours together where they are small; drops it when it is empty.
+    /// Merges the child at `index` and its neighbours where they are small, and removes it if it is
+    /// empty.
     @inlinable mutating func gather(around index: Int) {
         if children[index].entries.isEmpty {
             entries.remove(at: index)
@@ -149,7 +159,7 @@ extension SortedTree.Node {
         mergeIfSmall(index - 1)
     }
 
-    /// Makes one child of those at `index` and after it, if they fill no more than half of it.
+    /// Merges the children at `index` and `index + 1` if together they fill at most half of one.
     @inlinable mutating func mergeIfSmall(_ index: Int) {
         guard index >= 0, index + 1 < children.count else { return }
         guard children[index].entries.count + children[index + 1].entries.count <= Entry.nodeCapacity / 2 else { return }
@@ -160,7 +170,8 @@ extension SortedTree.Node {
         entries[index] = Entry.digest(of: children[index].entries)
     }
 
-    /// Grows the tree by a level when the root has too much, takes levels away that do nothing but lead to one child.
+    /// Adds a level when the root exceeds its capacity, and removes levels that lead to a single
+    /// child.
     @inlinable mutating func settleAsRoot() {
         if entries.count > Entry.nodeCapacity {
             let right = split(keepsFull: false)
@@ -178,7 +189,7 @@ extension SortedTree.Node: Sendable where Entry: Sendable {}
 // MARK: - Building
 
 extension SortedTree {
-    /// A tree of `entries`, which are in order.
+    /// Creates a tree of `entries`, which are in order.
     /// - Complexity: O(*n*).
     @inlinable init(ascending entries: [Entry]) {
         count = entries.count
@@ -191,7 +202,7 @@ extension SortedTree {
 }
 
 extension SortedTree.Node {
-    /// The node as several, none over capacity.
+    /// Divides the node into several, none of which exceeds the capacity.
     @inlinable func cut() -> [Self] {
         stride(from: 0, to: entries.count, by: Entry.nodeFilling).map { start in
             let part = start..<Swift.min(start + Entry.nodeFilling, entries.count)
@@ -203,7 +214,7 @@ extension SortedTree.Node {
 // MARK: - Invariants
 
 extension SortedTree {
-    /// Stops the program unless the tree is in shape: for tests.
+    /// Traps unless the tree is in shape. For tests.
     /// - Complexity: O(*n*).
     @usableFromInline func checkInvariants() {
         precondition(count == reduce(0) { count, _ in count + 1 }, "the count is wrong")
@@ -213,7 +224,7 @@ extension SortedTree {
 }
 
 extension SortedTree.Node {
-    /// The number of levels from here down.
+    /// The number of levels from this node down.
     fileprivate func checkedDepth(isRoot: Bool = false) -> Int {
         precondition(isRoot || !entries.isEmpty, "an empty node")
         precondition(entries.count <= Entry.nodeCapacity, "a node over its capacity")

@@ -1,10 +1,12 @@
-/// Entries in ascending order, held in a B+-tree of arrays: the one structure under both containers.
+/// Entries in ascending order in a B+-tree of arrays: the storage of both containers.
 ///
-/// Up to `Entry.nodeCapacity` entries lie in one flat array. Beyond, each such array is a leaf, and arrays of *digests*,
-/// one for each child, lead to it. Nodes are structs that hold arrays, so the tree is a value:
-/// a copy costs nothing, and a change copies only what it shares and touches.
+/// Up to `Entry.nodeCapacity` entries lie in one flat array. With more entries each such array is a
+/// leaf, and arrays of *digests*, one for each child, lead to it. Nodes are structs that contain
+/// arrays, so the tree is a value: a copy costs nothing, and a change copies only the shared nodes
+/// that it touches.
 ///
-/// A place is told by a *probe*: an entry that need not be there, and begins at the place.
+/// A *probe* denotes a position: it is an entry that begins at that position and need not be in the
+/// tree.
 @usableFromInline struct SortedTree<Entry: TreeEntry> {
     @usableFromInline var root = Node()
     /// The number of entries.
@@ -12,24 +14,25 @@
 
     @inlinable init() {}
 
+    /// The first entry; nil in an empty tree.
     /// - Complexity: O(log *n*).
     @inlinable var first: Entry? { root.first }
 
-    /// The digest of all entries, which sorts as the last of them; nil when there is none.
+    /// The digest of all entries, which sorts as the last of them; nil in an empty tree.
     ///
-    /// It is the last entry itself where a digest tells no more than the order.
+    /// Where a digest contains nothing but the order, this is the last entry itself.
     @inlinable var lastDigest: Entry? { root.entries.last }
 
-    /// The first entry that doesn't precede `probe`.
+    /// The first entry that does not precede `probe`.
     /// - Complexity: O(log *n*).
     @inlinable func first(notBefore probe: Entry) -> Entry? {
         root.first(notBefore: probe)
     }
 
-    /// Hands `body` the leaf that has the first entry that doesn't precede `probe`, and its index there;
-    /// the last leaf and its end when there is no such entry.
+    /// Calls `body` with the leaf that contains the first entry that does not precede `probe`, and
+    /// with the index of that entry. If there is no such entry, passes the last leaf and its end.
     ///
-    /// `body` may take entries out, and leave at most two more than there were, in order.
+    /// `body` may remove entries, and may leave at most two more than there were, in order.
     /// - Complexity: O(log *n*) besides `body`.
     @inlinable mutating func edit<Result>(
         notBefore probe: Entry, _ body: (inout [Entry], Int) -> Result
@@ -45,7 +48,7 @@
         return result
     }
 
-    /// Puts in an entry that is not there.
+    /// Inserts an entry that is not in the tree.
     /// - Complexity: O(log *n*).
     @inlinable mutating func insert(_ entry: Entry) {
         root.insert(entry, nil)
@@ -53,7 +56,8 @@
         if root.entries.count > Entry.nodeCapacity { root.settleAsRoot() }
     }
 
-    /// Puts in two entries that are not there, the first of which precedes the second: one search where they lie close to each other.
+    /// Inserts two entries that are not in the tree. The first precedes the second. One search
+    /// suffices where they lie close to each other.
     /// - Complexity: O(log *n*).
     @inlinable mutating func insert(_ first: Entry, _ second: Entry) {
         let tookBoth = root.insert(first, second)
@@ -62,7 +66,7 @@
         if !tookBoth { insert(second) }
     }
 
-    /// Takes out an entry that is there.
+    /// Removes an entry that is in the tree.
     /// - Complexity: O(log *n*).
     @inlinable mutating func remove(_ entry: Entry) {
         edit(notBefore: entry) { leaf, index in
@@ -72,7 +76,7 @@
     }
 }
 
-/// What a ``SortedTree`` can hold.
+/// An element of a ``SortedTree``.
 @usableFromInline protocol TreeEntry: Equatable {
     /// The most entries of a leaf, and the most children of an inner node.
     static var nodeCapacity: Int { get }
@@ -80,28 +84,32 @@
     /// Whether `self` comes before `other`. No two entries of a tree are equal in order.
     func precedes(_ other: Self) -> Bool
 
-    /// An entry that stands for `entries`, which are in order and at least one:
-    /// it sorts as the last of them, and tells what else a search wants to know of all.
+    /// Returns an entry that represents `entries`, which are in order and at least one. It sorts as
+    /// the last of them, and contains whatever else a search needs from all of them.
     static func digest(of entries: [Self]) -> Self
 
-    /// The digest of the entries that `self` stands for, and of `entry`.
+    /// Returns the digest of the entries that `self` represents, and of `entry`.
     func absorbing(_ entry: Self) -> Self
 }
 
 extension TreeEntry {
-    /// What a node has where entries come in order: nearly full, but the next that comes in between shall not split it.
+    /// The size of a node whose entries came in order: nearly full, with room so that the next
+    /// insertion in between does not split it.
     @inlinable static var nodeFilling: Int { nodeCapacity - nodeCapacity / 8 }
 
-    /// The most entries that a node ever has: a change may add two before the node is split.
+    /// The most entries that a node ever has, because a change may add two before the node is
+    /// split.
     ///
-    /// A power of two, so that an array that doubles as it grows ends with this room and none to spare.
+    /// For the capacities in use this is a power of two. An array that doubles as it grows then
+    /// ends with exactly this room.
     @inlinable static var nodeRoom: Int { nodeCapacity + 2 }
 }
 
 // MARK: - Walking
 
 extension SortedTree: Sequence {
-    /// Walks a leaf, then looks the next one up from the root: one search in as many steps as a leaf is long.
+    /// Walks a leaf, then searches for the next one from the root. A walk thus makes one search for
+    /// each leaf.
     @usableFromInline struct Iterator: IteratorProtocol {
         @usableFromInline let root: Node
         @usableFromInline var leaf: [Entry]
@@ -124,9 +132,11 @@ extension SortedTree: Sequence {
 
     @inlinable func makeIterator() -> Iterator { Iterator(root) }
 
-    /// Hands `body` the entries from the first one on that doesn't precede `probe`, until it returns false.
+    /// Calls `body` with each entry from the first that does not precede `probe` on, until `body`
+    /// returns false.
     ///
-    /// For short walks, which an iterator's own references to nodes would make half as long again.
+    /// Suits short walks. An iterator's own references to nodes would make such a walk half as long
+    /// again.
     @inlinable func walk(notBefore probe: Entry, _ body: (Entry) -> Bool) {
         var last = root.withLeaf(notBefore: { $0.precedes(probe) }) { Self.walk($0, from: $1, body) }
         while !root.isLeaf, let entry = last {
@@ -134,7 +144,9 @@ extension SortedTree: Sequence {
         }
     }
 
-    /// The leaf's last entry, if that was handed over and the walk goes on.
+    /// Calls `body` with the entries of one leaf.
+    /// - Returns: the last entry of the leaf if `body` received it and returned true; otherwise
+    ///   nil.
     @inline(__always) @inlinable static func walk(_ leaf: [Entry], from first: Int, _ body: (Entry) -> Bool) -> Entry? {
         var index = first
         while index < leaf.count {
@@ -150,7 +162,8 @@ extension SortedTree: Sequence {
 // MARK: - Comparing
 
 extension SortedTree: Equatable {
-    /// Entries decide; how they are spread over nodes tells how a tree came about.
+    /// Whether both trees have the same entries. Their distribution over nodes depends only on how
+    /// a tree came about, and is ignored.
     @inlinable static func == (a: SortedTree, b: SortedTree) -> Bool {
         a.count == b.count && a.elementsEqual(b)
     }
