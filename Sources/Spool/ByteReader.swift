@@ -30,7 +30,8 @@ public final class ByteReader: Sendable {
     /// it. All later reads belong to the version that this method returns.
     ///
     /// - Throws: `.originUnreachable`, `.originTimeout`, `.originStatus`, `.originMalformed`,
-    ///   `.tlsFailed`, `.notStored`, or `.closed`, which is also the error when the task is
+    ///   `.tlsFailed`; `.notStored` with `ReadMode.onlyStored`; `.removed` if the resource is
+    ///   removed meanwhile; `.closed` if the reader or the cache is closed, or the task is
     ///   cancelled.
     public func contentInformation() async throws(CacheError) -> Representation {
         while true {

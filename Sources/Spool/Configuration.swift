@@ -32,14 +32,15 @@ public struct Configuration: Sendable {
     /// `ReadOptions.cachePolicy` overrides the second part for one reader.
     public var cachePolicy = CachePolicy.preferStored
     /// Whether several users share the stored bytes. If true, `private` responses and responses to
-    /// requests with credentials are not stored, and `s-maxage` counts (RFC 9111 §3).
+    /// requests with credentials are not stored, and `s-maxage` counts (RFC 9111 §3). The default
+    /// is false.
     public var isShared = false
     /// How the cache distinguishes versions, for hosts whose validators are missing or unreliable.
     /// The keys are host names in lower case, or `*` for all other hosts. `Identity` describes the
     /// cost of each way.
     public var identities: [String: Identity] = [:]
-    /// The most bytes that are stored of one resource. A larger resource is passed on and not
-    /// stored. Nil, the default, means no limit.
+    /// The most bytes that are stored of one resource; at least 1. A larger resource is passed on
+    /// and not stored. Nil, the default, means no limit.
     public var maxResourceBytes: Int64?
     /// Changes the requests to origins just before they are sent, and refreshes credentials. Nil
     /// sends them unchanged.
@@ -60,8 +61,8 @@ public struct Configuration: Sendable {
     public var fetchesPerHost = 6
     /// The rules that map URLs to keys.
     public var keyPolicy = KeyPolicy()
-    /// Fields for every origin request, for example `User-Agent`. On a redirect to another host,
-    /// fields with credentials are left out.
+    /// Fields for every origin request, for example `User-Agent`. On a redirect to another origin,
+    /// only fields that never carry credentials are kept, such as `Accept` and `User-Agent`.
     public var requestFields: HTTPFields = [:]
     /// Returns further fields for requests to one URL, such as a token or cookies of its host. Nil
     /// adds none.
@@ -74,7 +75,7 @@ public struct Configuration: Sendable {
     /// takes a few hundred bytes each.
     public var idleSessions = 256
     /// The most descriptors that the store keeps for data files, besides those that are being sent
-    /// to a client.
+    /// to a client; at least 16.
     ///
     /// Nil means 64, or a quarter of the descriptors that the process may open if that is less. On
     /// Apple's systems a process may open 256, and the app around the cache needs most of them.

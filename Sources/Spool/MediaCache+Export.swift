@@ -22,9 +22,9 @@ extension MediaCache {
     ///   - progress: Called with the number of bytes done since the last call, on a thread of the
     ///     cache.
     /// - Returns: The file, with the way in which its bytes got there.
-    /// - Throws: `.notStored` if bytes are missing, `.exists` if there is a file of that name,
-    ///   `.file` if the file can't be written, `.store` if stored bytes are damaged (they become a
-    ///   gap), `.representationChanged` if the resource is removed or replaced meanwhile,
+    /// - Throws: `.notStored` if bytes are missing; `.exists` if there is a file of that name;
+    ///   `.file` if the file can't be written; `.store` if stored bytes are damaged, which become a
+    ///   gap; `.representationChanged` if the resource is removed or replaced meanwhile;
     ///   `.transform`, `.cancelled`, `.closed`.
     @discardableResult
     public func export(

@@ -9,7 +9,7 @@ extension MediaCache {
     /// Bytes that an earlier run stored are compared with their checks first, which takes about a
     /// second for each GiB. Bytes that do not match become a gap.
     ///
-    /// - Returns: The file, or nil if bytes are missing or damaged, or if the file does not contain
+    /// - Returns: The file, or nil if bytes are missing or damaged. Also nil if no file contains
     ///   the bytes as readers get them: in an encrypted store, with a content transform, or for an
     ///   empty resource.
     /// - Throws: `.store`, `.closed`.

@@ -19,15 +19,15 @@ extension MediaCache {
     /// Opens the store of `configuration`, creating it if it is missing, and starts the threads of
     /// the cache.
     ///
-    /// If another process writes the store, this cache reads it and stores nothing. It takes over
-    /// when that process is gone. The call reads and writes files, so do not make it on a thread
-    /// that must not block. It traps if the process has no descriptor left for its network loop
-    /// (Linux).
+    /// If another process writes the store, this cache reads it and stores nothing. Once that
+    /// process is gone, the next fetch makes this cache the writer. The call reads and writes
+    /// files, so do not make it on a thread that must not block. On Linux it traps if the process
+    /// has no descriptor left for the network loop.
     ///
     /// - Parameter configuration: The settings, which the cache copies.
-    /// - Throws: `.configuration` if a value is out of bounds, `.store` with a message that
-    ///   describes the remedy, `.storeLocked`, `.key` if the key provider has no key or the wrong
-    ///   one.
+    /// - Throws: `.configuration` if a value is out of bounds; `.store`, with a message that
+    ///   describes the remedy; `.key` if the store needs a key and the provider has none or another
+    ///   one; `.storeLocked`.
     public convenience init(configuration: Configuration = Configuration()) throws(CacheError) {
         if let complaint = configuration.complaint() { throw CacheError(.configuration, complaint) }
         let directory = if let given = configuration.directory { given } else { try Self.defaultDirectory(named: configuration.name) }

@@ -6,7 +6,7 @@ import SpoolSystem
 public struct ResourceStatus: Hashable, Sendable {
     /// The key of the resource.
     public var key: ResourceKey
-    /// The URL of the first request for it, without user information.
+    /// The URL of the resource, without user information.
     public var url: String
     /// The version that the cache has, with its length, type and validator.
     public var representation: Representation

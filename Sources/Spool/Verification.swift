@@ -4,7 +4,7 @@ public import SpoolCore
 public struct Verification: Hashable, Sendable {
     /// The key of the resource.
     public var key: ResourceKey
-    /// The URL of the first request for it, without user information.
+    /// The URL of the resource, without user information.
     public var url: String
     /// The number of bytes that match their checks.
     public var soundBytes: Int64 = 0

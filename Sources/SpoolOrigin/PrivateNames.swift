@@ -3,10 +3,10 @@ package import SpoolSystem
 
 /// Whether a public host name may lead to an address of a private network or of this machine.
 ///
-/// Without this check, a stranger can reach through a proxy what only the proxy can reach: the
-/// stranger requests a name of their own, and lets that name point to a private address. The check
-/// leaves out addresses in the URL itself, `localhost`, and names that public DNS does not have
-/// (`nas`, `nas.local`, `nas.home.arpa`). Requests to them are always allowed.
+/// Without this check, a stranger could use a proxy to reach servers that only the proxy can reach.
+/// The stranger requests a name of their own, and lets that name point to a private address. The
+/// check leaves out addresses in the URL itself, `localhost`, and names that public DNS does not
+/// have (`nas`, `nas.local`, `nas.home.arpa`). Requests to them are always allowed.
 public enum PrivateNames: Hashable, Sendable {
     /// Every name may lead to any address.
     case allowed

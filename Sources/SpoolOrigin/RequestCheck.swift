@@ -4,8 +4,8 @@ extension OriginRequest {
     /// The reason why this request can't be sent, or nil if it can.
     ///
     /// Names and values go into the message unchanged. A line break in one of them would make a
-    /// field or a request of its own (RFC 9110 §5.5, RFC 9112 §11.1), so such a request is refused
-    /// and never repaired.
+    /// field or a request of its own (RFC 9110 §5.5, RFC 9112 §11.1). Such a request is refused and
+    /// never repaired.
     package var defect: OriginError? {
         if let bad = url.utf8.first(where: { $0 < 0x20 || $0 == 0x7F }) {
             return .malformed("the URL has the control byte \(bad)")

@@ -37,8 +37,8 @@ public struct OriginRequest: Hashable, Sendable {
     /// The networks that the request may use.
     public var access: NetworkAccess
     /// The method, `GET` by default. A request that is neither GET nor HEAD gets a connection of
-    /// its own: on a kept connection that turns out to be dead, it would be unknown whether the
-    /// origin ran the request.
+    /// its own. If a kept connection turned out to be dead, it would be unknown whether the origin
+    /// ran the request.
     public var method = "GET"
     /// The body, pulled as the origin takes it, or nil for none.
     public var body: RequestBody?

@@ -14,10 +14,10 @@ extension ResourceSession {
     /// Returns whether `count` bytes can be kept now, where `count` is one block at most.
     ///
     /// A fetch begins outside the pool, unless too many bytes outside the pool wait for the disk.
-    /// Without a free pool buffer it goes on in its tail. The tail is one block that fills while
-    /// the block before it is on its way to the disk, or while the buffer before it holds less than
-    /// the lane takes. So fetches that hold all the buffers, such as relays whose readers have
-    /// stopped, slow the others down but stop none.
+    /// Without a free pool buffer it goes on in its tail. The tail is one block. It fills while the
+    /// block before it is on its way to the disk, or while the buffer before it holds less than the
+    /// lane takes. So fetches that hold all the buffers, such as relays whose readers have stopped,
+    /// slow the others down but stop none.
     func makeRoom(_ count: Int, in intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> Bool {
         guard let last = intake.segments.last else { return shared.backlog.hasRoom || isRelay(intake, state) }
         if !last.isHandedOver, last.room >= count { return true }

@@ -11,9 +11,9 @@ import SpoolSystem
 /// order: session, then pool or backlog; no other.
 ///
 /// This file holds the state and the actions. `+Transfers` has the calls of the transport,
-/// `+Writing` the path to the disk, `+Verifying` the checks before a first use, `+Hits` the reads
-/// that are served at once, `+Evicting`, `+Releasing` and `+Retiring` the ways in which bytes go,
-/// `+Losing` the loss of stored bytes. `SessionReader` is the side of the consumer.
+/// `+Writing` the path to the disk, `+Verifying` the checks before a first use, and `+Hits` the
+/// reads that are served at once. `+Evicting`, `+Releasing` and `+Retiring` free bytes, and
+/// `+Losing` handles their loss. `SessionReader` is the side of the consumer.
 final class ResourceSession: Sendable {
     let key: ResourceKey
     /// The URL of the first request in this session, without user information. It names the files

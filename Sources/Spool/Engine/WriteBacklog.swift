@@ -9,14 +9,14 @@ import SpoolSystem
 /// with its first bytes until the disk has caught up. May be called on any thread; wakes run
 /// outside the lock.
 package final class WriteBacklog: Sendable {
-    /// Two blocks for each of as many fetches as run at once. With half of that, fetches were
-    /// paused on a disk that only was busy, and what libcurl keeps for a paused one cost more
-    /// memory than the bound saved.
+    /// The most bytes that wait for a file: two blocks for each of as many fetches as run at once.
+    /// With half of that, fetches were paused on a disk that was only busy. libcurl then kept more
+    /// memory for the paused fetches than the bound saved.
     package static let limitBytes = 8 << 20
 
-    /// At most 4 MiB of sessions. Without this bound 9 400 commits waited while 40 000 files of 4
-    /// KiB were fetched, because the origin sent them faster than the index took them, and 238 MiB
-    /// were in use after 88 000.
+    /// The most writes and commits that wait, with at most 4 MiB of sessions. Without this bound,
+    /// the origin sent small files faster than the index took them. While 40 000 files of 4 KiB
+    /// were fetched, 9 400 commits waited. After 88 000 files, 238 MiB were in use.
     package static let limitJobs = 512
 
     private struct State {

@@ -219,8 +219,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     /// Pauses a transfer that took its share, until the jobs that were posted before have run.
     ///
     /// It pauses both directions, because libcurl would read on at once with one of them open. It
-    /// applies to HTTP/1.1 only: the connection of a paused HTTP/2 stream is read for the other
-    /// streams, and the bytes of the paused one are kept in memory, up to its window.
+    /// applies to HTTP/1.1 only. The connection of a paused HTTP/2 stream is read for the other
+    /// streams, and the bytes of the paused one would stay in memory, up to its window.
     func rest(_ transfer: CurlTransfer) {
         guard options.version == .http1 else { return }
         guard let handle = transfer.handle, curl_easy_pause(handle.raw, CURLPAUSE_ALL) == CURLE_OK else { return }

@@ -8,10 +8,10 @@ import Glibc
 
 /// A file system in memory that fails as real ones do: by a plan, from a seed.
 ///
-/// It has sparse files, files that stay open after an unlink, `flock` between handles, holes by the
-/// rules of Linux, and exact durability: bytes become durable by ``FileHandle/synchronize(full:)``,
-/// names by ``synchronizeDirectory(_:)``. ``crash()`` and ``powerLoss(random:)`` return the disk
-/// that the next start would find.
+/// It has sparse files, files that stay open after an unlink, `flock` between handles, and holes by
+/// the rules of Linux. Its durability is exact: bytes become durable by
+/// ``FileHandle/synchronize(full:)``, names by ``synchronizeDirectory(_:)``. ``crash()`` and
+/// ``powerLoss(random:)`` return the disk that the next start would find.
 ///
 /// The same calls and the same plan give the same results. Callable from several threads.
 package final class MemoryDisk: Sendable {
