@@ -1,16 +1,18 @@
 import Glibc
 import SpoolSystem
 
-/// Ctrl-C, or the end that somebody else asks for: the files of the run are deleted before the harness ends. Its programs end with it.
+/// Deletes the files of the run on Ctrl-C or another request to end, before the harness ends. Its
+/// programs end with it.
 final class Interruption {
     private let thread: LoopThread
 
-    /// Programs that are ending may still make files; so often the directory is deleted again, …
+    /// The number of attempts to delete the directory, because programs that are ending may still
+    /// make files.
     private static let attempts = 100
-    /// … in milliseconds one after the other.
+    /// The pause between two attempts, in milliseconds.
     private static let pauseMilliseconds: Int32 = 20
 
-    /// Takes over the signals for the rest of the process.
+    /// Handles the signals for the rest of the process.
     init(deleting directory: String) throws {
         thread = try LoopThread(name: "signals")
         let loop = thread.loop
@@ -23,7 +25,7 @@ final class Interruption {
                         guard access(directory, F_OK) == 0 else { break }
                         poll(nil, 0, Self.pauseMilliseconds)
                     }
-                    // As a shell reports a program that a signal ended.
+                    // The exit code that a shell reports for a program that a signal ended.
                     _exit(128 + signal)
                 }
             } catch { failure.withLock { $0 = error } }

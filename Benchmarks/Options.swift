@@ -1,26 +1,26 @@
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
-    /// The program under test; nil measures the peers alone.
+    /// The program under test, or nil to measure the peers alone.
     var spool: String?
-    /// Rows whose name contains one of these words; empty means all.
+    /// Parts of the names of the rows to run. Empty for all.
     var only: [String] = []
     var rounds: Int?
     var json: String?
-    /// Where the curves are drawn; then no row runs that is not a curve.
+    /// The path for the drawing of the curves. If it is given, only curves run.
     var curves: String?
     var thresholds: String?
-    /// Where the files lie: the file system that is measured.
+    /// The directory of the files, on the file system to be measured.
     var directory = "/var/tmp"
     var listsRows = false
 
-    /// What this process is to be instead of the harness: part of a crowd.
+    /// The part of a crowd that this process plays instead of the harness.
     var crowd: Bystander?
     var crowdOptions = Crowd()
 
-    /// … or one play of a made-up file of so many bytes.
+    /// The length of the made-up file that this process plays instead of the harness.
     var playedBytes: Int64?
 
-    /// How a crowd is made.
+    /// The options of a crowd.
     struct Crowd {
         var port: UInt16 = 0
         var target = "/"
@@ -62,7 +62,8 @@ struct Options {
         }
     }
 
-    /// Whether a row is asked for. The whole name of a row means that row alone; anything else means all names that contain it.
+    /// Whether a row is selected. The whole name of a row selects that row alone. Any other text
+    /// selects all names that contain it.
     func includes(_ name: String, of allNames: [String]) -> Bool {
         only.isEmpty || only.contains { name == $0 || (!allNames.contains($0) && name.contains($0)) }
     }

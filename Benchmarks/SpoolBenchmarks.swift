@@ -1,6 +1,6 @@
 import Glibc
 
-/// Measures the program beside its peers and prints what it found.
+/// Measures the program beside its peers and prints the results.
 @main
 enum SpoolBenchmarks {
     static func main() {
@@ -18,7 +18,7 @@ enum SpoolBenchmarks {
         }
     }
 
-    /// Runs what the options ask for; answers the exit code.
+    /// Runs the selected rows, and returns the exit code.
     private static func run(_ options: Options) throws -> Int32 {
         let names = allRows().map(\.name)
         let rows = allRows().filter { options.includes($0.name, of: names) && (options.curves == nil || $0 is any CurveRow) }
@@ -34,7 +34,7 @@ enum SpoolBenchmarks {
 
         let facts = Machine.facts(directory: bench.directory)
         for (name, value) in facts { print("\(name): \(value)") }
-        // Every stream: `stdout` itself is a mutable global in Swift's eyes.
+        // Flushes every stream, because `stdout` itself is a mutable global for Swift.
         fflush(nil)
         let results = rows.map { result(of: $0, on: bench) }
         print("load average at the end: \(Machine.load())\n")
@@ -54,7 +54,7 @@ enum SpoolBenchmarks {
         return violations.isEmpty ? 0 : 1
     }
 
-    /// A row that can't be measured does not keep the others from it.
+    /// Runs a row. A row that fails does not stop the others.
     private static func result(of row: any Row, on bench: Workbench) -> RowResult {
         let start = nanoseconds()
         do {

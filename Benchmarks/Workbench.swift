@@ -1,7 +1,7 @@
 import Glibc
 import SpoolStore
 
-/// The files, the origin and the programs that rows share; each is made when a row first asks for it.
+/// The files, the origin and the programs that rows share. Each is made at its first use.
 final class Workbench {
     let options: Options
     let directory: String
@@ -9,17 +9,19 @@ final class Workbench {
     private var sources: [String: SourceFile] = [:]
     private var storesOfNotes: [Int: String] = [:]
     private var running: [String: any Server] = [:]
-    /// Programs that the run went on without, and why.
+    /// The programs that were left out, with the reasons.
     private(set) var leftOut: [String: String] = [:]
 
     static let mebibyte: Int64 = 1 << 20
     static let gibibyte: Int64 = 1 << 30
-    /// Media, a stored copy of it, three caches filled at the same time, and room for the kernel to breathe.
+    /// The media, a stored copy, three caches that are filled at the same time, and a reserve for
+    /// the kernel.
     private static let neededBytes = 12 * gibibyte
     private static let fillingConnections = 16
-    /// So many resources are stored by one process: a program whose every file is open passes on what it can't store.
+    /// The number of resources that one process stores, because a program with all its files open
+    /// passes on the rest unstored.
     private static let fillingBatch = 10_000
-    /// A program that is ended sooner leaves files behind that every later start has to sync.
+    /// A program that is ended sooner leaves files that every later start has to sync.
     private static let fillingStopSeconds = 600
 
     init(_ options: Options) throws {
@@ -33,7 +35,7 @@ final class Workbench {
             throw BenchmarkError(
                 "\(options.directory) has \(free >> 30) GiB free, \(Self.neededBytes >> 30) are needed; name another by --directory")
         }
-        // Programs that run as nobody have to reach their own directories in it.
+        // Programs that run as `nobody` have to reach their directories in it.
         guard getuid() != 0 || chmod(directory, 0o711) == 0 else { throw BenchmarkError.system("chmod \(directory)") }
         try makeDirectory(directory + "/origin")
     }
@@ -53,17 +55,17 @@ final class Workbench {
         try source("media.bin", size: Self.gibibyte, filled: [0..<Self.gibibyte])
     }
 
-    /// 1 MiB of random bytes, asked for under many names by a query.
+    /// 1 MiB of random bytes, requested under many names by a query.
     func segment() throws -> SourceFile {
         try source("segment.bin", size: Self.mebibyte, filled: [0..<Self.mebibyte])
     }
 
-    /// 1 KiB of random bytes, asked for under many names by a query.
+    /// 1 KiB of random bytes, requested under many names by a query.
     func note() throws -> SourceFile {
         try source("note.bin", size: 1024, filled: [0..<1024])
     }
 
-    /// The regions of `sparse` that have bytes: 64 of 4 MiB.
+    /// The regions of `sparse` with bytes: 64 of 4 MiB.
     static let sparseRegions = (0..<64).map { index in
         let lower = Int64(index) * 80 * mebibyte
         return lower..<lower + 4 * mebibyte
@@ -74,8 +76,9 @@ final class Workbench {
         try source("sparse.bin", size: 5 * Self.gibibyte, filled: Self.sparseRegions)
     }
 
-    /// Where seeks go in `film`: 32 regions of 16 MiB that have bytes. So much is in the page cache of what an origin sends of an
-    /// open-ended range before anybody stops it; a hole would have to be brought there first.
+    /// The targets of seeks in `film`: 32 regions of 16 MiB with bytes. An origin sends about that
+    /// much of an open-ended range before it is stopped, and it has to come from the page cache. A
+    /// hole would have to be read first.
     static let filmRegions = (0..<32).map { index in
         let lower = Int64(index) * 128 * mebibyte
         return lower..<lower + 16 * mebibyte
@@ -91,7 +94,7 @@ final class Workbench {
         try source("clip.bin", size: 256 * Self.mebibyte, filled: [0..<256 * Self.mebibyte])
     }
 
-    /// Bytes at its beginning, then holes; as many MiB as asked.
+    /// Bytes at its beginning, then holes, `count` MiB in all.
     func sparse(mebibytes count: Int) throws -> SourceFile {
         try source("sparse-\(count).bin", size: Int64(count) * Self.mebibyte, filled: [0..<Self.mebibyte])
     }
@@ -110,12 +113,13 @@ final class Workbench {
         try shared("origin") { try Nginx("origin", .files(root: directory + "/origin"), directory: $0) }
     }
 
-    /// An origin of the same files that counts what it sends; not shared, so that each program can have one of its own.
+    /// An origin of the same files that counts the bytes it sends. It is not shared, so each
+    /// program can have its own.
     func countedOrigin() throws -> Nginx {
         try Nginx("counted-origin", .countedFiles(root: directory + "/origin"), directory: newDirectory())
     }
 
-    /// The same files by HTTP/2 over TLS, and who vouches for that.
+    /// The same files over HTTP/2 and TLS, with the authority of their certificate.
     func secureOrigin() throws -> (server: any Server, authority: CertificateAuthority) {
         let authority = try CertificateAuthority(directory: directory + "/authority", addresses: Nginx.hosts)
         let server = try shared("secure-origin") {
@@ -124,41 +128,42 @@ final class Workbench {
         return (server, authority)
     }
 
-    /// The peer of hits: the same files, served by another nginx than the origin.
+    /// The peer of hits: the same files, served by an nginx other than the origin.
     func files() throws -> any Server {
         try shared("nginx-static") { try Nginx("nginx-static", .files(root: directory + "/origin"), directory: $0) }
     }
 
-    /// Ours with the media stored and its blocks verified; nil when only peers run.
+    /// Spool with the media stored and its blocks verified, or nil when only peers run.
     func storedSpool() throws -> (any Server)? {
         guard options.spool != nil else { return nil }
         return try shared("spool-stored") { directory in
             let server = try spool(directory)
-            // The first pass stores, the second is the one that verifies what the file has.
+            // The first pass stores, and the second verifies the file.
             for _ in 0..<2 { try fetchWhole(server, try media(), isChecked: true) }
             return server
         }
     }
 
-    /// An empty cache of ours; nil when only peers run.
+    /// An empty cache of Spool, or nil when only peers run.
     func emptySpool() throws -> (any Server)? {
         guard options.spool != nil else { return nil }
         return try spool(newDirectory())
     }
 
-    /// An empty cache of ours before another origin than the common one; nil when only peers run.
+    /// An empty cache of Spool before another origin than the common one, or nil when only peers
+    /// run.
     func emptySpool(before origin: any Server) throws -> SpoolServe? {
         guard let executable = options.spool else { return nil }
         return try SpoolServe(executable: executable, directory: newDirectory(), origin: origin.port)
     }
 
-    /// Ours on a cache directory, which may have something in it.
+    /// Spool on a cache directory, which may have contents.
     func spool(_ directory: String) throws -> any Server {
         guard let executable = options.spool else { throw BenchmarkError("no program under test: name it by --spool") }
         return try SpoolServe(executable: executable, directory: directory, origin: try origin().port)
     }
 
-    /// A cache directory of ours in which the note is stored under so many names.
+    /// A cache directory in which the note is stored under many names.
     func storeOfNotes(_ resources: Int) throws -> String {
         if let directory = storesOfNotes[resources] { return directory }
         let source = try note(), directory = newDirectory()
@@ -167,7 +172,8 @@ final class Workbench {
             let count = min(Self.fillingBatch, resources - first)
             let load = try LoadGenerator(port: server.port, connections: min(Self.fillingConnections, count))
             _ = try load.run(count: count, source: source) { noteRequest(to: server, source, number: first + $0) }
-            // All at once; file by file, as the program's last durable point does it, takes minutes.
+            // Syncs all files at once. Syncing them one by one, as the program's last durable point
+            // does, takes minutes.
             sync()
             server.stop(seconds: Self.fillingStopSeconds)
         }
@@ -175,16 +181,16 @@ final class Workbench {
         return directory
     }
 
-    /// Asks for the note under one of its names.
+    /// Returns a request for the note under one of its names.
     func noteRequest(to server: any Server, _ source: SourceFile, number: Int) -> LoadRequest {
         LoadRequest(target: server.target("\(source.name)?n=\(number)"), range: nil, expected: 0..<source.size, isChecked: true)
     }
 
-    /// An empty encrypted cache of ours.
+    /// An empty encrypted cache of Spool.
     func encryptedSpool(_ algorithm: CipherAlgorithm) throws -> any Server {
         guard let executable = options.spool else { throw BenchmarkError("no program under test: name it by --spool") }
         let directory = newDirectory(), keyFile = directory + ".key"
-        // 64 digits, for its owner alone.
+        // 64 digits, in a file for its owner alone.
         try writeFile(String(repeating: "07", count: 32), to: keyFile)
         guard chmod(keyFile, 0o600) == 0 else { throw BenchmarkError.system("chmod \(keyFile)") }
         return try SpoolServe(
@@ -192,7 +198,7 @@ final class Workbench {
             flags: ["--key-file", keyFile, "--cipher", algorithm.flag])
     }
 
-    /// An empty cache of ours before an origin that speaks HTTP/2; nil when only peers run.
+    /// An empty cache of Spool before an origin with HTTP/2, or nil when only peers run.
     func emptySpoolOverHTTP2() throws -> (any Server)? {
         guard let executable = options.spool else { return nil }
         let (server, authority) = try secureOrigin()
@@ -218,13 +224,13 @@ final class Workbench {
         }
     }
 
-    /// One of them with an empty cache; nil when it can't be started.
+    /// One of them with an empty cache, or nil if it cannot be started.
     func emptyOther(_ kind: OtherCacheKind) throws -> (any Server)? {
         let origin = try origin().port
         return optional(kind.rawValue) { try OtherCache(kind, origin: origin, directory: newDirectory()) }
     }
 
-    /// A directory that nothing else uses.
+    /// Returns a directory without other users.
     func newDirectory() -> String {
         count += 1
         return directory + "/\(count)"
@@ -239,10 +245,11 @@ final class Workbench {
 
     // MARK: Rounds
 
-    /// Calls `body` for each server in turn, so that what happens on the machine meanwhile happens to all.
+    /// Calls `body` for each server in turn, so that other load on the machine affects all of them.
     ///
-    /// Round 0 warms up and is not to be recorded. The order turns around with every round. What is optional takes part in the first
-    /// round and every third one after it, since it may take many times as long.
+    /// Round 0 warms up and is not recorded. The order is reversed with every round. An optional
+    /// server takes part in the first round and in every third one after it, since it may take many
+    /// times as long.
     func alternate(_ servers: [any Server], rounds: Int, _ body: (any Server, Int) throws -> Void) throws {
         for round in 0...(options.rounds ?? rounds) {
             for server in round % 2 == 0 ? servers : servers.reversed() where takesPart(server.isOptional, in: round) {
@@ -255,12 +262,12 @@ final class Workbench {
         }
     }
 
-    /// Whether a round of a row is one in which such a program is measured.
+    /// Whether a server is measured in this round.
     func takesPart(_ isOptional: Bool, in round: Int) -> Bool {
         !isOptional || round == 0 || round % 3 == 1
     }
 
-    /// Does something with a program that a run can do without; what goes wrong leaves the program out from then on.
+    /// Runs `body` for an optional program. A failure leaves the program out from then on.
     func optional<Value>(_ name: String, _ body: () throws -> Value) -> Value? {
         guard leftOut[name] == nil else { return nil }
         do {

@@ -1,7 +1,7 @@
 import Dispatch
 import SpoolSystem
 
-/// Waits for what other threads do; for the thread of a row, which has nothing else to do.
+/// Waits for other threads. For the thread of a row, which has no other work.
 func blocking<Value>(_ body: @escaping @Sendable () async -> Value) -> Value where Value: Sendable {
     let result = Locked<Value?>(nil), end = DispatchSemaphore(value: 0)
     Task.detached {

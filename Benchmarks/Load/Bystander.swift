@@ -1,19 +1,20 @@
 import Glibc
 
-/// Clients and an origin that are slow on purpose, in a process of their own: this very program, started by a row with `--crowd`.
+/// Slow clients and a slow origin, in a separate process: this program, started by a row with
+/// `--crowd`.
 ///
-/// So the row's own generator has nothing to do with them, and each side has its own limit of descriptors.
+/// So they do not disturb the row's own generator, and each side has its own limit of descriptors.
 enum Bystander: String {
-    /// Connections on which nothing is ever sent.
+    /// Connections without any request.
     case silent
-    /// Clients that ask for the target and take a byte a second.
+    /// Clients that request the target and read a byte a second.
     case slowReaders = "slow-readers"
-    /// Clients that ask for the target, a different query each, and take what comes.
+    /// Clients that request the target, each with a different query, and read what arrives.
     case readers
     /// An origin that answers each connection with a byte a second.
     case slowOrigin = "slow-origin"
 
-    /// What it says when it does what it is for, followed by a port for an origin.
+    /// The line that reports readiness, followed by a port for an origin.
     static let ready = "ready"
     /// Runs until the program is ended.
     func run(_ options: Options.Crowd) throws -> Never {
@@ -46,7 +47,7 @@ enum Bystander: String {
     ) throws -> [Int32] {
         try (0..<options.count).map { number in
             let descriptor = try connectLoopback(port: options.port, receiveBufferBytes: receiveBufferBytes)
-            // Closed by a reset: thousands of ports would wait for their time to pass.
+            // Closed by a reset. Otherwise thousands of ports would stay in TIME_WAIT.
             var end = linger(l_onoff: 1, l_linger: 0)
             setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &end, socklen_t(MemoryLayout<linger>.size))
             if let target = target(number) {
@@ -56,7 +57,7 @@ enum Bystander: String {
         }
     }
 
-    /// Waits until every answer has begun: what is measured beside a crowd is the crowd, not its arrival.
+    /// Waits until every answer has begun, so that a row measures the crowd and not its arrival.
     private static func awaitAnswers(_ crowd: [Int32]) {
         for descriptor in crowd {
             var answer = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -103,7 +104,7 @@ private final class SlowOrigin {
         }
     }
 
-    /// Takes who comes. What they ask for does not matter.
+    /// Accepts connections. Their requests are not read.
     private func accept() {
         while connections.count < limit {
             let descriptor = Glibc.accept(listener, nil, nil)

@@ -1,8 +1,9 @@
 import COpenSSL
 import SpoolStore
 
-/// What OpenSSL itself takes to open sealed bytes: blocks of 64 KiB in the CPU's cache, one after the other, each with its nonce and the
-/// 72 bytes that are authenticated with it; nothing of ours in between.
+/// The time that OpenSSL itself needs to open sealed bytes, without the project's code: blocks of
+/// 64 KiB in the CPU's cache, one after the other, each with its nonce and 72 bytes of associated
+/// data.
 final class CipherSpeed {
     private let context: OpaquePointer
     private let block: UnsafeMutableRawPointer
@@ -30,7 +31,7 @@ final class CipherSpeed {
         block.deallocate()
     }
 
-    /// CPU seconds for `bytes` bytes.
+    /// Returns the CPU seconds for `bytes` bytes.
     func seconds(for bytes: Int64) throws -> Double {
         let start = ownCPUNanoseconds()
         for _ in 0..<bytes / Int64(Self.blockBytes) {

@@ -1,21 +1,21 @@
-/// Many connections of different patience at once, for as long as it takes to see what they cost.
+/// Many connections with different paces at once, for a given time.
 ///
-/// Every byte that they take is compared with the source.
+/// Every received byte is compared with the source.
 final class Crowd {
-    /// How a member reads.
+    /// The way in which a member reads.
     enum Pace {
-        /// Takes what is there, and asks again when an answer is complete.
+        /// Reads what is there, and sends a new request when an answer is complete.
         case fast
         /// Takes at most 16 KiB twenty times a second.
         case slow
-        /// Takes so many bytes and then nothing more; the connection stays open.
+        /// Reads this many bytes and then no more. The connection stays open.
         case stopping(afterBytes: Int64)
     }
 
-    /// What the members got.
+    /// The results of all members.
     struct Result {
         var bytes: Int64 = 0
-        /// Members that got a byte of a body at least.
+        /// The number of members that got at least one byte of a body.
         var served = 0
         var completed = 0
     }
@@ -23,7 +23,7 @@ final class Crowd {
     private struct Member {
         let connection: LoadConnection
         let pace: Pace
-        /// The request with this number; nil when the member has enough.
+        /// Returns the request with this number, or nil when the member makes no more.
         let request: (Int) -> LoadRequest?
         var asked = 0
     }
@@ -45,7 +45,7 @@ final class Crowd {
         buffer.deallocate()
     }
 
-    /// Opens a connection; `request` names what it asks for first, second, and so on.
+    /// Opens a connection. `request` returns its first request, its second, and so on.
     func add(_ pace: Pace, port: UInt16, request: @escaping (Int) -> LoadRequest?) throws {
         var kernelBytes: Int32?
         if case .fast = pace {
@@ -58,7 +58,7 @@ final class Crowd {
         members.append(Member(connection: connection, pace: pace, request: request))
     }
 
-    /// Lets everyone read for so long.
+    /// Lets all members read for `seconds` seconds.
     func run(seconds: Double, source: SourceFile) throws -> Result {
         for index in members.indices { try ask(index) }
         let start = nanoseconds()

@@ -2,15 +2,18 @@ import Glibc
 import SpoolSystem
 import SpoolTesting
 
-/// An origin in this process that sees when a connection to it is gone: one connection at a time, one request on each.
+/// An origin in this process that notices when a connection is closed: one connection at a time,
+/// one request on each.
 ///
-/// A path that contains `silent` is not answered; any other is, with a media resource that is sent as fast as it is taken.
+/// A path that contains `silent` is not answered. Any other is answered with a media resource that
+/// is sent as fast as the other side reads it.
 final class EndlessOrigin: Sendable {
-    /// What it has seen.
+    /// The events so far.
     struct Seen {
-        /// Requests that came.
+        /// The number of requests.
         var requests = 0
-        /// Connections that were closed by the other side, and when the last one was, in nanoseconds of the monotonic clock.
+        /// The number of connections that the other side closed, and the time of the last close, in
+        /// nanoseconds of the monotonic clock.
         var ends = 0
         var endedAt: UInt64 = 0
     }
@@ -37,7 +40,7 @@ final class EndlessOrigin: Sendable {
         thread = SystemThread(name: "endless-origin") { Self.serve(listener, seen) }
     }
 
-    /// Closes; connections have to be over.
+    /// Closes the origin. All connections have to be over.
     func close() {
         shutdown(listener, Int32(SHUT_RDWR))
         thread.join()
@@ -46,7 +49,9 @@ final class EndlessOrigin: Sendable {
 
     var value: Seen { seen.value }
 
-    /// Waits for something to happen; false after a hang.
+    /// Waits for a condition.
+    ///
+    /// - Returns: False after a time that only a hang takes.
     func wait(until condition: (Seen) -> Bool) -> Bool { seen.wait(until: condition) }
 
     private static func serve(_ listener: Int32, _ seen: Awaited<Seen>) {
@@ -57,7 +62,8 @@ final class EndlessOrigin: Sendable {
             if let request = readHead(descriptor) {
                 seen.change { $0.requests += 1 }
                 if !request.contains("silent"), send(descriptor, head, head.count, Int32(MSG_NOSIGNAL)) == head.count {
-                    // Blocks while the other side takes nothing, and fails as soon as it has closed.
+                    // Blocks while the other side reads nothing, and fails as soon as it has
+                    // closed.
                     while send(descriptor, chunk, chunk.count, Int32(MSG_NOSIGNAL)) > 0 {}
                 } else {
                     var byte: UInt8 = 0
@@ -73,7 +79,9 @@ final class EndlessOrigin: Sendable {
         }
     }
 
-    /// Everything up to the empty line; nil when the connection ends before it.
+    /// Reads up to the empty line.
+    ///
+    /// - Returns: The head, or nil if the connection ends before it.
     private static func readHead(_ descriptor: Int32) -> String? {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 4096)

@@ -2,32 +2,34 @@ import Glibc
 
 /// One GET of a load.
 struct LoadRequest {
-    /// The path and query as the program under test wants them.
+    /// The path and query for the program under test.
     var target: String
-    /// The bytes to ask for; nil asks for the whole resource.
+    /// The requested bytes, or nil for the whole resource.
     var range: Range<Int64>?
-    /// Where the body lies in the source.
+    /// The range of the body in the source.
     var expected: Range<Int64>
     /// Whether the body is compared with the source, not only counted.
     var isChecked: Bool
-    /// Whether a body that is not compared is dropped by the kernel instead of read.
+    /// Whether the kernel drops a body that is not compared, instead of copying it.
     var isDropped = false
-    /// Whether the end of `range` is left out of the request, as players do; it still is that of the resource.
+    /// Whether the request omits the end of `range`, as players do. The range still ends at the end
+    /// of the resource.
     var isOpenEnded = false
-    /// As many body bytes are enough: the request counts as answered, and the connection can't be used again. Nil for the whole body.
+    /// The number of body bytes after which the request counts as answered and the connection
+    /// cannot be used again, or nil for the whole body.
     var takenBytes: Int64?
 }
 
-/// When the parts of one response were there, in nanoseconds since its request was sent.
+/// The arrival times of a response, in nanoseconds since its request was sent.
 struct ResponseTimes {
     var firstByte: UInt64
     var complete: UInt64
 }
 
-/// One keep-alive connection of the load generator, with at most one request on its way.
+/// One keep-alive connection of the load generator, with at most one open request.
 final class LoadConnection {
     let descriptor: Int32
-    /// What every request ends with, but for its range.
+    /// The end of every request but for its range.
     private let hostField: [UInt8]
     private var text: [UInt8] = []
     private var head: [UInt8] = []
@@ -36,7 +38,7 @@ final class LoadConnection {
     private var firstByteAt: UInt64?
     private var isInBody = false
     private var next: Int64 = 0
-    /// Body bytes of all responses so far.
+    /// The number of body bytes of all responses so far.
     private(set) var receivedBytes: Int64 = 0
 
     init(port: UInt16, receiveBufferBytes: Int32? = nil) throws {
@@ -72,12 +74,16 @@ final class LoadConnection {
         try sendRequest(text, on: descriptor)
     }
 
-    /// What is received of an answer that is dropped until its head has come: the head, and hardly more.
+    /// The size of a read before the head of a dropped answer has arrived: the head, and little
+    /// more.
     private static let headBytes = 1024
 
-    /// Reads what is there, at most one buffer; answers the times when the response is complete.
+    /// Reads the bytes that are there, at most one buffer.
     ///
-    /// A body that is to be dropped is only counted (`MSG_TRUNC`, tcp(7)): copying it would cost more than a server does to send it.
+    /// A dropped body is only counted (`MSG_TRUNC`, tcp(7)). Copying it would cost more than a
+    /// server needs to send it.
+    ///
+    /// - Returns: The times of the response, or nil while it is incomplete.
     func receive(into buffer: UnsafeMutableRawBufferPointer, source: SourceFile) throws -> ResponseTimes? {
         guard let request, request.isDropped, !request.isChecked else {
             guard let count = try receive(into: buffer, flags: 0) else { return nil }
@@ -95,7 +101,7 @@ final class LoadConnection {
         return try takeBody(count: count, request)
     }
 
-    /// nil when there is nothing now.
+    /// - Returns: The number of bytes, or nil when none is there now.
     private func receive(into buffer: UnsafeMutableRawBufferPointer, flags: Int32) throws -> Int? {
         let count = recv(descriptor, buffer.baseAddress, buffer.count, flags)
         guard count >= 0 else {
@@ -124,7 +130,7 @@ final class LoadConnection {
         return try takeBody(count: bytes.count, request)
     }
 
-    /// The offset in `bytes` at which the body starts; nil when the head goes on.
+    /// Returns the offset in `bytes` at which the body starts, or nil while the head is incomplete.
     private func bodyStart(_ bytes: UnsafeRawBufferPointer, _ request: LoadRequest) throws -> Int? {
         let before = head.count
         let found: LoadResponseHead?

@@ -1,9 +1,9 @@
 import Glibc
 
-/// What a load did.
+/// The results of a load.
 struct LoadResult {
     var wallNanoseconds: UInt64 = 0
-    /// CPU of the generator itself, which shares the machine with the programs under test.
+    /// The CPU time of the generator itself, which shares the machine with the programs under test.
     var ownCPUNanoseconds: UInt64 = 0
     var bytes: Int64 = 0
     var times: [ResponseTimes] = []
@@ -11,21 +11,22 @@ struct LoadResult {
 
 /// Sends GETs over keep-alive connections and reads the answers, on one thread.
 ///
-/// Each connection has one request on its way and sends the next when the answer is complete.
-/// Every answer's status and length are checked, and the bytes of those that the request marks.
+/// Each connection has one open request, and sends the next when the answer is complete. The status
+/// and length of every answer are checked, and the bytes of marked ones.
 final class LoadGenerator {
     private let connections: [LoadConnection]
     private let readiness: Readiness
     private let buffer: UnsafeMutableRawBufferPointer
 
-    /// Bytes that one `recv` may take.
+    /// The largest number of bytes that one `recv` reads.
     static let bufferBytes = 256 * 1024
-    /// Bytes that one `recv` may drop.
+    /// The largest number of bytes that one `recv` drops.
     static let droppedBytes = 16 << 20
-    /// A load in which nothing arrives for so long is given up.
+    /// The longest silence. A load is given up after it.
     static let silenceMilliseconds: Int32 = 30_000
 
-    /// Opens the connections, before any clock starts; `receiveBufferBytes` limits what the kernel takes for us unread.
+    /// Opens the connections, before any clock starts. `receiveBufferBytes` limits the unread bytes
+    /// that the kernel accepts.
     init(port: UInt16, connections count: Int, receiveBufferBytes: Int32? = nil) throws {
         readiness = try Readiness()
         connections = try (0..<count).map { _ in try LoadConnection(port: port, receiveBufferBytes: receiveBufferBytes) }
@@ -39,9 +40,9 @@ final class LoadGenerator {
         buffer.deallocate()
     }
 
-    /// Sends `count` requests, as the connections become free, and waits for all answers.
+    /// Sends `count` requests as the connections become free, and waits for all answers.
     ///
-    /// - Parameter pauseMicroseconds: how long it does nothing before each request; with one connection.
+    /// - Parameter pauseMicroseconds: The pause before each request, for one connection.
     func run(
         count: Int, source: SourceFile, pauseMicroseconds: UInt32 = 0, request: (Int) -> LoadRequest
     ) throws -> LoadResult {

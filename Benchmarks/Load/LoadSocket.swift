@@ -3,7 +3,8 @@ import Glibc
 
 /// Connects to a port of the loopback address.
 ///
-/// The descriptor is non-blocking and without Nagle's delay; `receiveBufferBytes` limits what the kernel takes for us unread.
+/// The descriptor is non-blocking and without Nagle's delay. `receiveBufferBytes` limits the unread
+/// bytes that the kernel accepts.
 func connectLoopback(port: UInt16, receiveBufferBytes: Int32? = nil) throws -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw BenchmarkError.system("socket") }
@@ -27,7 +28,7 @@ func connectLoopback(port: UInt16, receiveBufferBytes: Int32? = nil) throws -> I
     return descriptor
 }
 
-/// A socket that listens on a free port of the loopback address, blocking.
+/// Returns a blocking socket that listens on a free port of the loopback address.
 func listenOnLoopback() throws -> (descriptor: Int32, port: UInt16) {
     let port = try freePort()
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -47,8 +48,8 @@ func listenOnLoopback() throws -> (descriptor: Int32, port: UInt16) {
     return (descriptor, port)
 }
 
-/// Raises this process's limit of descriptors, where it has to be, so that there is room for so many connections and what every program
-/// has open.
+/// Raises this process's limit of descriptors if necessary, to make room for `connections`
+/// connections and the usual descriptors of a program.
 func allowDescriptors(_ connections: Int) throws {
     let count = connections + 64
     var limits = rlimit()
@@ -61,7 +62,7 @@ func allowDescriptors(_ connections: Int) throws {
     }
 }
 
-/// Sends a whole request; it is small and the socket is idle, so that what does not fit is an error.
+/// Sends a whole request. It is small and the socket is idle, so a partial write is an error.
 func sendRequest(_ request: [UInt8], on descriptor: Int32) throws {
     let sent = request.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     guard sent == request.count else { throw BenchmarkError.system("send a request") }
@@ -83,7 +84,7 @@ func exchange(_ request: String, port: UInt16) throws -> String {
     return String(decoding: answer, as: UTF8.self)
 }
 
-/// Descriptors that are waited for together, each under a number.
+/// Descriptors that are polled together, each with a number.
 final class Readiness {
     private let poll: Int32
     private let events: UnsafeMutablePointer<spool_event>
@@ -100,13 +101,13 @@ final class Readiness {
         events.deallocate()
     }
 
-    /// Watches a descriptor for bytes to read; closing the descriptor ends it.
+    /// Polls a descriptor for bytes to read, until the descriptor is closed.
     func add(_ descriptor: Int32, token: Int) throws {
         let code = spool_poll_add(poll, descriptor, UInt32(SPOOL_READ), UInt64(token))
         guard code >= 0 else { throw BenchmarkError.system("epoll", -code) }
     }
 
-    /// Calls `body` with the number of each descriptor that is ready; answers how many there were.
+    /// Calls `body` with the number of each ready descriptor, and returns their count.
     func wait(milliseconds: Int32, _ body: (Int) throws -> Void) throws -> Int {
         let count = spool_poll_wait(poll, events, Self.capacity, milliseconds)
         guard count >= 0 else {

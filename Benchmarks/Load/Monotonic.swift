@@ -1,23 +1,23 @@
 import Glibc
 
-/// Nanoseconds of a clock that only goes forward.
+/// The time of the monotonic clock in nanoseconds.
 func nanoseconds() -> UInt64 {
     nanoseconds(of: CLOCK_MONOTONIC)
 }
 
-/// Nanoseconds of CPU time that this process has used.
+/// The CPU time of this process in nanoseconds.
 func ownCPUNanoseconds() -> UInt64 {
     nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// What a clock says, in nanoseconds.
+/// The time of a clock in nanoseconds.
 func nanoseconds(of clock: clockid_t) -> UInt64 {
     var time = timespec()
     clock_gettime(clock, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// Lets the programs under test work for a while.
+/// Sleeps while the programs under test work.
 func pause(milliseconds: UInt32) {
     usleep(milliseconds * 1000)
 }

@@ -1,11 +1,13 @@
 import Glibc
 import SpoolSystem
 
-/// What the kernel takes to read a file that is in its cache, and to send bytes to the loopback address: CPU seconds of the calling thread.
+/// The CPU time of the calling thread for reading a file from the page cache, and for sending bytes
+/// over loopback.
 enum PlainCopy {
     private static let chunkBytes = 256 * 1024
 
-    /// Reads `bytes` bytes of a file from its beginning, 64 KiB a call into the same memory.
+    /// Reads `bytes` bytes of a file from its beginning, 64 KiB a call into the same memory, and
+    /// returns the CPU seconds.
     static func readSeconds(_ path: String, bytes: Int64) throws -> Double {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw BenchmarkError.system("open \(path)") }
@@ -19,7 +21,8 @@ enum PlainCopy {
         return Double(nanoseconds(of: CLOCK_THREAD_CPUTIME_ID) - start) / 1e9
     }
 
-    /// Sends `bytes` bytes from memory to a thread that takes them, not paced, as loopback connections of ours are not.
+    /// Sends `bytes` bytes from memory to a thread that reads them, and returns the CPU seconds.
+    /// The connection is not paced, like the program's own loopback connections.
     static func sendSeconds(bytes: Int64) throws -> Double {
         let (listener, port) = try listenOnLoopback()
         defer { close(listener) }

@@ -1,21 +1,22 @@
-/// The status and the length of one response, read off its raw bytes.
+/// The status and the length of one response, parsed from its raw bytes.
 ///
-/// No text is made of them: a load of small answers would measure that.
+/// It makes no strings, because a load of small answers would measure them.
 struct LoadResponseHead {
     let status: Int
     let contentLength: Int64
-    /// Bytes from the first of the status line to the last of the empty line.
+    /// The number of bytes up to the end of the empty line.
     let byteCount: Int
 
-    /// A longer head is an error.
+    /// The largest size of a head. A longer one is an error.
     static let limitBytes = 16 * 1024
 
     private static let statusLine = Array("HTTP/1.1 ".utf8)
     private static let lengthField = Array("content-length:".utf8)
 
-    /// Reads a head off the beginning of `bytes`; nil while the empty line has not arrived.
+    /// Parses a head at the start of `bytes`, or returns nil while the empty line has not arrived.
     ///
-    /// The generator speaks to servers that it started itself: a response without Content-Length is an error here.
+    /// The generator talks only to servers that it started. A response without Content-Length is an
+    /// error here.
     init?(_ bytes: UnsafeRawBufferPointer) throws {
         guard let end = Self.end(of: bytes) else {
             if bytes.count > Self.limitBytes { throw BenchmarkError("a response head is longer than \(Self.limitBytes) bytes") }
@@ -33,7 +34,7 @@ struct LoadResponseHead {
         byteCount = end
     }
 
-    /// The offset after the empty line.
+    /// Returns the offset after the empty line.
     private static func end(of bytes: UnsafeRawBufferPointer) -> Int? {
         var index = 3
         while index < bytes.count {
@@ -55,7 +56,7 @@ struct LoadResponseHead {
         return nil
     }
 
-    /// Whether `bytes` begin with `prefix`, whose letters may be capitals there.
+    /// Whether `bytes` begin with `prefix`, in any case.
     private static func hasPrefix(_ bytes: UnsafeRawBufferPointer, _ prefix: [UInt8]) -> Bool {
         guard bytes.count >= prefix.count else { return false }
         for index in prefix.indices where bytes[index] != prefix[index] {
@@ -64,7 +65,7 @@ struct LoadResponseHead {
         return true
     }
 
-    /// The digits at `start`; nil where there are none, or more than fit.
+    /// Returns the number at `start`, or nil if there are no digits or too many.
     private static func number(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int64? {
         var value: Int64 = 0, index = start
         while index < bytes.count, UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[index] {

@@ -1,15 +1,17 @@
 import Glibc
 
-/// A file that origins serve, mapped to compare what came back with it.
+/// A file that origins serve, mapped to compare received bytes with it.
 ///
-/// The bytes are random but the same in every run. Regions that are not filled are holes and read as zeros.
+/// The bytes are random but the same in every run. Regions that are not filled are holes and read
+/// as zeros.
 final class SourceFile {
     /// The last component of the file's path, which is also its path at the origin.
     let name: String
     let size: Int64
     private let base: UnsafeMutableRawPointer
 
-    /// Makes a file of `size` bytes in `directory`; `filled` lists the regions that get bytes, in multiples of 8.
+    /// Makes a file of `size` bytes in `directory`. `filled` lists the regions with bytes, in
+    /// multiples of 8.
     init(name: String, directory: String, size: Int64, filled: [Range<Int64>], seed: UInt64) throws {
         let path = directory + "/" + name
         let descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
@@ -20,7 +22,7 @@ final class SourceFile {
         for region in filled {
             try Self.fill(descriptor, region, &random)
         }
-        // The dirty pages would otherwise be written back during the first rounds.
+        // Otherwise the dirty pages would be written back during the first rounds.
         guard fdatasync(descriptor) == 0 else { throw BenchmarkError.system("fdatasync \(path)") }
         guard let mapped = mmap(nil, Int(size), PROT_READ, MAP_SHARED, descriptor, 0), mapped != MAP_FAILED else {
             throw BenchmarkError.system("mmap \(path)")

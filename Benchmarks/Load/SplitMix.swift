@@ -1,4 +1,5 @@
-/// Random numbers from a seed: the same requests in every run, so that two programs get the same work.
+/// Random numbers from a seed. Every run makes the same requests, so two programs get the same
+/// work.
 struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 

@@ -9,31 +9,33 @@ import SpoolStore
 import SpoolSystem
 import SpoolTesting
 
-/// One play of a made-up file from beginning to end, through the AVFoundation door, by the simulated player of the double, on virtual time
-/// and a real disk: what the row `play-memory` starts as a process of its own.
+/// One play of a made-up file from beginning to end, through the AVFoundation door, with the
+/// simulated player of the double, on virtual time and a real disk. The row `play-memory` starts it
+/// as a separate process.
 ///
-/// Every byte is compared. What it holds in memory is what a play holds in an app, and what the double and the simulator take besides.
+/// Every byte is compared. Its memory is that of a play in an app, and that of the double and the
+/// simulator besides.
 struct VirtualPlay {
     /// The length of the file.
     let bytes: Int64
-    /// Where the store lies.
+    /// The directory of the store.
     let directory: String
 
-    /// What the media plays in a second: 24 Mbit/s, as good video does.
+    /// The bytes of the media in a second: 24 Mbit/s, as in good video.
     private static let bytesPerSecond: Int64 = 3_000_000
-    /// What the origin sends in a second, and in one call.
+    /// The bytes that the origin sends in a second, and in one call.
     private static let originBytesPerSecond: Int64 = 60_000_000
     private static let chunkBytes = 200_000...262_144
-    /// What the store keeps: more than the short play, a small part of the long one.
+    /// The quota of the store: more than the short play, a small part of the long one.
     private static let quotaBytes: Int64 = 256 << 20
-    /// A run that takes more is a livelock: 20 GiB take some millions.
+    /// The largest number of steps. A longer run is a livelock: 20 GiB take a few millions.
     private static let maxSteps = 200_000_000
 
     private static let url = "http://origin.test/film.mp4"
 
-    /// Plays, and prints the most that was resident, in bytes.
+    /// Plays, and prints the peak of resident memory in bytes.
     ///
-    /// - Throws: what went wrong, in words.
+    /// - Throws: An error that describes the failure.
     func run() throws {
         let simulator = Simulator(seed: 1)
         defer { simulator.shutdown() }

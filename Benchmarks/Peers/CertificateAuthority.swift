@@ -1,11 +1,11 @@
 import Glibc
 
-/// A certificate that signs itself, for the addresses of an origin of the harness.
+/// A self-signed certificate for the addresses of an origin of the harness.
 struct CertificateAuthority {
     let certificate: String
     let key: String
 
-    /// Makes the certificate with the `openssl` program; one that is there is used again.
+    /// Makes the certificate with the `openssl` program, or uses an existing one.
     init(directory: String, addresses: [String]) throws {
         certificate = directory + "/certificate.pem"
         key = directory + "/key.pem"

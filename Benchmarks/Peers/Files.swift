@@ -6,7 +6,7 @@ func makeDirectory(_ path: String) throws {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw BenchmarkError.system("mkdir \(path)") }
 }
 
-/// Writes a small text file anew.
+/// Writes a small text file, and replaces an existing one.
 func writeFile(_ text: String, to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw BenchmarkError.system("open \(path)") }
@@ -15,7 +15,7 @@ func writeFile(_ text: String, to path: String) throws {
     guard write(descriptor, bytes, bytes.count) == bytes.count else { throw BenchmarkError.system("write \(path)") }
 }
 
-/// Deletes a directory of the harness with all that is in it.
+/// Deletes a directory of the harness with all its contents.
 func removeTree(_ path: String) {
     guard let names = fileNames(in: path) else { return }
     for name in names {
@@ -25,10 +25,11 @@ func removeTree(_ path: String) {
     rmdir(path)
 }
 
-/// Gives back the room of all files in a directory, and keeps their names until the end of the run.
+/// Frees the room of all files in a directory, and keeps their names until the end of the run.
 ///
-/// An ext4 without a journal gives no inode out again that was freed in the last minutes, and looks at each of them for every file that is made
-/// (`recently_deleted`, fs/ext4/ialloc.c): after some thousand deletions that is a millisecond or two in the kernel, in the rows that follow.
+/// An ext4 without a journal does not reuse an inode that was freed in the last minutes, and checks
+/// each of them for every new file (`recently_deleted`, fs/ext4/ialloc.c). After some thousand
+/// deletions that costs a millisecond or two in the kernel, in the rows that follow.
 func emptyTree(_ path: String) {
     for name in fileNames(in: path) ?? [] {
         let child = path + "/" + name
@@ -36,7 +37,7 @@ func emptyTree(_ path: String) {
     }
 }
 
-/// What a directory holds; nil when it is none.
+/// Returns the names in a directory, or nil if it is not one.
 func fileNames(in path: String) -> [String]? {
     guard let directory = spool_open_directory(path) else { return nil }
     defer { spool_close_directory(directory) }
@@ -48,7 +49,7 @@ func fileNames(in path: String) -> [String]? {
     return names
 }
 
-/// Bytes that a plain user may still write to the file system of `path`.
+/// The number of bytes that a plain user can still write to the file system of `path`.
 func freeBytes(at path: String) -> Int64 {
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { return 0 }

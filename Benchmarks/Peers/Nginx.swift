@@ -1,13 +1,14 @@
 import Glibc
 
-/// An nginx with a configuration of its own, in a directory of its own.
+/// An nginx with its own configuration and directory.
 final class Nginx: Server {
     let name: String
     let program: Program
     let port: UInt16
     let directory: String
 
-    /// Addresses that an origin answers on, so that limits per host can be told from limits of the program.
+    /// The addresses of an origin. With several, limits per host and limits of the program can be
+    /// distinguished.
     static let hosts = (1...8).map { "127.0.0.\($0)" }
     private static let startSeconds = 10
 
@@ -30,7 +31,7 @@ final class Nginx: Server {
         _ = try program.waitUntilReady(seconds: Self.startSeconds) { () -> Bool? in
             guard let descriptor = try? connectLoopback(port: port) else { return nil }
             close(descriptor)
-            // The master listens before its worker is there, and the worker is what is measured.
+            // The master listens before its worker exists, and the worker is measured.
             return ProcessUsage(of: program).processCount > 1 ? true : nil
         }
     }
@@ -39,13 +40,15 @@ final class Nginx: Server {
         "/" + path
     }
 
-    /// The body bytes of the requests that ended since the last call, for the role `countedFiles`.
+    /// Returns the body bytes of the requests that ended since the last call, for the role
+    /// `countedFiles`.
     ///
-    /// Of a response that was broken off they include what was in the kernel's buffers between the two and came to nothing.
+    /// For a broken response they include bytes that were in the kernel's buffers and never
+    /// arrived.
     func takeSentBytes() throws -> Int64 {
         let path = Self.sentLog(in: directory)
         guard let text = readSmallFile(path) else { throw BenchmarkError.system("read \(path)") }
-        // The file is open for appending: nginx goes on at its new end.
+        // The file is open for appending, so nginx continues at its new end.
         guard text.utf8.count < smallFileBytes, truncate(path, 0) == 0 else {
             throw BenchmarkError("\(path) is too long, or can't be emptied")
         }
@@ -54,7 +57,7 @@ final class Nginx: Server {
 
     static func sentLog(in directory: String) -> String { directory + "/sent.log" }
 
-    /// Where nginx is; Debian keeps it out of a plain user's PATH.
+    /// Returns the path of nginx. Debian keeps it out of a plain user's PATH.
     static func executable() throws -> String {
         for directory in ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"] where access(directory + "/nginx", X_OK) == 0 {
             return directory + "/nginx"

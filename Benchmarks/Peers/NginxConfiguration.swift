@@ -1,26 +1,27 @@
 import Glibc
 
-/// What an nginx of the harness does.
+/// The role of an nginx of the harness.
 enum NginxRole {
     /// Serves files with `sendfile`.
     case files(root: String)
-    /// The same, with a log of the body bytes of each response, see `Nginx.takeSentBytes`.
+    /// The same, with a log of the body bytes of each response. See `Nginx.takeSentBytes`.
     case countedFiles(root: String)
     /// Serves files by HTTP/2 over TLS.
     case secureFiles(root: String, CertificateAuthority)
     /// Caches whole resources of an origin.
     case wholeCache(origin: UInt16)
-    /// Caches an origin in slices of 1 MiB, fetched by one request at a time each.
+    /// Caches an origin in slices of 1 MiB. One request at a time fetches each.
     case sliceCache(origin: UInt16)
 }
 
 extension NginxRole {
     /// The whole configuration file.
     ///
-    /// - One worker, as the programs beside it have one loop.
-    /// - `tcp_nopush off`: switched on, as Debian has it, nginx stalls ranges near the loopback segment size for 40 ms;
-    ///   a comparison with that would say nothing about caching.
-    /// - No access log (but where bytes are counted), open files kept: what a person who tunes nginx for this would do.
+    /// - One worker, because the other programs have one loop.
+    /// - `tcp_nopush off`: with Debian's setting `on`, nginx delays ranges near the loopback
+    ///   segment size by 40 ms, which would distort a comparison of caches.
+    /// - No access log, except for counting bytes, and open files kept: the tuning that an
+    ///   administrator would choose.
     func configuration(directory: String, ports: [String]) -> String {
         """
         \(getuid() == 0 ? "user root;" : "")
@@ -88,7 +89,7 @@ extension NginxRole {
     private var location: String {
         switch self {
         case .files(let root), .countedFiles(let root), .secureFiles(let root, _):
-            // rclone looks for a file in the list of its directory.
+            // rclone finds a file in the list of its directory.
             return "        root \(root); autoindex on;"
         case .wholeCache:
             return cacheLocation(key: "$request_uri", more: "proxy_cache_valid 200 24h;")

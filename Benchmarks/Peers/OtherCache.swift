@@ -1,6 +1,6 @@
 import Glibc
 
-/// A cache other than nginx, with a configuration of its own, in a directory of its own; a run can do without it.
+/// A cache other than nginx, with its own configuration and directory. A run can go on without it.
 final class OtherCache: Server {
     let name: String
     let program: Program
@@ -10,7 +10,7 @@ final class OtherCache: Server {
 
     private static let startSeconds = 20
 
-    /// Starts the program, as `nobody` where this user may do so.
+    /// Starts the program, as the user `nobody` if this user may do so.
     init(_ kind: OtherCacheKind, origin: UInt16, directory: String) throws {
         self.directory = directory
         name = kind.rawValue
@@ -25,7 +25,7 @@ final class OtherCache: Server {
         _ = try program.waitUntilReady(seconds: Self.startSeconds) { () -> Bool? in
             guard let descriptor = try? connectLoopback(port: port) else { return nil }
             close(descriptor)
-            // Varnish listens before the process is there that answers.
+            // Varnish listens before its worker process exists.
             return kind != .varnish || ProcessUsage(of: program).processCount > 1 ? true : nil
         }
     }
@@ -35,13 +35,13 @@ final class OtherCache: Server {
     }
 }
 
-/// Debian's caches that stand beside ours where they are installed.
+/// Debian's caches that are measured as peers if they are installed.
 enum OtherCacheKind: String, CaseIterable {
     case varnish, squid, rclone
 }
 
 extension OtherCacheKind {
-    /// Where the program is; Debian keeps daemons out of a plain user's PATH.
+    /// Returns the path of the program. Debian keeps daemons out of a plain user's PATH.
     func executable() throws -> String {
         let program = self == .varnish ? "varnishd" : rawValue
         for directory in ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"] where access("\(directory)/\(program)", X_OK) == 0 {
@@ -50,7 +50,7 @@ extension OtherCacheKind {
         throw BenchmarkError("\(program) is not installed: scripts/setup bench installs it")
     }
 
-    /// What makes the program tell its version.
+    /// The argument that prints the program's version.
     var versionWord: String {
         switch self {
         case .varnish: "-V"
@@ -59,12 +59,13 @@ extension OtherCacheKind {
         }
     }
 
-    /// The command line.
+    /// Returns the command line.
     func words(configuration: String, directory: String, port: UInt16, origin: UInt16) -> [String] {
         switch self {
         case .varnish:
-            // In the foreground, without jail and management port. A thread for each connection, out of one pool.
-            // 2 GiB of memory of its own: a body is held there once, and twice it would not fit.
+            // In the foreground, without jail and management port. A thread for each connection,
+            // from one pool. 2 GiB of its own memory: it holds a body once, and a second copy would
+            // not fit.
             [
                 "-F", "-j", "none", "-T", "none", "-f", configuration, "-a", "127.0.0.1:\(port)", "-n", directory + "/work",
                 "-s", "malloc,2g", "-p", "thread_pools=1", "-p", "thread_pool_min=100", "-p", "thread_pool_max=1000",
@@ -73,7 +74,8 @@ extension OtherCacheKind {
             // One process in the foreground.
             ["-N", "-f", configuration]
         case .rclone:
-            // Files whole or in part under `--cache-dir`. As many threads as there are cores, as Go has it.
+            // Whole or partial files under `--cache-dir`. As many threads as there are cores, which
+            // is Go's default.
             [
                 "serve", "http", "--config", "", "--addr", "127.0.0.1:\(port)", "--read-only", "--vfs-cache-mode", "full",
                 "--cache-dir", directory + "/cache", "--vfs-cache-max-age", "24h", "--dir-cache-time", "24h",
@@ -82,7 +84,7 @@ extension OtherCacheKind {
         }
     }
 
-    /// What its configuration file says; nil for a program that has none.
+    /// Returns the text of its configuration file, or nil for a program without one.
     func configuration(directory: String, port: UInt16, origin: UInt16) -> String? {
         switch self {
         case .varnish: Self.varnish(origin)
@@ -101,8 +103,9 @@ extension OtherCacheKind {
         """
     }
 
-    /// A reverse proxy before one origin, with everything in memory: from its disk caches a GiB takes four times as long.
-    /// `range_offset_limit none` fetches the whole resource for a range; otherwise ranges are passed on and nothing is kept.
+    /// A reverse proxy before one origin, with everything in memory, because a GiB takes four times
+    /// as long from its disk caches. `range_offset_limit none` fetches the whole resource for a
+    /// range. Otherwise ranges are passed on and not stored.
     private static func squid(_ directory: String, _ port: UInt16, _ origin: UInt16) -> String {
         """
         http_port 127.0.0.1:\(port) accel defaultsite=127.0.0.1 no-vhost

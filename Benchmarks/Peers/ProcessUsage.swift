@@ -1,6 +1,6 @@
 import Glibc
 
-/// CPU time and memory of a program and everything that it started, as the kernel accounts for them.
+/// The CPU time and memory of a program and its descendants, from the kernel's accounts.
 struct ProcessUsage {
     private let processes: [pid_t]
 
@@ -12,10 +12,11 @@ struct ProcessUsage {
     /// The program itself and its descendants.
     var processCount: Int { processes.count }
 
-    /// CPU time used so far, user and system, in nanoseconds.
+    /// The CPU time so far, user and system, in nanoseconds.
     ///
-    /// Reads the CPU clock of each process (clock_getcpuclockid(3)). It has nanosecond resolution and includes threads that have
-    /// ended: /proc/PID/stat counts the same time in ticks of 10 ms, /proc/PID/task/*/schedstat loses ended threads.
+    /// Reads the CPU clock of each process (clock_getcpuclockid(3)). It has nanosecond resolution
+    /// and includes ended threads. /proc/PID/stat counts the same time in ticks of 10 ms, and
+    /// /proc/PID/task/*/schedstat omits ended threads.
     var cpuNanoseconds: UInt64 {
         processes.reduce(0) { sum, process in
             var clock = clockid_t()
@@ -24,7 +25,8 @@ struct ProcessUsage {
         }
     }
 
-    /// CPU time that the threads of this name used since they began, in nanoseconds; nil when there are none.
+    /// Returns the CPU time of the threads with this name since their start, in nanoseconds, or nil
+    /// if there are none.
     ///
     /// From /proc/PID/task/TID/schedstat, so only for threads that live as long as their program.
     func cpuNanoseconds(ofThread name: String) -> UInt64? {
@@ -42,18 +44,20 @@ struct ProcessUsage {
         fileNames(in: "/proc/\(process)/task") ?? []
     }
 
-    /// The most memory that was resident at a time, in bytes, since the start or the last `forgetPeak`; summed over the processes.
+    /// The peak of resident memory in bytes, since the start or the last `forgetPeak`, summed over
+    /// the processes.
     var peakResidentBytes: Int64 {
         processes.reduce(0) { sum, process in sum + Self.status("VmHWM:", of: process) }
     }
 
-    /// The same of this process alone, since its start.
+    /// The peak of this process alone, since its start.
     static var ownPeakResidentBytes: Int64 { status("VmHWM:", of: getpid()) }
 
-    /// Lets the peak start again from what is resident now.
+    /// Resets the peak to the present resident size.
     func forgetPeak() throws {
         for process in processes {
-            // proc(5), clear_refs: "5 … reset the peak resident set size to the process's current resident set size".
+            // proc(5), clear_refs: "5 … reset the peak resident set size to the process's current
+            // resident set size".
             let descriptor = open("/proc/\(process)/clear_refs", O_WRONLY | O_CLOEXEC)
             guard descriptor >= 0 else { throw BenchmarkError.system("open clear_refs") }
             defer { close(descriptor) }

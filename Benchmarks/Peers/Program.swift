@@ -1,20 +1,21 @@
 import Glibc
 
-/// A program that the harness started: it ends with the harness.
+/// A program that the harness started. It ends with the harness.
 final class Program {
     let name: String
     let process: pid_t
-    /// What the program writes to its standard output and error.
+    /// The path of the file with the program's standard output and error.
     let logPath: String
     private var isRunning = true
 
-    /// Sends a signal to what it starts when its own parent is gone; without it a killed harness leaves its programs behind.
+    /// Starts a program and sends it a signal when its parent is gone. Without it, the programs of
+    /// a killed harness would stay.
     private static let parentWatch = "/usr/bin/setpriv"
 
-    /// The user and the group that own nothing, as Linux numbers them.
+    /// The user and the group `nobody`, as Linux numbers them.
     private static let nobody: uid_t = 65_534
 
-    /// Starts a program; with `isNobody`, one that root starts runs as the user that owns nothing.
+    /// Starts a program. With `isNobody`, a program that root starts runs as the user `nobody`.
     init(_ name: String, _ arguments: [String], logPath: String, isNobody: Bool = false) throws {
         self.name = name
         self.logPath = logPath
@@ -30,7 +31,8 @@ final class Program {
         stop()
     }
 
-    /// Lets a program that runs as nobody write to a directory; does nothing for who isn't root.
+    /// Lets a program that runs as `nobody` write to a directory. Does nothing for a user other
+    /// than root.
     static func giveToNobody(_ directory: String) throws {
         guard getuid() == 0 else { return }
         guard chown(directory, nobody, nobody) == 0 else { throw BenchmarkError.system("chown \(directory)") }
@@ -51,12 +53,14 @@ final class Program {
         return process
     }
 
-    /// What the program has said so far.
+    /// The program's output so far.
     var log: String {
         readSmallFile(logPath) ?? ""
     }
 
-    /// Polls until `probe` answers something; the program's words are in the error when it does not, or when it ended.
+    /// Polls until `probe` returns a value.
+    ///
+    /// - Throws: An error with the program's output, if the program ended or the time has passed.
     func waitUntilReady<Answer>(seconds: Int, _ probe: () -> Answer?) throws -> Answer {
         let deadline = nanoseconds() + UInt64(seconds) * 1_000_000_000
         while nanoseconds() < deadline {
@@ -70,7 +74,8 @@ final class Program {
         throw BenchmarkError("\(name) is not ready after \(seconds) s: \(log)")
     }
 
-    /// Ends the program as a person would (Ctrl-C), and waits for it; after so many seconds it is killed.
+    /// Ends the program as a user would (Ctrl-C), and waits for it. After `seconds` seconds it is
+    /// killed.
     func stop(seconds: Int = 10) {
         guard isRunning else { return }
         isRunning = false
@@ -84,7 +89,7 @@ final class Program {
     }
 }
 
-/// Runs a program to its end; answers what it said, or nil when it failed.
+/// Runs a program to its end, and returns its output, or nil if it failed.
 func output(of arguments: [String], logPath: String) -> String? {
     unlink(logPath)
     guard let program = try? Program(arguments[0], arguments, logPath: logPath) else { return nil }
@@ -95,23 +100,23 @@ func output(of arguments: [String], logPath: String) -> String? {
 }
 
 extension Program {
-    /// The process was waited for elsewhere.
+    /// Marks the process as already waited for.
     fileprivate func forget() {
         isRunning = false
     }
 }
 
-/// The program that runs this, to be started again as something else.
+/// Returns the path of this program, which can be started again in another role.
 func ownPath() -> String? {
     var buffer = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &buffer, buffer.count)
     return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
 }
 
-/// What `readSmallFile` reads at most.
+/// The largest number of bytes that `readSmallFile` reads.
 let smallFileBytes = 64 * 1024
 
-/// The beginning of a small file, such as those of /proc; nil when it can't be read.
+/// Returns the beginning of a small file, such as those of /proc, or nil if it cannot be read.
 func readSmallFile(_ path: String) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

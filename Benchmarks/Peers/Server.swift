@@ -2,42 +2,43 @@ import Glibc
 
 /// A program that answers GETs of an origin's resources: the one under test, or a peer.
 protocol Server: AnyObject {
-    /// How the table names it.
+    /// The name in the table.
     var name: String { get }
     var program: Program { get }
     var port: UInt16 { get }
-    /// Where everything of this server lies.
+    /// The directory of all files of this server.
     var directory: String { get }
-    /// The request target of a path at the origin; `host` is one of the origin's addresses.
+    /// Returns the request target of a path at the origin. `host` is one of the origin's addresses.
     func target(_ path: String, host: String) -> String
-    /// Whether a run goes on without it. It is then also measured in fewer rounds, see `Workbench.alternate`.
+    /// Whether a run can go on without it. It is then also measured in fewer rounds, see
+    /// `Workbench.alternate`.
     var isOptional: Bool { get }
 }
 
 extension Server {
     var isOptional: Bool { false }
 
-    /// The request target of a path at the origin's first address.
+    /// Returns the request target of a path at the origin's first address.
     func target(_ path: String) -> String {
         target(path, host: "127.0.0.1")
     }
 
-    /// CPU and memory of the program and what it started.
+    /// The CPU time and memory of the program and its descendants.
     var usage: ProcessUsage { ProcessUsage(of: program) }
 
-    /// - Parameter seconds: after these it is killed.
+    /// - Parameter seconds: The time after which the program is killed.
     func stop(seconds: Int = 10) {
         program.stop(seconds: seconds)
     }
 
-    /// Ends the program and gives back the room of what it stored.
+    /// Ends the program and frees the room of its files.
     func discard() {
         stop()
         emptyTree(directory)
     }
 }
 
-/// A port that is free at this moment on every loopback address.
+/// Returns a port that is free at this moment on every loopback address.
 func freePort() throws -> UInt16 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw BenchmarkError.system("socket") }

@@ -11,10 +11,12 @@ final class SpoolServe: Server {
 
     private static let startSeconds = 10
 
-    /// Starts the program; a cache in `directory` that has something in it is served as it is.
+    /// Starts the program. A cache in `directory` that has contents is served as it is.
+    ///
     /// - Parameters:
-    ///   - authority: who vouches for the origin, which is then asked by HTTP/2 over TLS.
-    ///   - flags: more of the command line.
+    ///   - authority: The authority of the origin's certificate. With it, origin requests use HTTP/2
+    ///     over TLS.
+    ///   - flags: Further arguments.
     init(executable: String, directory: String, origin: UInt16, authority: CertificateAuthority? = nil, flags: [String] = []) throws {
         self.origin = origin
         self.authority = authority
@@ -34,7 +36,8 @@ final class SpoolServe: Server {
         "/\(authority == nil ? "http" : "https")/\(host):\(origin)/\(path)"
     }
 
-    /// Body bytes that its transport handed over since the program's start, by its own account.
+    /// Returns the number of body bytes from its transport since the program's start, by its own
+    /// count.
     func fetchedBytes() throws -> Int64 {
         let answer = try exchange("GET /_spool/api/resources HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\r\n", port: port)
         let field = "\"fetchedBytes\":"

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why a benchmark could not be measured; the message says what to do where that is known.
+/// The reason why a benchmark could not be measured, with advice if there is any.
 struct BenchmarkError: Error, CustomStringConvertible {
     let description: String
 

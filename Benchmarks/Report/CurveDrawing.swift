@@ -2,14 +2,15 @@ import Glibc
 
 /// Draws curves as one SVG: a panel for each row, both axes logarithmic, a line for each measure.
 ///
-/// It stands alone: no script, no font and no picture from elsewhere; light or dark as the reader's system is.
+/// The file stands alone, without scripts, fonts and pictures from elsewhere. It is light or dark
+/// like the reader's system.
 struct CurveDrawing {
     private static let columns = 2
     private static let panel = (width: 480.0, height: 320.0)
     private static let header = 56.0, footer = 40.0
-    /// Where the axes lie in a panel; to the right of them stand the names of the lines.
+    /// The axes in a panel. The names of the lines are to the right of them.
     private static let plot = (left: 62.0, top: 40.0, right: 366.0, bottom: 262.0)
-    /// Two lines of a name, one under the other.
+    /// The height of two lines of a name.
     private static let labelHeight = 29.0
 
     private let row: any CurveRow
@@ -17,7 +18,7 @@ struct CurveDrawing {
     private let across: Axis
     private let up: Axis
 
-    /// The whole drawing; `machine` names what the figures depend on.
+    /// Returns the whole drawing. `machine` lists the facts about the machine.
     static func text(of rows: [(any CurveRow, RowResult)], machine: [(String, String)]) -> String {
         let lines = (rows.count + 1 + columns - 1) / columns
         let width = Double(columns) * panel.width, height = header + Double(lines) * panel.height + footer
@@ -74,7 +75,8 @@ struct CurveDrawing {
         return (parts + names(of: lines)).joined(separator: "\n")
     }
 
-    /// What would cost as many times more as the size is larger, from the first point of the lowest line to the edge.
+    /// A line for a cost in proportion to the size, from the first point of the lowest line to the
+    /// edge.
     private func guide(from value: Double) -> String {
         guard let first = row.points.first, let last = row.points.last, last > first else { return "" }
         let grown = min(value * Double(last) / Double(first), up.highest)
@@ -82,11 +84,11 @@ struct CurveDrawing {
         return Self.line(across.place(Double(first)), up.place(value), across.place(end), up.place(grown), "guide")
     }
 
-    /// The names at the ends of the lines, moved apart where they would meet.
+    /// Returns the names at the ends of the lines, moved apart where they would overlap.
     private func names(of lines: [CurveLine]) -> [String] {
         let ends = lines.compactMap { line in line.places.last.map { (line, up.place($0.median), $0.median) } }.sorted { $0.1 < $1.1 }
         var free = Self.plot.top
-        // From the top down; a pile that leaves the panel at its foot is as high as four names, and the plot higher.
+        // From the top down. At most four names overlap, and the plot is higher than four names.
         return ends.map { line, y, value in
             let place = max(y, free + 4)
             free = place + Self.labelHeight - 4
@@ -104,7 +106,7 @@ struct CurveDrawing {
         "“start” from the start of the program to that byte.",
     ].enumerated().map { label($1, plot.left, plot.top - 14 + Double($0) * 22, $0 == 0 ? "heading" : "quiet") }.joined(separator: "\n")
 
-    /// What a panel shows, in words, for who can't see it.
+    /// Returns a description of a panel in words, for readers who cannot see it.
     private static func summary(_ row: any CurveRow, _ result: RowResult) -> String {
         let lines = result.measures.map { measure in
             let values = row.points.compactMap { point in
@@ -180,7 +182,7 @@ struct CurveDrawing {
 /// One measure of a panel.
 private struct CurveLine {
     let measure: Measure
-    /// The first, second, third or fourth of its panel: its colour and its mark.
+    /// The number of the line in its panel, from 0 to 3, which selects its colour and mark.
     let number: Int
     let places: [(point: Double, median: Double, minimum: Double, maximum: Double)]
 
@@ -205,7 +207,7 @@ private struct CurveLine {
         return "<polyline points=\"\(path)\" class=\"curve line\(number)\"/>\n" + marks.joined(separator: "\n")
     }
 
-    /// A shape for each line: colour is not all that tells them apart.
+    /// Returns a mark with its own shape for each line, so that colour is not the only difference.
     private func mark(_ x: Double, _ y: Double) -> String {
         let corners: [(Double, Double)]
         switch number {
@@ -219,21 +221,21 @@ private struct CurveLine {
     }
 }
 
-/// A logarithmic axis from a power of ten to another.
+/// A logarithmic axis between two powers of ten.
 private struct Axis {
     private let first: Double, last: Double
     private let start: Double, end: Double
 
-    /// The axis that has room for the values, from one place to another.
+    /// Makes the axis for a set of values, between two coordinates.
     init(_ values: [Double], from start: Double, to end: Double) {
-        // A hair inside, so that a value on a power of ten needs no further decade.
+        // With a small tolerance, so that a value on a power of ten needs no further decade.
         first = floor(log10(max(values.min() ?? 1, 1e-3)) + 1e-9)
         last = max(first + 1, ceil(log10(max(values.max() ?? 1, 1e-3)) - 1e-9))
         self.start = start
         self.end = end
     }
 
-    /// Where the axis ends.
+    /// The value at the end of the axis.
     var highest: Double { pow(10, last) }
 
     var ticks: [Double] {

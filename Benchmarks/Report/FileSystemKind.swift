@@ -1,15 +1,16 @@
 import Glibc
 
-/// What the files of a run lie on.
+/// The file system below the files of a run.
 enum FileSystemKind {
-    /// For the head of the report. An ext4 without a journal is slow to make files after others were deleted, see `emptyTree`.
+    /// Returns a description for the head of the report. An ext4 without a journal makes files
+    /// slowly after deletions, see `emptyTree`.
     static func words(_ directory: String) -> String {
         guard let device = device(of: directory), let name = name(of: device) else { return "not known" }
         guard name == "ext4", let hasJournal = hasJournal(device) else { return name }
         return hasJournal ? "ext4 with a journal" : "ext4 without a journal: slow to make files in the minutes after many were deleted"
     }
 
-    /// Its number as the kernel writes it.
+    /// Returns the number of the device, as the kernel writes it.
     private static func device(of directory: String) -> String? {
         var status = stat()
         guard stat(directory, &status) == 0 else { return nil }
@@ -18,7 +19,8 @@ enum FileSystemKind {
         return "\(major):\(minor)"
     }
 
-    /// The type that the device is mounted as: the third field is its number, and what follows a dash the type (proc_pid_mountinfo(5)).
+    /// Returns the type of the device's file system. The third field is the device's number, and
+    /// the type follows a dash (proc_pid_mountinfo(5)).
     private static func name(of device: String) -> String? {
         for line in (readSmallFile("/proc/self/mountinfo") ?? "").split(separator: "\n") {
             let fields = line.split(separator: " ")
@@ -28,7 +30,8 @@ enum FileSystemKind {
         return nil
     }
 
-    /// Whether the kernel keeps a journal for it (`/proc/fs/jbd2`); nil when that can't be told.
+    /// Whether the kernel keeps a journal for the device (`/proc/fs/jbd2`), or nil if that is
+    /// unknown.
     private static func hasJournal(_ device: String) -> Bool? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/sys/dev/block/" + device, &buffer, buffer.count)

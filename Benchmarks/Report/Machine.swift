@@ -1,8 +1,8 @@
 import Glibc
 
-/// What a reader has to know about the machine to judge the figures.
+/// The facts about the machine that a reader needs to judge the figures.
 enum Machine {
-    /// Names and values, in the order in which they are printed.
+    /// Returns names and values, in the order of the report.
     static func facts(directory: String) -> [(String, String)] {
         [
             ("date", date()),
@@ -21,12 +21,13 @@ enum Machine {
             ]
     }
 
-    /// The load average of the last minute, to be printed after the run too: on a busy machine absolute times mean little.
+    /// The load average of the last minute. It is printed after the run too, because absolute times
+    /// mean little on a busy machine.
     static func load() -> String {
         line("/proc/loadavg").split(separator: " ").first.map(String.init) ?? "-"
     }
 
-    /// Whether free memory goes back to a hypervisor; see `FreshPagesRow`.
+    /// Whether free memory returns to a hypervisor. See `FreshPagesRow`.
     private static func reporting() -> String {
         let order = line("/sys/module/page_reporting/parameters/page_reporting_order")
         return order == "-" ? "not known" : "blocks of 2^\(order) pages and more"
@@ -50,7 +51,7 @@ enum Machine {
         return model.map { String($0.drop { $0 != ":" }.dropFirst(2)) } ?? "-"
     }
 
-    /// The first word of what the program says that has a digit.
+    /// Returns the first word with a digit in the program's version output.
     private static func version(of kind: OtherCacheKind, _ directory: String) -> String {
         guard let path = try? kind.executable(), let said = output(of: [path, kind.versionWord], logPath: directory + "/version") else {
             return "missing"

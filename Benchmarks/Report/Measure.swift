@@ -1,9 +1,9 @@
 /// One quantity of a row, measured for every program of the row.
 struct Measure {
-    /// Names it in thresholds: no space.
+    /// The name in thresholds, without spaces.
     let name: String
     let unit: String
-    /// What must not be exceeded whatever a peer does; nil when only peers bound it.
+    /// The absolute limit, or nil if only peers bound the measure.
     var bound: Double?
     private(set) var programs: [String] = []
     private(set) var samples: [String: Sample] = [:]
@@ -19,20 +19,20 @@ struct Measure {
         samples[program, default: Sample()].values.append(value)
     }
 
-    /// The median of ours divided by a peer's; nil when one of them was not measured.
+    /// Returns the median of ours divided by a peer's, or nil if one of them was not measured.
     func ratio(ours: String, to peer: String) -> Double? {
         guard let above = samples[ours]?.median, let below = samples[peer]?.median, below > 0 else { return nil }
         return above / below
     }
 }
 
-/// What a row found.
+/// The results of a row.
 struct RowResult {
     let name: String
-    /// The program that the others are peers of.
+    /// The program whose peers the others are.
     let ours: String
     var measures: [Measure]
-    /// Why nothing could be measured; nil when it could.
+    /// The reason why nothing was measured, or nil.
     var failure: String?
 
     subscript(_ measure: String) -> Measure? {

@@ -1,5 +1,5 @@
 extension Array where Element: BinaryInteger {
-    /// The value below which `fraction` of the values lie; 0 for an empty array.
+    /// Returns the value below which `fraction` of the values lie, or 0 for an empty array.
     func percentile(_ fraction: Double) -> Element {
         guard !isEmpty else { return 0 }
         let ordered = sorted()
@@ -7,7 +7,7 @@ extension Array where Element: BinaryInteger {
     }
 }
 
-/// Values of one measure, one a round.
+/// The values of one measure, one for each round.
 struct Sample {
     var values: [Double] = []
 
@@ -23,7 +23,7 @@ struct Sample {
 }
 
 extension Double {
-    /// The number with three digits or more, as a table shows it.
+    /// The number with at least three digits, for a table.
     var tabular: String {
         if isNaN { return "-" }
         let size = magnitude
@@ -31,7 +31,7 @@ extension Double {
         return fixed(decimals)
     }
 
-    /// The number with so many digits after the point.
+    /// Returns the number with `decimals` digits after the point.
     func fixed(_ decimals: Int) -> String {
         guard isFinite, magnitude < 1e15 else { return "-" }
         let scale = (0..<decimals).reduce(1) { product, _ in product * 10 }

@@ -1,4 +1,4 @@
-/// Draws results as a table that is also Markdown.
+/// Formats results as a table that is also Markdown.
 struct Table {
     private static let titles = ["row", "measure", "program", "median", "min", "max", "ours ÷ it", "bound"]
 
@@ -28,7 +28,7 @@ struct Table {
         ]
     }
 
-    /// Words to the left, numbers to the right.
+    /// Returns a line with words to the left and numbers to the right.
     private static func line(of cells: [String], _ widths: [Int]) -> String {
         let padded = cells.indices.map { column in
             let padding = String(repeating: " ", count: max(0, widths[column] - cells[column].count))

@@ -1,9 +1,9 @@
-/// Limits that a run is checked against, one a line:
+/// The limits for a run, one on each line:
 ///
 ///     row measure peer <= 1.25      our median divided by the peer's
 ///     row measure -    <= 32        our median itself
 ///
-/// `>=` is for what should be large. Lines that begin with `#` and empty ones are skipped.
+/// `>=` is for values that should be large. Empty lines and lines that begin with `#` are skipped.
 struct Thresholds {
     private struct Line {
         let row: String, measure: String, peer: String?
@@ -26,8 +26,8 @@ struct Thresholds {
         return Line(row: words[0], measure: words[1], peer: words[2] == "-" ? nil : words[2], isMaximum: words[3] == "<=", limit: limit)
     }
 
-    /// What does not hold, a sentence each. A limit of a row that did not run, or beside a peer that was left out, says nothing;
-    /// a measured row without its measure fails.
+    /// Returns a sentence for each violated limit. A limit of a row that did not run, or for a peer
+    /// that was left out, is skipped. A row that ran without its measure is a violation.
     func violations(of results: [RowResult], without leftOut: Set<String>) -> [String] {
         lines.compactMap { line in
             guard let result = results.first(where: { $0.name == line.row }) else { return nil }

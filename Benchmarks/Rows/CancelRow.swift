@@ -4,23 +4,24 @@ import SpoolOrigin
 import SpoolSystem
 import SpoolTesting
 
-/// From an explicit cancel to the origin connection being free, in this process.
+/// The time from an explicit cancel until the origin connection is free, in this process.
 ///
-/// - By the transport alone: to its word that the transfer is over, after which it has no connection for it and the next one may take its
-///   place, and to the moment when the origin sees that the connection is gone. A third of the transfers is running at full speed, a third
-///   paused, a third has no answer yet.
-/// - By a reader of the cache (`ByteReader.cancel`), to what the origin sees.
+/// - By the transport alone: until it reports the end of the transfer, after which the next
+///   transfer may take its place, and until the origin notices the closed connection. A third of
+///   the transfers runs at full speed, a third is paused, a third has no answer yet.
+/// - By a reader of the cache (`ByteReader.cancel`), until the origin notices.
 ///
-/// Bytes that the cache took in after the call of `cancel` had returned are counted. By the transport alone a piece may be on its way at that
-/// moment, 16 KiB at most, which the cache refuses: those are counted apart.
+/// The row counts bytes that the cache stored after the call of `cancel` returned. With the
+/// transport alone, up to 16 KiB may be on their way at that moment, which the cache refuses. They
+/// are counted separately.
 struct CancelRow: Row {
     let name = "cancel"
 
     private static let rounds = 10
     private static let samplesARound = 150
-    /// Where in the body a transfer is cancelled at the latest.
+    /// The last byte of the body at which a transfer is cancelled.
     private static let latestByte: Int64 = 2 << 20
-    /// The least: so little is stored of each resource.
+    /// The smallest read-ahead, so that little of each resource is stored.
     private static let readAheadBytes: Int64 = 256 << 10
 
     func run(on bench: Workbench) throws -> [Measure] {
@@ -59,11 +60,11 @@ struct CancelRow: Row {
         return [word, seen, reader, after, onTheWay]
     }
 
-    /// When a transfer is cancelled.
+    /// The moment at which a transfer is cancelled.
     private enum Moment {
-        /// This byte has come, and the body goes on.
+        /// This byte has arrived, and the body goes on.
         case running(byte: Int64)
-        /// This byte was refused.
+        /// The receiver paused at this byte.
         case paused(byte: Int64)
         /// The origin has the request and does not answer.
         case silent
@@ -108,7 +109,8 @@ struct CancelRow: Row {
         OriginRequest(url: "http://127.0.0.1:\(origin.port)/\(path)", fields: [:])
     }
 
-    /// Nanoseconds from the call to the moment when the origin sees the end, and what the cache took in meanwhile.
+    /// Returns the nanoseconds from the call until the origin notices the end, and the bytes that
+    /// the cache stored meanwhile.
     private static func cancelReader(
         _ name: String, _ cache: MediaCache, _ origin: EndlessOrigin
     ) throws -> (end: UInt64, bytesAfter: Int64) {
@@ -126,15 +128,15 @@ struct CancelRow: Row {
     }
 }
 
-/// Takes a body and notes what comes when.
+/// Takes a body and notes the events.
 private final class CancelledReceiver: TransferReceiver {
     struct Seen {
         var bytes: Int64 = 0
         var isPaused = false
         var isCancelled = false
-        /// What came although the call of `cancel` had returned.
+        /// The bytes that arrived after the call of `cancel` returned.
         var bytesAfter: Int64 = 0
-        /// When the transport said that it is over, in nanoseconds of the monotonic clock.
+        /// The time at which the transport reported the end, in nanoseconds of the monotonic clock.
         var finishedAt: UInt64?
     }
 

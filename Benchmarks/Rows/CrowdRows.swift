@@ -1,13 +1,13 @@
 import Glibc
 
-/// Hits of ordinary clients, alone and beside a crowd that is slow on purpose.
+/// Hits of ordinary clients, alone and beside a slow crowd.
 ///
-/// Alone and crowded by turns on one server, so that what happens on the machine meanwhile happens to both. The measure is the ratio;
-/// on a busy machine that of CPU says more than that of speed.
+/// Both in turn on one server, so that other load on the machine affects both. The ratio is the
+/// measure. On a busy machine, the ratio of CPU times is more reliable than that of speeds.
 struct CrowdRow: Row {
     let crowd: Bystander
     let count: Int
-    /// The most that the program may have resident, in MiB: hits, and what a connection of the crowd may cost.
+    /// The limit of resident memory in MiB: hits, and the cost of the crowd's connections.
     let boundMiB: Double
 
     var name: String { "crowd-\(crowd.rawValue)" }
@@ -17,7 +17,7 @@ struct CrowdRow: Row {
     private static let requests = 4000
     private static let rangeBytes: Int64 = 64 * 1024
     private static let startSeconds = 60
-    /// How the table names the measurement without a crowd.
+    /// The name in the table for the measurement without a crowd.
     private static let alone = "spool-alone"
 
     func run(on bench: Workbench) throws -> [Measure] {
@@ -28,7 +28,7 @@ struct CrowdRow: Row {
         let server = try bench.spool(bench.newDirectory())
         defer { server.discard() }
         let source = try bench.media()
-        // Stored, and verified.
+        // Stores the media, then verifies it.
         for _ in 0..<2 { try bench.fetchWhole(server, source, isChecked: false) }
         for round in 0...(bench.options.rounds ?? Self.rounds) {
             for isCrowded in round % 2 == 0 ? [false, true] : [true, false] {
@@ -65,10 +65,11 @@ struct CrowdRow: Row {
 
     // MARK: The crowd
 
-    /// Starts the crowd; it is there when this returns.
+    /// Starts the crowd, and returns when it is complete.
     private func start(beside server: any Server, _ bench: Workbench, _ source: SourceFile) throws -> [Program] {
         guard crowd == .slowOrigin else { return [try program(crowd, server.target(source.name), port: server.port, bench).0] }
-        // Readers of a slow origin, on as many of its hosts as it takes to use every fetch that there may be at once.
+        // Readers of a slow origin, on enough of its hosts to use every fetch that is allowed at
+        // once.
         let (origin, port) = try program(.slowOrigin, "-", port: 0, bench)
         return try [origin]
             + Nginx.hosts.map { host in
@@ -89,7 +90,7 @@ struct CrowdRow: Row {
         return (program, answer.split(separator: " ").last.flatMap { UInt16($0) } ?? 0)
     }
 
-    /// How many descriptors the program has open.
+    /// The number of the program's open descriptors.
     private static func openFiles(of server: any Server) -> Int {
         fileNames(in: "/proc/\(server.program.process)/fd")?.count ?? 0
     }

@@ -1,10 +1,11 @@
-/// The same work at sizes that grow: what it costs at the largest stands beside what it costs at the smaller ones.
+/// The same work at growing sizes, to compare the cost at the largest size with that at smaller
+/// ones.
 ///
-/// In the table a size stands in the place of a program. Every measure is a time in microseconds.
+/// In the table a size takes the place of a program. Every measure is a time in microseconds.
 protocol CurveRow: Row {
-    /// What the panel of the drawing is called.
+    /// The title of the panel in the drawing.
     var title: String { get }
-    /// What is counted from left to right.
+    /// The label of the horizontal axis.
     var axis: String { get }
     /// The sizes, the smallest first.
     var points: [Int] { get }
@@ -14,14 +15,15 @@ extension CurveRow {
     var ours: String { points.last.map(String.init) ?? "" }
 }
 
-/// Sends requests to a server and answers what they cost it.
+/// Returns the CPU time of a server for the requests in `body`.
 private func cpuNanoseconds(of server: any Server, _ body: () throws -> Void) rethrows -> Double {
     let usage = server.usage, before = usage.cpuNanoseconds
     try body()
     return Double(usage.cpuNanoseconds - before)
 }
 
-/// A stored range of `bytes` at a random aligned offset, one answer of 64 compared with the source.
+/// Returns requests for stored ranges of `bytes` bytes at random aligned offsets. One answer of 64
+/// is compared with the source.
 private func randomHits(_ server: any Server, _ source: SourceFile, bytes: Int64, seed: UInt64) -> (Int) -> LoadRequest {
     let target = server.target(source.name), slots = source.size / bytes
     var random = SplitMix(seed: seed)
@@ -31,7 +33,7 @@ private func randomHits(_ server: any Server, _ source: SourceFile, bytes: Int64
     }
 }
 
-/// Hits of 4 KiB, one after the other on one connection that stays open: what one costs after so many.
+/// Hits of 4 KiB, one after the other on one open connection: the cost of one after many others.
 struct RequestsCurve: CurveRow {
     let name = "curve-requests"
     let title = "requests on one connection"
@@ -50,7 +52,8 @@ struct RequestsCurve: CurveRow {
             let request = randomHits(server, source, bytes: Self.rangeBytes, seed: UInt64(round))
             var done = 0
             for point in round == 0 ? points.dropLast() : points {
-                // What the requests since the last point cost, so that what is slow at the end does not vanish in what was quick.
+                // The cost of the requests since the last point, so that a slow end does not vanish
+                // in a quick beginning.
                 let used = try cpuNanoseconds(of: server) { _ = try load.run(count: point - done, source: source, request: request) }
                 if round > 0 { cpu.add(used / Double(point - done) / 1000, of: String(point)) }
                 done = point
@@ -60,7 +63,7 @@ struct RequestsCurve: CurveRow {
     }
 }
 
-/// Hits of 4 KiB over so many connections at once, each with one request on its way.
+/// Hits of 4 KiB over many connections at once, each with one open request.
 struct ConnectionsCurve: CurveRow {
     let name = "curve-connections"
     let title = "connections"
@@ -79,7 +82,7 @@ struct ConnectionsCurve: CurveRow {
             for point in round % 2 == 0 ? points : points.reversed() {
                 let load = try LoadGenerator(port: server.port, connections: point)
                 let request = randomHits(server, source, bytes: Self.rangeBytes, seed: UInt64(round))
-                // Every connection is open at the server before its CPU counts.
+                // Opens every connection at the server before its CPU time counts.
                 _ = try load.run(count: point, source: source, request: request)
                 let used = try cpuNanoseconds(of: server) { _ = try load.run(count: Self.requests, source: source, request: request) }
                 if round > 0 { cpu.add(used / Double(Self.requests) / 1000, of: String(point)) }
@@ -89,8 +92,8 @@ struct ConnectionsCurve: CurveRow {
     }
 }
 
-/// A store with so many resources: a start, what the program does by itself after it, hits of resources that were not used since, and hits
-/// of the same ones again.
+/// A store with many resources: a start, the program's own work after it, first hits of resources,
+/// and further hits of the same ones.
 struct ResourcesCurve: CurveRow {
     let name = "curve-resources"
     let title = "resources in the store"
@@ -98,7 +101,7 @@ struct ResourcesCurve: CurveRow {
     let points = [10, 100, 1000, 10_000, 100_000]
 
     private static let rounds = 10
-    /// So many resources are asked for after a start, spread over the store.
+    /// The number of resources that are requested after a start, spread over the store.
     private static let asked = 10
     private static let again = 2000
 
@@ -122,7 +125,7 @@ struct ResourcesCurve: CurveRow {
                 let quiet = Self.cpuUntilQuiet(server)
                 let cold = try cpuNanoseconds(of: server) { _ = try load.run(count: Self.asked - 1, source: source) { request($0 + 1) } }
                 let warm = try cpuNanoseconds(of: server) { _ = try load.run(count: Self.again, source: source) { request($0) } }
-                // Of a resource that is not stored this would be a miss.
+                // A resource that is not stored would be a miss.
                 let fetched = try (server as? SpoolServe)?.fetchedBytes() ?? 0
                 guard fetched == 0 else { throw BenchmarkError("\(fetched) bytes of \(point) stored resources were fetched") }
                 guard round > 0 else { continue }
@@ -135,12 +138,12 @@ struct ResourcesCurve: CurveRow {
         return [start, first, hit, until]
     }
 
-    /// Waits until the program does nothing any more by itself; answers what it used since its start, at most 20 s after it.
+    /// Waits until the program is idle, at most 20 s, and returns its CPU time since the start.
     private static func cpuUntilQuiet(_ server: any Server) -> Double {
         var used: UInt64 = 0
         for _ in 0..<100 {
             let now = server.usage.cpuNanoseconds
-            // Timers tick; work takes more.
+            // Timers use less than this, real work uses more.
             if now - used < 1_000_000 { return Double(now) }
             used = now
             pause(milliseconds: 200)
@@ -149,7 +152,8 @@ struct ResourcesCurve: CurveRow {
     }
 }
 
-/// A file of 1 GiB of which so many islands of 1 KiB are stored: one more island, the first hit after a start, and hits.
+/// A file of 1 GiB with many stored islands of 1 KiB: one more island, the first hit after a start,
+/// and hits.
 struct SpansCurve: CurveRow {
     let name = "curve-spans"
     let title = "spans of one file"
@@ -158,9 +162,10 @@ struct SpansCurve: CurveRow {
 
     private static let rounds = 3
     private static let islandBytes: Int64 = 1024
-    /// An island in every block: none touches its neighbour.
+    /// One island in every block, so none touches its neighbour.
     private static let strideBytes: Int64 = 64 * 1024
-    /// Hits go to so many islands, spread over the file: blocks that were not verified yet would be counted otherwise.
+    /// The number of islands that are read, spread over the file. They are verified first, so that
+    /// the row does not count the verification.
     private static let asked = 10
     private static let hits = 2000
 
@@ -177,7 +182,7 @@ struct SpansCurve: CurveRow {
                 let used = try storeIslands(stored..<point, server, source)
                 store.add(used / Double(point - stored) / 1000, of: String(point))
                 stored = point
-                // A new process: what is in the index is what it starts from.
+                // A new process starts from the index alone.
                 server.stop()
                 let next = try bench.spool(directory)
                 defer { next.stop() }
@@ -199,7 +204,7 @@ struct SpansCurve: CurveRow {
         }
     }
 
-    /// The islands lie in no order: an odd step visits each of 2^14 blocks once.
+    /// The order of the islands is irregular: an odd step visits each of 2^14 blocks once.
     private func island(_ number: Int, _ server: any Server, _ source: SourceFile) -> LoadRequest {
         let slots = source.size / Self.strideBytes
         let lower = (Int64(number + 1) * 7919 % slots) * Self.strideBytes + 4096
@@ -208,7 +213,8 @@ struct SpansCurve: CurveRow {
     }
 }
 
-/// A stored file of so many MiB: the first hit after a start, hits of 64 KiB, and a read from beginning to end.
+/// A stored file of many MiB: the first hit after a start, hits of 64 KiB, and a read from
+/// beginning to end.
 struct SizeCurve: CurveRow {
     let name = "curve-size"
     let title = "size of one file"
@@ -218,7 +224,7 @@ struct SizeCurve: CurveRow {
     private static let rounds = 3
     private static let rangeBytes: Int64 = 64 * 1024
     private static let hits = 2000
-    /// Small files are read so often that this much is moved.
+    /// The amount that is read in total. Small files are read many times.
     private static let movedMiB = 256
 
     func run(on bench: Workbench) throws -> [Measure] {

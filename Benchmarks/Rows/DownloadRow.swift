@@ -4,11 +4,11 @@ import SpoolOrigin
 import SpoolSystem
 import SpoolTesting
 
-/// A response of 1 GiB brought from an origin into memory by the transport, in this process, beside a loop that reads the same bytes from a
-/// plain socket.
+/// A response of 1 GiB that the transport reads into memory, in this process, compared with a loop
+/// that reads the same bytes from a plain socket.
 ///
-/// What counts is the sum over this process and the origin: on loopback CPU moves from one to the other. Neither copies what it has got:
-/// libcurl hands its buffer over, the loop has its own.
+/// The measure is the sum over this process and the origin, because on loopback CPU time moves from
+/// one to the other. Neither copies the bytes: libcurl passes its buffer on, the loop has its own.
 struct DownloadRow: Row {
     let name = "download"
     let ours = "transport"
@@ -52,7 +52,7 @@ struct DownloadRow: Row {
         return try taker.wait()
     }
 
-    /// The same by a blocking socket. A connection is opened for it, which costs nothing beside a GiB.
+    /// The same by a blocking socket. It opens a new connection, which costs little beside a GiB.
     private static func download(port: UInt16, _ path: String, comparedWith source: SourceFile?) throws -> Int64 {
         let descriptor = try connectLoopback(port: port)
         defer { close(descriptor) }
@@ -80,9 +80,10 @@ struct DownloadRow: Row {
     }
 }
 
-/// Takes a body, and looks at it when there is something to compare it with.
+/// Takes a body, and compares it with the source if there is one.
 private final class BodyTaker: TransferReceiver, @unchecked Sendable {
-    // Safe to share: `end` is locked; `source` is constant and only read; `taken` belongs to the transport's thread until `end` is set.
+    // Safe to share: `end` is locked; `source` is constant and only read; `taken` belongs to the
+    // transport's thread until `end` is set.
     private let source: SourceFile?
     private var taken: Int64 = 0
     private let end = Awaited<Result<Int64, BenchmarkError>?>(nil)
@@ -91,7 +92,7 @@ private final class BodyTaker: TransferReceiver, @unchecked Sendable {
         self.source = source
     }
 
-    /// How many bytes came.
+    /// Waits for the end, and returns the number of bytes.
     func wait() throws -> Int64 {
         guard end.wait(until: { $0 != nil }), let result = end.value else { throw BenchmarkError("the download does not end") }
         return try result.get()

@@ -3,8 +3,8 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// A stored resource of an encrypted store read into memory by a `ByteReader`, in this process, beside OpenSSL opening as many bytes that
-/// are in the CPU's cache.
+/// A resource of an encrypted store that a `ByteReader` reads into memory, in this process,
+/// compared with OpenSSL opening as many bytes in the CPU's cache.
 struct EncryptedReadRow: Row {
     let algorithm: CipherAlgorithm
     var name: String { "encrypted-read-\(algorithm.label)" }
@@ -23,7 +23,7 @@ struct EncryptedReadRow: Row {
         defer { blocking { await cache.close() } }
         let url = "http://127.0.0.1:\(origin.port)/\(source.name)", openSSL = try CipherSpeed(algorithm)
         let gibibytes = Double(Self.bytes) / Double(Workbench.gibibyte)
-        // Round 0 stores, and compares what came with the source.
+        // Round 0 stores, and compares the received bytes with the source.
         for round in 0...(bench.options.rounds ?? Self.rounds) {
             let start = ownCPUNanoseconds()
             try read(url, cache, comparedWith: round < 2 ? source : nil)
@@ -53,7 +53,8 @@ struct EncryptedReadRow: Row {
     }
 }
 
-/// A stored resource of an encrypted store over HTTP, beside the sum of what can't be left out: the cipher, reading the file, sending.
+/// A resource of an encrypted store over HTTP, compared with the sum of the unavoidable parts: the
+/// cipher, reading the file, sending.
 struct EncryptedHitRow: Row {
     let algorithm: CipherAlgorithm
     var name: String { "encrypted-hit-1g-\(algorithm.label)" }
@@ -66,7 +67,7 @@ struct EncryptedHitRow: Row {
         let source = try bench.media(), server = try bench.encryptedSpool(algorithm)
         defer { server.stop() }
         let openSSL = try CipherSpeed(algorithm), path = bench.directory + "/origin/" + source.name
-        // The first pass stores, the second is the first that the store serves.
+        // The first pass stores, and the second is the first from the store.
         for round in -1...(bench.options.rounds ?? Self.rounds) {
             let load = try LoadGenerator(port: server.port, connections: 1)
             let usage = server.usage, before = usage.cpuNanoseconds
@@ -95,7 +96,7 @@ func benchmarkKey() throws -> EncryptionKey {
 
 extension CipherAlgorithm {
     var label: String { self == .aes256GCM ? "aes" : "chacha" }
-    /// How the command line says it.
+    /// The name on the command line.
     var flag: String { self == .aes256GCM ? "aes-256-gcm" : "chacha20-poly1305" }
 }
 

@@ -1,4 +1,4 @@
-/// Time from a request to the first byte of a stored body.
+/// The time from a request to the first byte of a stored body.
 struct FirstByteHitRow: Row {
     let name = "first-byte-hit"
 
@@ -25,11 +25,13 @@ struct FirstByteHitRow: Row {
     }
 }
 
-/// Time from a request to the first byte of a body that is not stored, while the connection to the origin is open.
+/// The time from a request to the first byte of a body that is not stored, with an open connection
+/// to the origin.
 ///
-/// A segment of 1 MiB under a new name each time; the whole segment is read before the next one is asked for. `time` and `whole` are of
-/// requests at once behind one another, so that what a program still has to do for one segment is in the way of the next; `apart` is of
-/// requests with a pause between them, as players make them.
+/// Each request is for a segment of 1 MiB under a new name. The whole segment is read before the
+/// next request. `time` and `whole` are of requests without a pause, so that the program's
+/// remaining work for one segment delays the next. `apart` is of requests with a pause between
+/// them, as players make them.
 struct FirstByteMissRow: Row {
     let name = "first-byte-miss"
 

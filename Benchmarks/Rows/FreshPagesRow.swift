@@ -1,10 +1,11 @@
 import Glibc
 
-/// What the machine takes for writing 1 GiB to a new file, by the size of a write: no program is compared.
+/// The cost of writing 1 GiB to a new file, by the size of a write. No program is compared.
 ///
-/// It explains the rows of misses. Where a guest gives free memory back to its host (free page reporting), large writes take
-/// blocks of pages that the host has to find again, a fault each, and small writes take pages that never left:
-/// the same bytes then cost up to ten times as much, and none of it is the cache's doing.
+/// It explains the rows of misses. A guest may return free memory to its host (free page
+/// reporting). Then large writes take blocks of pages that the host has to find again, with a fault
+/// each, and small writes take pages that never left. The same bytes cost up to ten times as much,
+/// independently of the cache.
 struct FreshPagesRow: Row {
     let name = "fresh-pages"
     let ours = "kernel"

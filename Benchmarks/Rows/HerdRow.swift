@@ -1,15 +1,17 @@
-/// 64 readers who begin one resource of 256 MiB at the same moment, when nothing of it is stored, beside 64 readers of a stored one.
+/// 64 readers that begin one unstored resource of 256 MiB at the same moment, compared with 64
+/// readers of a stored one.
 ///
-/// Both of the same program, by turns. The origin counts what it sends: its responses all end by themselves, so that this is what was fetched.
+/// Both of the same program, in turn. The origin counts the bytes that it sends. All its responses
+/// end by themselves, so the count is the number of fetched bytes.
 struct HerdRow: Row {
     let name = "herd-256m"
     let ours = "cold"
-    /// How the table names readers of a stored resource.
+    /// The name in the table for readers of a stored resource.
     private static let stored = "stored"
 
     private static let rounds = 10
     private static let readers = 64
-    /// The origin enters a response into its log when it has ended, which may be after its last byte has come.
+    /// The origin logs a response when it has ended, which may be after its last byte has arrived.
     private static let settleMilliseconds: UInt32 = 200
 
     func run(on bench: Workbench) throws -> [Measure] {
@@ -19,7 +21,7 @@ struct HerdRow: Row {
         guard let server = try bench.emptySpool(before: origin) else { return [wall, fetched, cpu] }
         defer { server.discard() }
         let source = try bench.clip()
-        // Stored, and verified.
+        // Stores the media, then verifies it.
         for _ in 0..<2 { try bench.fetchWhole(server, source, isChecked: true) }
         for round in 0...(bench.options.rounds ?? Self.rounds) {
             for isCold in round % 2 == 0 ? [true, false] : [false, true] {

@@ -1,17 +1,18 @@
-/// Stored ranges at random aligned offsets over keep-alive connections, beside nginx serving the file itself.
+/// Stored ranges at random aligned offsets over keep-alive connections, compared with nginx serving
+/// the file itself.
 struct HitRangeRow: Row {
     let label: String
     let rangeBytes: Int64
     let connections: Int
-    /// Requests of one round.
+    /// The number of requests of one round.
     let requests: Int
     /// Whether Varnish, Squid and rclone are measured, too.
     var isBesideOthers = false
 
     private static let rounds = 10
-    /// One answer of so many is compared with the source.
+    /// One of this many answers is compared with the source.
     private static let checkEvery = 64
-    /// Of what others are asked, a program that a run can do without is asked this part: it may take 30 times as long.
+    /// An optional program gets one of this many requests, because it may take 30 times as long.
     private static let optionalPart = 4
 
     var name: String { "hit-\(label)-\(connections)" }
@@ -24,7 +25,7 @@ struct HitRangeRow: Row {
         try bench.alternate(servers, rounds: Self.rounds) { server, round in
             let load = try LoadGenerator(port: server.port, connections: connections)
             let request = requests(to: server, source, seed: UInt64(round))
-            // Opens every connection at the server before its CPU counts.
+            // Opens every connection at the server before its CPU time counts.
             _ = try load.run(count: connections, source: source, request: request)
             let usage = server.usage, before = usage.cpuNanoseconds
             let requests = server.isOptional ? requests / Self.optionalPart : requests
@@ -84,10 +85,10 @@ struct HitSequentialRow: Row {
     }
 }
 
-/// How long ranges of sizes around the loopback segment size take.
+/// The time of ranges with sizes around the loopback segment size.
 ///
-/// A server that sends its head and its body so that the last segment waits for an acknowledgement stalls
-/// for 40 ms at some of these sizes and at no other; offsets are not aligned.
+/// A server whose last segment waits for an acknowledgement takes 40 ms at some of these sizes and
+/// at no other. The offsets are not aligned.
 struct RangeSizeRow: Row {
     let name = "sizes"
 

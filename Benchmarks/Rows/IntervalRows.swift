@@ -1,10 +1,10 @@
 import Foundation
 import Rangeable
 
-/// Insertion of an interval followed by a query, again and again, in this process.
+/// An insertion of an interval followed by a query, repeated, in this process.
 ///
-/// Up to 1000 intervals the set grows from nothing; beyond, it has all but the last 2000 when the clock starts.
-/// No two intervals touch.
+/// Up to 1000 intervals the set grows from nothing. Beyond, it has all but the last 2000 when the
+/// clock starts. No two intervals touch.
 struct IntervalRow: Row {
     let count: Int
     let order: IntervalOrder
@@ -15,9 +15,10 @@ struct IntervalRow: Row {
     private static let rounds = 10
     private static let slowRounds = 3
     private static let measuredPairs = 2000
-    /// A round of small sets is repeated until it has so many insertions.
+    /// A round of small sets is repeated until it has this many insertions.
     private static let leastInsertions = 20_000
-    /// Beyond, an insertion into a flat array takes so long that a peer would hold up all other rows.
+    /// The largest size for peers. Beyond it, an insertion into a flat array would delay all other
+    /// rows.
     private static let mostIntervalsOfPeers = 100_000
 
     func run(on bench: Workbench) throws -> [Measure] {
@@ -41,19 +42,20 @@ struct IntervalRow: Row {
     }
 }
 
-/// How intervals come.
+/// The order of the intervals.
 enum IntervalOrder {
-    /// Anywhere, and asked for anywhere.
+    /// Insertions and queries at random places.
     case random
-    /// As a cache stores what is played: one after the other and asked for near by, but each sixteenth anywhere, as after a seek.
+    /// The order of a cache's stored bytes: one interval after the other, with queries nearby. Each
+    /// sixteenth is at a random place, as after a seek.
     case mostlySequential
 
     static let seekInterval = 16
 }
 
-/// The insertions and queries of one round: the same for every kind of set.
+/// The insertions and queries of one round, the same for every kind of set.
 private struct IntervalWork {
-    /// What is in the set when the clock starts, in ascending order.
+    /// The intervals in the set when the clock starts, in ascending order.
     let before: [Range<Int>]
     let insertions: [Range<Int>]
     let queries: [Range<Int>]
@@ -75,7 +77,7 @@ private struct IntervalWork {
         }
     }
 
-    /// All slots, in the order in which they are filled.
+    /// Returns all slots, in the order of insertion.
     private static func slots(count: Int, _ order: IntervalOrder, _ random: inout SplitMix) -> [Int] {
         let shuffled = Array(0..<count).shuffled(using: &random)
         guard order == .mostlySequential else { return shuffled }
@@ -87,10 +89,11 @@ private struct IntervalWork {
         }
     }
 
-    /// CPU time of one insertion and one query, averaged over all.
+    /// Returns the CPU time of one insertion and one query, averaged over all.
     func averageNanoseconds<Set: BenchmarkedSet>(_ repeats: Int, empty: () -> Set) -> Double {
         var found = 0
-        // Each set is filled by itself: one copied from another would copy its storage inside the measured time.
+        // Each set is filled separately. A copy of another would copy its storage inside the
+        // measured time.
         var sets = (0..<repeats).map { _ in
             before.reduce(into: empty()) { $0.insertRange($1) }
         }
@@ -102,13 +105,13 @@ private struct IntervalWork {
             }
         }
         let total = ownCPUNanoseconds() - start
-        // The answers are used, so that no compiler can leave the queries out.
+        // The results are used, so that no compiler can remove the queries.
         precondition(found >= 0)
         return Double(total) / Double(repeats * insertions.count)
     }
 }
 
-/// What the three kinds of sets have in common here.
+/// The common operations of the three kinds of sets.
 private protocol BenchmarkedSet {
     mutating func insertRange(_ range: Range<Int>)
     func containsRange(_ range: Range<Int>) -> Bool
@@ -126,7 +129,8 @@ extension IndexSet: BenchmarkedSet {
 
 extension RangeSet: BenchmarkedSet where Bound == Int {
     fileprivate mutating func insertRange(_ range: Range<Int>) { insert(contentsOf: range) }
-    /// There is no such query on the standard library's set: the ranges are sorted, so a binary search answers it.
+    /// The standard library's set has no such query. Its ranges are sorted, so a binary search
+    /// finds the answer.
     fileprivate func containsRange(_ range: Range<Int>) -> Bool {
         let ranges = self.ranges
         var low = 0, high = ranges.count

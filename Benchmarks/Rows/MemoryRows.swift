@@ -1,17 +1,17 @@
-/// What the memory rows share: how a crowd is measured, and what it may cost.
+/// The common parts of the memory rows: the measurement of a crowd, and its limits.
 private enum Memory {
     private static let idleConnections = 1000
     private static let slowReaders = 200
     private static let seconds = 6.0
-    /// Hits of a program without fetches.
+    /// The limit for hits without fetches.
     static let storedMiB = 32.0
     /// The buffer pool.
     static let poolMiB = 16.0
     static let perFetchMiB = 64.0 / 1024
-    /// Fetches at once per host, and hosts that the origin has.
+    /// The number of concurrent fetches per host, times the origin's hosts.
     static let fetchesAtOnce = 6 * Nginx.hosts.count
 
-    /// The bound of a program that fetches.
+    /// Returns the limit of a program that fetches.
     static func coldMiB(fetches: Int) -> Double {
         storedMiB + poolMiB + Double(fetches) * perFetchMiB
     }
@@ -20,10 +20,12 @@ private enum Memory {
         [Measure("resident", "MiB", bound: bound), Measure("served", "connections"), Measure("taken", "MiB")]
     }
 
-    /// Lets the crowd come and adds what it cost, and what it got.
+    /// Runs the crowd, and adds its cost and its bytes.
     ///
-    /// Each idle connection gets 64 KiB of its own and stays; then the slow readers come, who want 16 MiB each.
-    /// - Parameter hosts: on how many of the origin's hosts the resource is asked for.
+    /// Each idle connection gets its own 64 KiB and stays. Then the slow readers come, which
+    /// request 16 MiB each.
+    ///
+    /// - Parameter hosts: The number of the origin's hosts that are used.
     static func measure(_ server: any Server, _ source: SourceFile, hosts: Int, _ measures: inout [Measure]) throws {
         try allowDescriptors(idleConnections + slowReaders)
         let idle = try LoadGenerator(port: server.port, connections: idleConnections)
@@ -41,11 +43,12 @@ private enum Memory {
         add(result, server, to: &measures)
     }
 
-    /// From one slow reader's place to the next, were there one host; with more of them, each place is taken on every host.
+    /// The distance between two slow readers with one host. With more hosts, each place is used on
+    /// every host.
     private static let slowStride = 25 * Workbench.mebibyte
     private static let slowBytes = 16 * Workbench.mebibyte
     private static let idleStride = 5 * Workbench.mebibyte
-    /// So that over eight hosts no idle connection's place is inside a slow reader's.
+    /// Chosen so that over eight hosts no idle connection's place is inside a slow reader's.
     private static let idleStart = 20 * Workbench.mebibyte
 
     private static func request(
@@ -57,7 +60,7 @@ private enum Memory {
         return LoadRequest(target: target, range: range, expected: range, isChecked: true)
     }
 
-    /// Adds the most memory that was resident since the program's start, or since the peak was forgotten.
+    /// Adds the peak of resident memory since the program's start, or since the peak was reset.
     static func add(_ result: Crowd.Result, _ server: any Server, to measures: inout [Measure]) {
         measures[0].add(Double(server.usage.peakResidentBytes) / Double(Workbench.mebibyte), of: server.name)
         measures[1].add(Double(result.served), of: server.name)
@@ -65,7 +68,8 @@ private enum Memory {
     }
 }
 
-/// 1000 connections that had their answer and stay open, and 200 slow readers, on a 5 GiB resource that is stored.
+/// 1000 connections that had their answer and stay open, and 200 slow readers, on a stored resource
+/// of 5 GiB.
 struct MemoryStoredRow: Row {
     let name = "memory-stored"
 
@@ -77,7 +81,7 @@ struct MemoryStoredRow: Row {
             let directory = bench.newDirectory(), storing = try bench.spool(directory)
             try bench.fetchWhole(storing, source, isChecked: false)
             storing.stop()
-            // A new process: what storing took is not what serving takes.
+            // A new process, so that the memory for storing does not count.
             let server = try bench.spool(directory)
             defer { server.discard() }
             try Memory.measure(server, source, hosts: 1, &measures)
@@ -88,7 +92,7 @@ struct MemoryStoredRow: Row {
     }
 }
 
-/// The same on a resource of which nothing is stored, over eight hosts.
+/// The same on an unstored resource, over eight hosts.
 struct MemoryColdRow: Row {
     let name = "memory-cold"
 
@@ -102,9 +106,9 @@ struct MemoryColdRow: Row {
     }
 }
 
-/// 32 readers of resources that are not stored, who take a little and stop.
+/// 32 readers of unstored resources that read a little and stop.
 struct MemoryStoppedRow: Row {
-    /// How the origin is asked. By HTTP/2, four of the resources share a connection.
+    /// Whether the origin is requested over HTTP/2, where four of the resources share a connection.
     let isOverHTTP2: Bool
 
     var name: String { isOverHTTP2 ? "memory-stopped-h2" : "memory-stopped" }

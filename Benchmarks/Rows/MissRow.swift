@@ -1,21 +1,21 @@
 /// A resource of 1 GiB through an empty cache, on one connection.
 ///
-/// On loopback the receiving side of TCP runs in the sender's context, so that CPU moves between the processes;
-/// what can be compared is the sum over origin, cache and generator.
+/// On loopback the receiving side of TCP runs in the sender's context, so CPU time moves between
+/// the processes. Only the sum over origin, cache and generator can be compared.
 struct MissRow: Row {
     let name = "miss-1g"
 
     private static let rounds = 10
-    /// After the last byte a cache still has work; it belongs to the transfer.
+    /// The wait after the last byte, because a cache's remaining work belongs to the transfer.
     private static let settleMilliseconds: UInt32 = 1500
-    /// Ours may make its last durable point five seconds after a commit.
+    /// Spool may make its last durable point five seconds after a commit.
     private static let ownSettleMilliseconds: UInt32 = 6500
-    /// The one thread that touches the index.
+    /// The only thread that uses the index.
     private static let indexThread = "spool-index"
 
     private struct Cost {
         var cache = 0.0, origin = 0.0, generator = 0.0, wall = 0.0, residentMiB = 0.0
-        /// Of the cache's CPU, what its index took.
+        /// The part of the cache's CPU time for its index.
         var index: Double?
     }
 
@@ -23,8 +23,9 @@ struct MissRow: Row {
         let origin = try bench.origin(), source = try bench.media()
         var all = Measure("cpu", "s/GiB"), cache = Measure("cpu-cache", "s/GiB"), from = Measure("cpu-origin", "s/GiB")
         var generator = Measure("generator", "s CPU/GiB"), wall = Measure("wall", "s/GiB"), resident = Measure("resident", "MiB")
-        // What the index lane took of the program's own CPU: entering what was stored, and syncing the index's log at durable points.
-        // Not the checks of blocks (data lanes) nor the syncs of the data's files (sync lane): they are in the other figures.
+        // The index lane's part of the program's CPU time: committing stored bytes, and syncing the
+        // index's log at durable points. The checks of blocks (data lanes) and the syncs of data
+        // files (sync lane) are in the other figures.
         var commits = Measure("commits", "% of cpu")
         var starts: [(isOptional: Bool, start: () throws -> (any Server)?)] = [
             (false, { try bench.emptySpool() }),

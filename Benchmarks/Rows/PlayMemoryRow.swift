@@ -1,12 +1,12 @@
-/// The memory of one play through the AVFoundation door: a file of 20 GiB beside one of 200 MiB.
+/// The memory of one play through the AVFoundation door, for a file of 20 GiB and one of 200 MiB.
 ///
-/// Each is a process of its own, see `VirtualPlay`.
+/// Each is a separate process, see `VirtualPlay`.
 struct PlayMemoryRow: Row {
     let name = "play-memory"
     let ours = "20-gib"
 
-    /// What the play may hold: the buffer pool of 16 MiB, the pieces that the double keeps to see whether they change, and program, index
-    /// and simulator. A third of it is air.
+    /// The limit: the buffer pool of 16 MiB, the pieces that the double keeps to detect changes,
+    /// and program, index and simulator. A third of it is reserve.
     private static let boundMiB = 48.0
 
     func run(on bench: Workbench) throws -> [Measure] {

@@ -1,13 +1,15 @@
 import Rangeable
 
-/// Four calls on a container of elements, again and again, in this process: an insertion, a stab, a first gap and transitions.
+/// Four calls on a container of elements, repeated, in this process: an insertion, a stab, a first
+/// gap and transitions.
 ///
-/// The containers differ in size only: wherever one looks, two or three of eight elements are active, before the clock starts
-/// and after. So whatever a call costs more in a large one is the price of size. Three questions of four are asked where the
-/// insertion was, the fourth anywhere, as after a seek.
+/// The containers differ in size only: at every place two or three of eight elements are active,
+/// before the clock starts and after. So any additional cost in a large container is the price of
+/// its size. Three queries of four are at the place of the insertion, the fourth at a random place,
+/// as after a seek.
 ///
-/// Small containers take turns, so that none lies in the caches nearest to the processor, as a large one doesn't: that memory
-/// is far is the price of much memory, in however many containers it is.
+/// Small containers take turns, so that none stays in the processor's nearest caches, as a large
+/// one does not. Distant memory is the price of much memory, in any number of containers.
 struct RangeableRow: Row {
     let name = "rangeable"
     let ours = "100000"
@@ -15,7 +17,7 @@ struct RangeableRow: Row {
     private static let counts = [10, 1000, 10_000, 100_000, 1_000_000]
     private static let rounds = 10
     private static let leastGroups = 2000
-    /// So few insertions leave a container's density as it is.
+    /// So few insertions do not change a container's density.
     private static func groups(_ count: Int) -> Int { min(max(1, count / 10), leastGroups) }
 
     func run(on bench: Workbench) throws -> [Measure] {
@@ -33,7 +35,7 @@ struct RangeableRow: Row {
 
 /// The calls of one round.
 private struct RangeableWork {
-    /// What is in the container when the clock starts.
+    /// The elements in the container when the clock starts.
     let before: [Int]
     let groups: [(number: Int, place: Int)]
 
@@ -47,11 +49,11 @@ private struct RangeableWork {
         }
     }
 
-    /// An element's intervals come every 80 and are 26 long; one begins every 10.
+    /// An element's intervals begin every 80 and are 26 long. One interval begins every 10.
     private static func range(_ number: Int) -> ClosedRange<Int> { number * 10...number * 10 + 25 }
     private static func element(_ number: Int) -> Int { number % 8 }
 
-    /// CPU time of one group of calls, averaged over all.
+    /// Returns the CPU time of one group of calls, averaged over all.
     func averageNanoseconds(_ repeats: Int) throws -> Double {
         var found = 0
         var containers = try (0..<repeats).map { _ in
@@ -67,7 +69,7 @@ private struct RangeableWork {
             }
         }
         let total = ownCPUNanoseconds() - start
-        // The answers are used, so that no compiler can leave the questions out.
+        // The results are used, so that no compiler can remove the queries.
         precondition(found >= 0)
         return Double(total) / Double(repeats * groups.count)
     }

@@ -2,7 +2,7 @@ import SpoolStore
 
 /// One question that the benchmarks answer.
 protocol Row {
-    /// Lower case, no space: the name in the table, in thresholds and for `--only`.
+    /// The name in the table, in thresholds and for `--only`: lower case, no space.
     var name: String { get }
     /// The program whose peers the others are.
     var ours: String { get }
@@ -13,7 +13,7 @@ extension Row {
     var ours: String { "spool" }
 }
 
-/// Every row, in the order in which they run: quick ones first.
+/// Returns every row, in the order of execution, quick ones first.
 func allRows() -> [any Row] { plainRows() + encryptionRows() + curveRows() }
 
 private func plainRows() -> [any Row] {

@@ -1,30 +1,34 @@
-/// A seek of a player: an open-ended range at an offset of which nothing is stored, while a connection to the origin is open. The player
-/// takes 1 MiB and goes.
+/// A seek of a player: an open-ended range at an offset without stored bytes, with an open
+/// connection to the origin. The player reads 1 MiB and leaves.
 ///
-/// What the seek fetched is counted a while later, when everything that it set off has ended.
+/// The fetched bytes are counted later, when all work that the seek caused has ended.
 struct SeekColdRow: Row {
     let name = "seek-cold"
 
     private static let rounds = 10
     private static let seeksARound = 5
-    /// What the player takes before it goes.
+    /// The number of bytes that the player reads before it leaves.
     private static let takenBytes = Workbench.mebibyte
-    /// What a fetch of ours may be ahead of its reader (`Configuration.readAheadBytes`).
+    /// The number of bytes that a fetch of Spool may be ahead of its reader
+    /// (`Configuration.readAheadBytes`).
     private static let windowBytes = 4 * Workbench.mebibyte
-    /// What the player's kernel and the server's may hold between them counts as taken; so little that it does not hide the window.
+    /// The kernel buffers of player and server count as read. They are so small that they do not
+    /// hide the window.
     private static let receiveBufferBytes: Int32 = 64 * 1024
-    /// A fetch whose last reader has gone waits a second for another one, then closes.
+    /// A fetch without readers waits a second for another one, then closes.
     private static let settleMilliseconds: UInt32 = 1200
-    /// Between the request that opens a connection to the origin and the seek: its own work is over by then.
+    /// The time between the request that opens a connection to the origin and the seek. The
+    /// request's own work is over by then.
     private static let warmUpMilliseconds: UInt32 = 20
 
-    /// A program and what counts its fetches.
+    /// A program, and the counter of its fetches.
     private struct Contender {
         let server: any Server
         let origin: Nginx
 
-        /// Body bytes that the program fetched since the last call. Of ours by its own account: the origin's counts what was
-        /// in the kernel's buffers of a response that was broken off, too. The peer breaks none off.
+        /// Returns the body bytes that the program fetched since the last call. For Spool it is the
+        /// program's own count, because the origin's count includes bytes of a broken response in
+        /// the kernel's buffers. The peer breaks none off.
         var fetched: (_ sent: Int64) throws -> Int64
     }
 
@@ -37,7 +41,8 @@ struct SeekColdRow: Row {
         for round in 0...(bench.options.rounds ?? Self.rounds) {
             var random = SplitMix(seed: UInt64(round))
             let regions = Workbench.filmRegions.dropFirst().shuffled(using: &random)
-            // Another name, nothing of which is stored but its head: what every player has read before it seeks.
+            // A new name, of which only the head is stored, because every player reads the head
+            // before it seeks.
             let film = source.name + "?n=\(round)"
             for contender in contenders { try read(contender.server, film, 0..<64 * 1024, source) }
             pause(milliseconds: Self.settleMilliseconds)
@@ -46,7 +51,7 @@ struct SeekColdRow: Row {
                 var times: [UInt64] = []
                 let turn = index % 2 == 0 ? contenders : contenders.reversed()
                 for contender in turn {
-                    // Opens a connection to the origin, or uses the one that is open.
+                    // Opens a connection to the origin, or uses the open one.
                     try read(contender.server, note.name + "?n=\(round)-\(index)", 0..<note.size, note)
                     pause(milliseconds: Self.warmUpMilliseconds)
                     let before = try contender.origin.takeSentBytes()
@@ -90,7 +95,7 @@ struct SeekColdRow: Row {
         }
     }
 
-    /// Nanoseconds to the first byte.
+    /// Returns the nanoseconds to the first byte.
     private func seek(_ server: any Server, _ path: String, _ offset: Int64, _ source: SourceFile) throws -> UInt64 {
         let load = try LoadGenerator(port: server.port, connections: 1, receiveBufferBytes: Self.receiveBufferBytes)
         let range = offset..<source.size

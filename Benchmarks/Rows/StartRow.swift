@@ -1,7 +1,9 @@
-/// From the start of the program to the first byte of a hit, with so many resources in the store.
+/// The time from the start of the program to the first byte of a hit, with many resources in the
+/// store.
 ///
-/// The store's files are in the page cache, as after a restart of the program. What the time has besides: `setpriv`, which ends
-/// the program with the harness, a poll every millisecond for the port, and a connection.
+/// The store's files are in the page cache, as after a restart of the program. The time includes
+/// `setpriv`, which ends the program with the harness, a poll every millisecond for the port, and a
+/// connection.
 struct StartRow: Row {
     let resources: Int
 

@@ -1,6 +1,7 @@
 import SpoolSystem
 
-/// CRC32C of bytes that are in the CPU's cache, a block of 64 KiB at a time, in this process: what checking costs at least.
+/// CRC32C of bytes in the CPU's cache, one block of 64 KiB at a time, in this process: the least
+/// cost of checking.
 struct ChecksumRow: Row {
     let name = "crc32c"
     let ours = "fastest"
@@ -32,13 +33,14 @@ struct ChecksumRow: Row {
         let start = ownCPUNanoseconds()
         for _ in 0..<blocks { sum = block.withUnsafeBytes { check(sum, $0) } }
         let used = ownCPUNanoseconds() - start
-        // Used, so that no compiler can leave the work out.
+        // The result is used, so that no compiler can remove the work.
         precondition(sum != 1)
         return Double(used) / 1e9 / (Double(blocks * blockBytes) / Double(Workbench.gibibyte))
     }
 }
 
-/// The first pass over a stored resource after the program's start, in which every block is verified, beside the second.
+/// The first pass over a stored resource after the program's start, which verifies every block,
+/// compared with the second.
 struct FirstPassRow: Row {
     let name = "hit-first-pass"
     let ours = "first"

@@ -28,9 +28,9 @@ final class ProxyWorld: Sendable {
     private let directory: TemporaryDirectory?
 
     /// - Parameters:
-    ///   - directory: where the files are; nil for a new one.
-    ///   - time: the clocks of cache and origin.
-    ///   - silenceTimeout: when the origin's silence is a time-out.
+    ///   - directory: The directory of the files, or nil for a new one.
+    ///   - time: The clocks of cache and origin.
+    ///   - silenceTimeout: The silence of the origin after which a fetch times out.
     ///   - transport: the way to origins; nil for the one to the scripted origin. Redirects are
     ///     followed around it.
     ///   - loop: what that transport runs on, for the proxy to share.
