@@ -35,7 +35,7 @@ import Testing
         #expect(set.prefix(from: 5, upTo: 5) == nil)
     }
 
-    @Test func `the first range is clipped on its left`() {
+    @Test func `the first range at or after an offset is clipped to that offset`() {
         let set = ByteRangeSet([range(5, 10), range(20, 30)])
         #expect(set.firstRange(atOrAfter: 0) == range(5, 10))
         #expect(set.firstRange(atOrAfter: 7) == range(7, 10))
@@ -43,7 +43,7 @@ import Testing
         #expect(set.firstRange(atOrAfter: 30) == nil)
     }
 
-    @Test func `sets combine`() {
+    @Test func `union, intersection and subtraction give the expected ranges`() {
         let a = ByteRangeSet([range(0, 10), range(20, 30)]), b = ByteRangeSet([range(5, 25)])
         #expect(a.union(b).ranges == [range(0, 30)])
         #expect(a.intersection(b).ranges == [range(5, 10), range(20, 25)])

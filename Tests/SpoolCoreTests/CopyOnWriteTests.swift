@@ -8,7 +8,7 @@ struct CopyOnWriteTests {
         var sum: Int { numbers.reduce(0, +) }
     }
 
-    @Test func `a copy keeps its value when the other one changes`() {
+    @Test func `a copy keeps its value when the original changes`() {
         var a = CopyOnWrite(Parts(name: "a", numbers: [1]))
         let b = a
         a.numbers.append(2)

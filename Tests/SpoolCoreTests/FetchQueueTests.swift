@@ -20,7 +20,7 @@ import Testing
         #expect(order == [first, second, next, download])
     }
 
-    @Test func `prefetches and upcoming items leave one slot of each host and in total for playing`() {
+    @Test func `requests for later leave one slot per host and one in total for playing`() {
         var queue = FetchQueue(total: 4, perHost: 3)
         for _ in 0..<3 { _ = queue.submitted(host: "a", priority: .upcoming, word: 0) }
         #expect(queue.active.count == 2)

@@ -32,7 +32,7 @@ import Testing
         #expect(Freshness(stored(fields), isShared: false, now: Timestamp(seconds: 10_000)).lifetime == seconds)
     }
 
-    @Test func `a cache that several users share goes by s-maxage`() {
+    @Test func `a shared cache uses s-maxage`() {
         let response = stored(["Cache-Control": "max-age=60, s-maxage=10"])
         #expect(Freshness(response, isShared: true, now: Timestamp(seconds: 10_000)).lifetime == 10)
     }
@@ -102,7 +102,7 @@ import Testing
             ("max-age=60", 10_000, true), ("max-age=60, must-revalidate", 61, false), ("no-cache", 0, false),
             ("max-age=60, stale-if-error=30", 90, true), ("max-age=60, stale-if-error=30", 91, false),
         ] as [(String, Int64, Bool)])
-    func `without its origin a stale response is used unless that is forbidden`(_ control: String, _ age: Int64, _ isUsed: Bool) {
+    func `a stale response is used without its origin unless that is forbidden`(_ control: String, _ age: Int64, _ isUsed: Bool) {
         let rules = UseRules(policy: .standard)
         let now = Timestamp(seconds: 10_000 + age)
         #expect(rules.mayUseUnvalidated(stored(["Cache-Control": control]), now: now) == isUsed)

@@ -15,7 +15,7 @@ struct ProxyStatusTests {
         #expect(ProxyStatus.error(in: ["Proxy-Status": value]) == error)
     }
 
-    @Test func `an answer of the origin needs no field`() {
+    @Test func `a response of the origin needs no Proxy-Status`() {
         #expect(ProxyStatus.fieldValue(of: .status(404)) == nil)
         #expect(ProxyStatus.error(in: [:]) == nil)
     }

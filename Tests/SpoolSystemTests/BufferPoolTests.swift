@@ -2,7 +2,7 @@ import SpoolSystem
 import Testing
 
 @Suite struct BufferPoolTests {
-    @Test func `a pool gives out no more than its capacity`() {
+    @Test func `a pool hands out at most its capacity`() {
         let pool = BufferPool(bufferBytes: 8192, capacity: 2)
         let first = pool.take()
         let second = pool.take()

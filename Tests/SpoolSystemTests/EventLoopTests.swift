@@ -260,7 +260,7 @@ struct EventLoopTests {
         #expect(calls.withLock { $0 } == 1)
     }
 
-    @Test func `a registration forgotten after its descriptor was closed ignores the next file`() throws {
+    @Test func `a registration can be forgotten after its descriptor was closed and reused`() throws {
         let loop = try EventLoop()
         let old = try makePipe(), new = try makePipe()
         writeByte(new.writer)

@@ -38,7 +38,7 @@ import Glibc
         return ready.revents & Int16(POLLHUP) != 0
     }
 
-    @Test func `releasing the last owner of a descriptor closes it`() throws {
+    @Test func `a descriptor closes at the end of its lifetime`() throws {
         let ends = try makePipe()
         let reading = FileDescriptor(owning: ends.reading)
         do {

@@ -12,7 +12,7 @@ struct LoopThreadTests {
         let gate = Gate()
         loop.post { gate.open() }
         gate.wait()
-        // This keeps the compiler from releasing it before this line.
+        // This keeps `second` alive up to this line.
         withExtendedLifetime(second) {}
         second = nil
         // The release has waited for the thread, so no thread is left to run this.

@@ -37,7 +37,7 @@ struct OwnCoreTests {
         while allowed() != cores {}
     }
 
-    @Test func `the lanes get the core back when the loop ends`() throws {
+    @Test func `a lane may use the core again after the loop ends`() throws {
         var loop: LoopThread? = try LoopThread(name: "short")
         loop?.wait { [core] done in
             Cores.pin(to: core)

@@ -215,7 +215,7 @@ struct SocketTests {
         }
     }
 
-    @Test func `a signal arrives as a job`() async {
+    @Test func `a signal runs a job on the loop`() async {
         await #expect(processExitsWith: .success) {
             let loop = try EventLoop()
             let source = Box<SignalSource>()

@@ -89,7 +89,7 @@ import Testing
         #expect(events(try styles.transitions(lo: 0, hi: 9)) == expected)
     }
 
-    @Test func `transitions over a range include the coordinate after it, without initially active elements`() throws {
+    @Test func `transitions over a range omit elements active throughout and include the next coordinate`() throws {
         let styles = try styles()
         #expect(events(styles.transitions(over: 4...7)) == ["8 -bold"])
         #expect(events(styles.transitions(over: 4...6)) == [])

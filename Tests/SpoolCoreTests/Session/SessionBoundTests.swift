@@ -125,7 +125,7 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
-    @Test(arguments: [bound, bound + 1, Int64.max - 1]) func `a part beyond the bound is refused`(lower: Int64) {
+    @Test(arguments: [bound, bound + 1, Int64.max - 1]) func `a part beyond the bound is rejected`(lower: Int64) {
         let probe = SessionProbe()
         probe.open(length: 10_000, stored: [0...99])
         let reader = probe.join(100)

@@ -38,7 +38,7 @@ import Testing
         #expect(probe.machine.fetches.count == 1)
     }
 
-    @Test func `a relay goes at the pace of the slowest reader at its front`() {
+    @Test func `a relay runs at the pace of the slowest reader at its front`() {
         let (probe, fast, fetch) = relaying()
         let slow = probe.join(0)
         probe.body(fetch, 65_536)
@@ -53,7 +53,7 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
-    @Test func `an end before bytes that were passed on does not end the read`() throws {
+    @Test func `a second response that ends before passed-on bytes fails the reader`() throws {
         let probe = SessionProbe()
         let reader = probe.join(0)
         probe.openEmpty()
@@ -214,7 +214,7 @@ import Testing
 
     // MARK: Trouble with the store
 
-    @Test func `when the store fails the fetch goes on as a relay`() {
+    @Test func `a fetch continues as a relay after the store failed`() {
         let probe = SessionProbe()
         let reader = probe.join(0)
         probe.openEmpty()

@@ -25,7 +25,7 @@ import Testing
 
     // MARK: 206
 
-    @Test func `a part that begins later than asked is refused`() {
+    @Test func `a part that begins later than requested is rejected`() {
         let (probe, reader, fetch) = asking(1000)
         probe.partial(fetch, 2000, 10_000, total: 10_000)
         #expect(probe.cancelled == [fetch])
@@ -47,7 +47,7 @@ import Testing
         #expect(probe.step(reader) == .memory(fetch, ByteRange(1000..<2000)))
     }
 
-    @Test func `a part that begins much too early is refused`() {
+    @Test func `a part that begins much too early is rejected`() {
         let (probe, _, fetch) = asking(10 * MiB)
         probe.partial(fetch, 0, 20 * MiB, total: 20 * MiB)
         #expect(probe.failures.count == 1)
