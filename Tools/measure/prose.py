@@ -10,7 +10,7 @@ PATTERNS = {
     'nobody': re.compile(r'\b(?:nobody|somebody|whoever|everybody|someone|anyone|anybody|no one)\b', re.I),
     'say': re.compile(r'\b(?:says?|said|tells?|told|hears?|heard|knows|knew|wants?|wanted)\b'),
 }
-LIST_ITEM = re.compile(r'(?:[-*+]|\d+\.)\s+')
+LIST_ITEM = re.compile(r'^(?:[-*+]|\d+\.)\s+')
 
 
 def sentences(paragraph):
