@@ -6,7 +6,7 @@ import SpoolSystem
 // readers go on.
 
 extension MediaCache {
-    /// Gives the encrypted store another key, and seals everything that is stored with it.
+    /// Gives the encrypted store another key, and seals all stored bytes with it.
     ///
     /// 1. One transaction seals the index with the new key. Before it, the store opens with the old
     ///    key only; after it, with the new key only, even if the process is killed the moment

@@ -19,8 +19,8 @@ extension MediaCache {
 
     // MARK: Becoming the writer
 
-    /// Tries to become the writer when a fetch begins. The process that had the store may have
-    /// ended.
+    /// Starts to read the keys, and tries to become the writer. Called when a fetch begins: the
+    /// process that had the store may have ended by then.
     func gapMet() {
         startReadingKeys()
         guard !store.isWritable, !configuration.isReadOnly else { return }

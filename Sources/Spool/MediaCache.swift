@@ -16,8 +16,10 @@ import SpoolSystem
 /// for try await chunk in reader.chunks() { decoder.feed(chunk) }
 /// ```
 ///
-/// All methods may be called on any thread. `close()` makes everything durable at once. A process
-/// that ends without it loses no committed bytes.
+/// All methods may be called on any thread, and do their work on the threads of the cache.
+/// Cancelling the calling task ends reads, imports, exports and key rotations; the other methods
+/// run to their end. `close()` makes everything durable at once. A process that ends without it
+/// loses no committed bytes.
 public final class MediaCache: Sendable {
     /// The configuration that the cache was opened with.
     public let configuration: Configuration
@@ -94,7 +96,7 @@ public final class MediaCache: Sendable {
     /// - Parameters:
     ///   - url: An absolute `http` or `https` URL.
     ///   - key: The identity in the cache, if the URL is not stable (signed URLs), or nil for the
-    ///     key that `key(for:)` returns.
+    ///     key of the URL.
     ///   - options: The settings in which this reader differs from the configuration.
     /// - Throws: `.unsupportedURL` for any other URL, `.closed` after `close()`.
     public func reader(for url: String, key: ResourceKey? = nil, options: ReadOptions = ReadOptions()) throws(CacheError) -> ByteReader {

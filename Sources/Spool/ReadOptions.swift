@@ -7,7 +7,7 @@ public struct ReadOptions: Sendable {
     /// When stored bytes are used without asking the origin, or nil for the policy of the cache.
     /// Which bytes are stored always follows the policy of the cache.
     public var cachePolicy: CachePolicy?
-    /// The way in which the reader uses the store and the origin.
+    /// The way in which the reader uses the store and the origin. The default is `.automatic`.
     public var mode: ReadMode
     /// The priority of the reader when origin requests have to queue. The default is `.playing`.
     public var priority = ReadPriority.playing

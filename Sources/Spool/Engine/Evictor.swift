@@ -5,10 +5,10 @@ import SpoolSystem
 /// Keeps the stored bytes within the limits: makes room before bytes are written, in the order of
 /// the eviction policy.
 ///
-/// Resources without a session in use go first, one after the other, each from its end to its
-/// beginning. Then go bytes of resources in use that no reader needs soon. Pinned resources, and
-/// bytes that a reader is about to read, never go. When that does not free enough, the write is
-/// refused and its bytes are passed on without being stored.
+/// Resources that are not in use go first, one after the other, each from its end to its beginning.
+/// Then go bytes of resources in use that no reader needs soon. Pinned resources, and bytes that a
+/// reader is about to read, never go. When that does not free enough, the write is refused and its
+/// bytes are passed on without being stored.
 ///
 /// `reserve`, `written`, `landed`, `abandon`, `allocation` and `isDiskShort` may be called on any
 /// thread. Everything else runs on the index lane.

@@ -66,8 +66,8 @@ extension MediaCache {
         return link.session?.hit(spec, url: url, policy: policy, max: max)
     }
 
-    /// Returns the policy by which a resource is read. A playlist is revalidated like one even if
-    /// its origin serves it as text.
+    /// Returns the policy by which a resource is read. For a URL with the extension of a playlist,
+    /// `.standard` replaces `.preferStored`, even if the origin serves the playlist as text.
     package func policy(for url: String, _ asked: CachePolicy?) -> CachePolicy {
         configuration.policy(for: url, asked)
     }

@@ -10,7 +10,7 @@ extension ResourceSession {
     static let lossLimit = 32
 
     /// Passes the version on without storing it from now on. The next session tries to store again,
-    /// unless the whole store is suspended by then.
+    /// unless storing is paused for the whole cache by then.
     func stopStoring(_ generation: GenerationID, because error: StoreError) {
         let reason = PassReason.storeTrouble("\(Self.lossLimit) reads of stored bytes failed, the last one: \(error)")
         run { state, effects in

@@ -33,7 +33,7 @@ extension ResourceSession {
         // and open no file.
         shared.environment.dataLane(for: generation).post { [self] in
             shared.environment.indexLane.post { [self] in
-                // This job also runs behind the commits that those writes led to.
+                // The commits of those writes are entered first.
                 enterQueuedCommits(isEnforcing: false)
                 if let fileExtension = state.withLock({ $0.uncommittedFiles.removeValue(forKey: generation) }) {
                     do throws(StoreError) {

@@ -309,8 +309,8 @@ final class ResourceSession: Sendable {
 
     private func open() {
         let shared = shared
-        // The store is called with each key before bytes are entered under it. Bytes that this
-        // session missed that way are in the table.
+        // An import calls `expect` for its key first, and then ends the session of that key. So
+        // this check sees the import, or the import finds this session in the table.
         if shared.store.certainlyLacks(key) {
             return run { state, effects in
                 apply(state.machine.opened(nil, passReason: state.passReason, now: now), &state, &effects)

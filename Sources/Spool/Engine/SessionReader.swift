@@ -17,7 +17,7 @@ package final class SessionReader: Sendable {
         case file(any StoredBytes, ByteRange)
         /// Bytes of a running fetch, valid as long as `keepAlive` is held.
         case memory(UnsafeRawBufferPointer, keepAlive: AnyObject)
-        /// No bytes yet; the reader calls `wake` when to call again.
+        /// There are no bytes yet. The reader calls `wake` when there may be some.
         case wait
         /// The end of the range or of the resource.
         case end
@@ -29,7 +29,7 @@ package final class SessionReader: Sendable {
     package enum Preparation {
         /// The version that the reader reads.
         case ready(GenerationID, Representation)
-        /// The version is not known yet; the reader calls `wake` when to call again.
+        /// The version is not known yet. The reader calls `wake` when it may be.
         case wait
         /// The reader has failed, with this error.
         case failed(CacheError)
