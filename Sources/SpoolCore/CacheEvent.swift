@@ -34,6 +34,6 @@ public enum CacheEvent: Sendable {
 
 /// A receiver of events.
 public protocol EventSink: Sendable {
-    /// Takes an event. Called from any thread, and never under a lock. Must not block.
+    /// Records an event. Called from any thread, and never under a lock. Must not block.
     func record(_ event: CacheEvent)
 }

@@ -88,7 +88,7 @@ package struct RoomLedger: Sendable {
     /// that the bytes are gone.
     package mutating func settled(_ bytes: Int64) { unsettledBytes -= bytes }
 
-    /// Takes a new measurement of the usage.
+    /// Records a new measurement of the usage.
     /// - Parameter freeBytes: the free bytes of the disk; nil when they cannot be determined.
     package mutating func looked(occupiedBytes: Int64, freeBytes: Int64?) {
         let quotaRoom = quotaBytes.map { $0 - occupiedBytes - unsettledBytes }

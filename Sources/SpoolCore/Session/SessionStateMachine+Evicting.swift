@@ -6,11 +6,11 @@ extension SessionStateMachine {
     ///
     /// Until then the bytes are neither used nor fetched again, and a reader that comes to them
     /// waits. Only fully stored blocks are chosen, so that no fetch brings a byte of them in the
-    /// meantime. Bytes that stay:
+    /// meantime.
     ///
-    /// - bytes that are being compared with their checksums,
-    /// - bytes that a reader holds, its window, and `SessionLimits.keptBehindBytes` behind it,
-    /// - the goal of a fetch policy, and `spared`.
+    /// These bytes stay: bytes that are being compared with their checksums; the bytes that a
+    /// reader holds, its window, and `SessionLimits.keptBehindBytes` behind it; the goal of a fetch
+    /// policy; and `spared`.
     ///
     /// - Returns: the chosen bytes; empty if all stored bytes are needed soon.
     package mutating func evict(_ bytes: Int64, sparing spared: ByteRangeSet, regions: [EvictionCut.Region]) -> ByteRangeSet {

@@ -78,7 +78,8 @@ extension SessionStateMachine {
         return readerAdvanced(id, by: count, now: now) + readerLeft(id, explicitly: false, now: now)
     }
 
-    /// Whether the machine has no fetch, request or commit of its own in progress or due.
+    /// Whether the machine has no fetch, revalidation or commit of its own in progress or due, and
+    /// the version may be stored.
     ///
     /// In that state a reader that needs only stored bytes changes nothing by coming and going. The
     /// needs of other readers were planned when they came.

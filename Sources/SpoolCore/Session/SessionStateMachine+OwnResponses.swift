@@ -203,8 +203,8 @@ extension SessionStateMachine {
 
     // MARK: Heads and ends
 
-    /// Takes a response beside a version that it can't be combined with, and decides whether it
-    /// replaces that version.
+    /// Handles the head of a response while the version can't be combined: decides whether the
+    /// response replaces that version or goes to the reader that asked, alone.
     mutating func adoptApart(
         _ candidate: Representation, servedUpper: Int64, beginsAtZero: Bool, _ index: Int, _ arrival: Arrival, _ version: Version
     ) -> [SessionAction] {
@@ -303,7 +303,7 @@ extension SessionStateMachine {
         return told.looksLike(representation)
     }
 
-    /// Takes the end of the transfer of a reader's own response.
+    /// Handles the end of the transfer of a reader's own response.
     mutating func ownFinished(_ index: Int, error: OriginError?, now: MonotonicInstant) -> [SessionAction] {
         let fetch = fetches[index]
         var failure = error
@@ -333,7 +333,7 @@ extension SessionStateMachine {
         return [.ended(fetch.id, failure)] + releaseRelays() + wakeReaders() + replan(now: now)
     }
 
-    /// Takes the failure of a reader's own response. No other response can continue it. A reader
+    /// Handles the failure of a reader's own response. No other response can continue it. A reader
     /// that used no byte of it may request another.
     private mutating func ownFailed(_ index: Int, _ fetch: Fetch, _ error: OriginError, now: MonotonicInstant) {
         backOff(after: error, now: now)

@@ -1,13 +1,13 @@
-// Planning of fetches: which gaps are fetched, and when fetches are joined, paused, kept lingering
+// Planning of fetches: which gaps are fetched, and when fetches are joined, paused, left to linger
 // or ended.
 
 extension SessionStateMachine {
     /// Brings the fetches in line with the readers' windows and the goal.
     ///
-    /// Every event that changes a window, a lease or the version ends here. Without a version it
-    /// starts the discovery. With a version it verifies stored bytes, revalidates, fetches the gaps
-    /// that readers wait at, and fetches ahead. Then it pauses, resumes or ends the running fetches
-    /// and sets the timer.
+    /// Each event that changes a window, a lease or the version calls this, unless a shortcut has
+    /// shown that no plan changes. Without a version it starts the discovery. With a version it
+    /// verifies stored bytes, revalidates, fetches the gaps that readers wait at, and fetches
+    /// ahead. Then it pauses, resumes or ends the running fetches and sets the timer.
     mutating func replan(now: MonotonicInstant) -> [SessionAction] {
         guard phase == .ready else { return [] }
         dropMetGoal()
@@ -252,7 +252,8 @@ extension SessionStateMachine {
         window(of: reader)?.upperBound ?? reader.position
     }
 
-    /// Resumes, keeps lingering or ends each fetch, according to its demand.
+    /// Resumes the fetches that are needed, lets the others linger, and ends those that are
+    /// complete.
     private mutating func settleFetches(now: MonotonicInstant) -> [SessionAction] {
         var actions: [SessionAction] = []
         var over: [FetchID] = []

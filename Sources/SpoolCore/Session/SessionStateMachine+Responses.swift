@@ -3,7 +3,7 @@
 extension SessionStateMachine {
     // MARK: The index
 
-    /// Takes the result of the index lookup: the stored version, or nil.
+    /// Handles the result of the index lookup: the stored version, or nil.
     ///
     /// - Parameter unverified: the stored bytes that have to be compared with their checksums
     ///   before their first use.
@@ -34,7 +34,8 @@ extension SessionStateMachine {
 
     // MARK: Heads
 
-    /// Takes the head of a response, and accepts, replaces, confirms or rejects by it.
+    /// Handles the head of a response: confirms or replaces the version, prepares for the body, or
+    /// ends the fetch.
     ///
     /// - Parameter newGeneration: the generation to use if the response is of another version than
     ///   the current one.
@@ -100,7 +101,8 @@ extension SessionStateMachine {
         }
     }
 
-    /// Takes a 206: confirms the version, adopts another one, or binds the response to its reader.
+    /// Handles a 206: confirms the version, adopts another one, or binds the response to its
+    /// reader.
     private mutating func partialReceived(
         _ index: Int, served: ByteRange, total: Int64?, _ arrival: Arrival, now: MonotonicInstant
     ) -> [SessionAction] {
@@ -135,7 +137,8 @@ extension SessionStateMachine {
         return actions + accepted(index, now: now)
     }
 
-    /// Takes a 200: confirms the version, adopts another one, or binds the response to its reader.
+    /// Handles a 200: confirms the version, adopts another one, or binds the response to its
+    /// reader.
     private mutating func fullReceived(_ index: Int, length: Int64?, _ arrival: Arrival, now: MonotonicInstant) -> [SessionAction] {
         if let actions = sameVersionReceived(index, arrival, length: length, isWhole: true, now: now) { return actions }
         becomesOrdinary(index)
@@ -166,14 +169,14 @@ extension SessionStateMachine {
         if fetches[index].isValidation { fetches[index].upper = fetches[index].namedEnd }
     }
 
-    /// Whether the body of this fetch may be stored: its version allows it, and no other fetch has
-    /// bytes of that version in memory that it could not be combined with.
+    /// Whether the body of this fetch may be stored: the version permits it, and either its
+    /// responses can be combined or no other fetch stores.
     private func mayStore(_ index: Int, from offset: Int64) -> Bool {
         guard let version, !fetches[index].storesNothing, version.storesResponse(from: offset) else { return false }
         return version.isCombinable || !fetches.indices.contains { $0 != index && !fetches[$0].isRelay && !fetches[$0].isOwn }
     }
 
-    /// Takes a 416: learns the length, fails the readers beyond it, or gives up the version.
+    /// Handles a 416: learns the length, fails the readers beyond it, or stops serving the version.
     private mutating func notSatisfiableReceived(
         _ index: Int, length: Int64?, _ arrival: Arrival, now: MonotonicInstant
     ) -> [SessionAction] {
@@ -265,8 +268,8 @@ extension SessionStateMachine {
 
     /// Makes `representation` the current version.
     ///
-    /// Wakes only the readers that had waited for bytes of the old version. The caller wakes the
-    /// others once it has set up what the fetch brings.
+    /// Wakes only the readers that have prepared for the old version and wait for bytes. The caller
+    /// wakes the others once it has set up what the fetch brings.
     mutating func replaceVersion(by representation: Representation, _ arrival: Arrival, _ fetch: Fetch) -> [SessionAction] {
         // A version of which no byte came is not replaced in the store: only its head was known.
         let old = version.flatMap { $0.isCombinable || $0.hasBegun || !$0.stored.isEmpty ? $0.generation : nil }
@@ -425,7 +428,7 @@ extension SessionStateMachine {
 
     // MARK: Ends
 
-    /// Takes the end of a transfer.
+    /// Handles the end of a transfer.
     /// - Parameter error: nil if the body was complete by its framing.
     package mutating func finished(_ id: FetchID, error: OriginError?, now: MonotonicInstant) -> [SessionAction] {
         guard let index = fetches.firstIndex(where: { $0.id == id }), fetches[index].phase != .draining else { return [] }

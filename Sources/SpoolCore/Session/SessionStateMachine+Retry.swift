@@ -1,7 +1,7 @@
 // Retries: which readers survive a failed fetch, and how long the next attempt waits.
 
 extension SessionStateMachine {
-    /// Takes the failure of a fetch: backs off, and decides for each of its readers whether it
+    /// Handles the failure of a fetch: backs off, and decides for each of its readers whether it
     /// fails or waits.
     mutating func fetchFailed(_ fetch: Fetch, _ error: OriginError, now: MonotonicInstant) {
         backOff(after: error, now: now)
@@ -10,7 +10,8 @@ extension SessionStateMachine {
         // AVFoundation door can't, so that door retries by itself.
         let arrived = fetch.front != fetch.start
         // A malformed response may come from one server of many, so each reader gets one more
-        // attempt. If ranges are what the server gets wrong, the next request names none.
+        // attempt. A request from offset 0 on names no range in the next attempt, in case the
+        // server fails on ranges.
         let isMalformed = if case .malformed = error { true } else { false }
         if isMalformed, version == nil, fetch.start == 0 { asksPlainly = true }
         for index in readers.indices where concerns(fetch, readers[index]) {

@@ -160,7 +160,7 @@ extension SessionStateMachine {
 
     // MARK: Responses to revalidations
 
-    /// Takes a 304: confirms the version, unless the response is about another one.
+    /// Handles a 304: confirms the version, unless the response is about another one.
     mutating func notModifiedReceived(_ index: Int, _ arrival: Arrival, now: MonotonicInstant) -> [SessionAction] {
         let fetch = fetches[index]
         guard let version, fetch.revalidates == version.generation else {
@@ -174,7 +174,8 @@ extension SessionStateMachine {
         return [.ended(fetch.id, nil)] + confirm(arrival, fetch) + wakeReaders() + replan(now: now)
     }
 
-    /// Takes a response that ignored the conditions and repeats the stored version.
+    /// Handles a response that ignored the conditions and repeats the stored version: confirms it,
+    /// and ends the fetch.
     /// - Returns: the actions that follow, or nil if the response is of another version or its body
     ///   is useful.
     mutating func sameVersionReceived(
@@ -215,7 +216,7 @@ extension SessionStateMachine {
         return [.representationUpdated]
     }
 
-    /// Takes the failure of a revalidation. Readers whose rules permit it use the version
+    /// Handles the failure of a revalidation. Readers whose rules permit it use the version
     /// unconfirmed; the others fail.
     mutating func validationFailed(_ fetch: Fetch, _ error: OriginError, now: MonotonicInstant) -> [SessionAction] {
         fetches.removeAll { $0.id == fetch.id }

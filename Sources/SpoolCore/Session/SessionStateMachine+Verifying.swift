@@ -1,5 +1,5 @@
-// Verification: stored bytes of an earlier process are compared with their checksums before their
-// first use.
+// Verification: bytes that were stored before the store was opened are compared with their
+// checksums before their first use.
 
 extension SessionStateMachine {
     /// Requests the verification of the bytes that waiting readers need next.
@@ -38,7 +38,7 @@ extension SessionStateMachine {
         return [.verify(range, version.generation)]
     }
 
-    /// Takes the result of a verification of `ranges`. The bytes of `damaged` differ from their
+    /// Handles the result of a verification of `ranges`. The bytes of `damaged` differ from their
     /// checksums and become gaps.
     package mutating func verified(
         _ ranges: ByteRangeSet, of generation: GenerationID, damaged: ByteRangeSet, now: MonotonicInstant

@@ -14,6 +14,9 @@
 ///   stored, and readable.
 /// - The *version* is the representation that the session serves now.
 /// - A *relay* is a fetch whose bytes go to its readers and are not stored.
+/// - A reader *commits to* a version when its consumer receives the length, the type or bytes of it
+///   (`Reader.told`). From then on it gets bytes of that version or an error. The commit of bytes
+///   to the index is unrelated.
 ///
 /// How readers, fetches and versions interact:
 ///
@@ -62,8 +65,8 @@ package struct SessionStateMachine: Sendable {
     /// Whether the version's representation changed between two events, so that it has to be
     /// committed.
     var owesUpdate = false
-    /// Whether discovery asks without a range. Set when the origin's response to a range from 0 on
-    /// made no sense.
+    /// Whether requests from offset 0 on name no range. Set when the origin's response to a range
+    /// from 0 on was malformed, contradicted itself, or had no strong validator and was too short.
     var asksPlainly = false
     /// Whether requests are open-ended, whatever `requestBytes` is. Set when a windowed response
     /// shows that the origin has no strong validator: the whole then has to come in one response.
@@ -105,8 +108,8 @@ package struct SessionStateMachine: Sendable {
         package private(set) var revision: UInt64 = 0
         /// The bytes that are stored, including those that are unverified or being evicted.
         package var stored: ByteRangeSet
-        /// The part of `stored` that an earlier process wrote and that has not been compared with
-        /// its checksums since. No reader may use it yet.
+        /// The part of `stored` that was written before the store was opened and has not been
+        /// compared with its checksums since. No reader may use it yet.
         package var unverified = ByteRangeSet()
         /// The part of `unverified` that is being compared with its checksums.
         package var verifying = ByteRangeSet()
@@ -285,8 +288,9 @@ package struct SessionStateMachine: Sendable {
         package var servedEnd: Int64?
         /// The number of body bytes before the requested offset that are still to be dropped.
         package var skip: Int64 = 0
-        /// Runs between `released` and `front` that arrived but were not kept: they were already
-        /// stored, or in the memory of another fetch.
+        /// Runs between `released` and `front` that are not in its memory: they were already
+        /// stored, are in the memory of another fetch, or were written while an earlier write
+        /// failed.
         package var skipped = ByteRangeSet()
         /// The time since which a reader at the front of this relay has waited for a reader behind
         /// it.
