@@ -13,7 +13,7 @@
 ///
 /// A value type: a copy is O(1), and the first change of a copy duplicates only the nodes on the
 /// way to the change. In the complexities, *n* is the number of intervals, not of elements. Up to
-/// 128 intervals lie in one flat array, and more in a shallow tree of such arrays. A change moves
+/// 126 intervals lie in one flat array, and more in a shallow tree of such arrays. A change moves
 /// the elements of at most one array on each level.
 public struct IntervalSet<Bound: FixedWidthInteger & Sendable>: Sendable {
     @usableFromInline var tree = SortedTree<ClosedRange<Bound>>()
