@@ -1,24 +1,24 @@
-# Sourced by the scripts beside it: where the package is, and how they speak.
+# Sourced by the scripts beside it: the package's directory, messages, help, and the flags of a release.
 # shellcheck shell=bash
 
 set -euo pipefail
 
-# The package's directory, whatever the caller's directory is; every script works from there.
+# The package's directory, independent of the caller's directory. Every script works from there.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
-# Says one line about what the scripts do themselves; on standard error, so that it never mixes with a program's output.
+# Prints one line about the script's own work, on standard error, so that it never mixes with a program's output.
 say() {
     printf 'spool: %s\n' "$*" >&2
 }
 
-# Says what failed and what to do about it, and gives up.
+# Prints an error with its remedy, and exits.
 fail() {
     say "$*"
     exit 1
 }
 
-# Prints what the calling script says of itself at its beginning, and ends, when its first argument asks for help.
+# When the first argument asks for help, prints the comment at the beginning of the calling script, and exits.
 help_if_asked() {
     case ${1:-} in
         -h | --help) ;;
@@ -28,7 +28,7 @@ help_if_asked() {
     exit 0
 }
 
-# Whether a program is there. Debian keeps daemons out of a plain user's PATH.
+# Whether a program is installed. Debian keeps daemons out of a plain user's PATH.
 have() {
     command -v "$1" >/dev/null 2>&1 || [[ -x /usr/sbin/$1 ]]
 }
@@ -40,22 +40,22 @@ have_static_library() {
     [[ -n $runtime && -d ${runtime}_static ]]
 }
 
-# Prints the directory of the C++ library for static linking, which the Swift runtime needs; nothing where there is none.
+# Prints the directory of the C++ library for static linking, which the Swift runtime needs; prints nothing when there is none.
 static_cxx_directory() {
     local clang archive
     clang=$(dirname "$(readlink -f "$(command -v swift)")")/clang
     archive=$("$clang" -print-file-name=libstdc++.a 2>/dev/null) || return 0
     [[ -f $archive ]] || return 0
-    # A directory of its own: in the archive's the linker would find the shared library first.
+    # A directory of its own, because in the archive's directory the linker would find the shared library first.
     mkdir -p "$root/.build/static"
     ln -sf "$archive" "$root/.build/static/libstdc++.a"
     printf '%s' "$root/.build/static"
 }
 
-# Sets `compile_flags`, how a release is compiled: without the checks at run time that no two accesses to a variable overlap, a tenth of a
-# hit's instructions; debug builds, in which the unit tests run, have them. And `release_flags`, a release that leaves nothing but the C
-# libraries to find at run time: a MiB less is resident, and it starts a millisecond earlier. One list for all scripts, because other flags
-# would build everything again.
+# Sets `compile_flags`, the flags of a release: without the checks at run time for overlapping accesses to a variable, which are a tenth of
+# a hit's instructions. Debug builds, in which the unit tests run, have these checks. Also sets `release_flags` for a release that needs
+# only the C libraries at run time: a MiB less is resident, and it starts a millisecond earlier. All scripts use these lists, because other
+# flags would build everything again.
 set_release_flags() {
     local cxx
     # Read by the scripts that source this.
