@@ -1,4 +1,4 @@
-"""Runs the end-to-end tests: `python3 E2E --help`. Called by scripts/e2e."""
+"""Runs the end-to-end tests: `python3 E2E --help`. scripts/e2e calls it."""
 
 import argparse
 import os
@@ -16,10 +16,10 @@ from harness import Runner, find_program, write_report
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/e2e", description="plays real files with real clients through spool serve")
-    parser.add_argument("--direct", action="store_true", help="leave the proxy out: proves clients, media and origin")
-    parser.add_argument("--ci", action="store_true", help="a missing client is a failure")
-    parser.add_argument("--only", metavar="WORD", default="", help="only cases whose name contains WORD")
-    parser.add_argument("--list", action="store_true", help="print the names of the cases and end")
+    parser.add_argument("--direct", action="store_true", help="leave the proxy out, to check clients, media and origin")
+    parser.add_argument("--ci", action="store_true", help="count a missing client as a failure")
+    parser.add_argument("--only", metavar="WORD", default="", help="run only cases whose name contains WORD")
+    parser.add_argument("--list", action="store_true", help="print the names of the cases and exit")
     parser.add_argument("--report", metavar="FILE", help="write 'passed failed skipped' to FILE")
     options = parser.parse_args()
 
@@ -35,7 +35,7 @@ def main():
         return 0
     missing = [name for name in ("nginx", "openssl", "ffmpeg") if not find_program(name)]
     if missing:
-        # Without an origin or without media there is nothing to play.
+        # Without an origin and media, no case can run.
         print(f"{'FAILED' if options.ci else 'skipped'}  all {len(cases)} end-to-end cases: {', '.join(missing)} not installed")
         write_report(options.report, 0, *((len(cases), 0) if options.ci else (0, len(cases))))
         return 1 if options.ci else 0

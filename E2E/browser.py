@@ -1,4 +1,4 @@
-"""Real browsers, driven from outside: Chromium by its debugging pipe, Firefox by Marionette. Standard library only."""
+"""Drives real browsers: Chromium by its debugging pipe, Firefox by Marionette. Standard library only."""
 
 import json
 import os
@@ -15,11 +15,11 @@ STEP_SECONDS = 60
 
 
 class BrowserError(RuntimeError):
-    """The browser refused a command; a page that is refused is none of these."""
+    """The browser refused a command. A refused page is not such an error."""
 
 
 class Browser:
-    """One browser with one tab and a fresh profile. `foreign` names resolve to this machine, so that a page can be a stranger's."""
+    """One browser with one tab and a fresh profile. The names in `foreign` resolve to this machine, so a page can have a foreign site."""
 
     def __init__(self, context, foreign=()):
         self.context = context
@@ -37,7 +37,7 @@ class Browser:
 
     def __exit__(self, *_):
         if self.process:
-            # A browser is a group of processes, ours alone.
+            # A browser is a process group of its own.
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
         shutil.rmtree(self.profile, ignore_errors=True)
@@ -46,11 +46,11 @@ class Browser:
         raise NotImplementedError
 
     def open(self, url):
-        """Goes to a URL as if it was typed. Returns what the browser says when there is no document: a download, a failure."""
+        """Opens a URL as if it was typed. Returns None for a document, "download" for a download, or the browser's error."""
         raise NotImplementedError
 
     def evaluate(self, body, seconds=STEP_SECONDS):
-        """Runs the body of an async function in the page, for so long at most; its value as JSON has it."""
+        """Runs the body of an async function in the page, for at most `seconds`, and returns its JSON value."""
         raise NotImplementedError
 
 
@@ -70,7 +70,7 @@ class Chromium(Browser):
         if self.foreign:
             arguments.append("--host-resolver-rules=" + ",".join(f"MAP {name} 127.0.0.1" for name in self.foreign))
         with open(os.path.join(self.context.directory, "chromium.log"), "ab") as log:
-            # The browser expects its ends of the pipe at these numbers.
+            # The browser expects its ends of the pipe at these descriptors.
             self.process = subprocess.Popen(
                 ["bash", "-c", f'exec "$@" 3<&{reader} 4>&{writer}', "chromium", *arguments, "about:blank"], stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=log, start_new_session=True, pass_fds=(reader, writer))
@@ -111,7 +111,7 @@ class Chromium(Browser):
         while b"\0" not in self.buffer:
             ready, _, _ = select.select([self.output], [], [], max(0, deadline - time.monotonic()))
             if not ready:
-                raise BrowserError("Chromium said nothing for too long")
+                raise BrowserError("Chromium was silent for too long")
             chunk = os.read(self.output, 1 << 16)
             if not chunk:
                 raise BrowserError("Chromium ended")
@@ -129,7 +129,7 @@ class Chromium(Browser):
                 if self.evaluate("return document.readyState + ' ' + location.href").startswith("complete " + url.split("#")[0][:60]):
                     return None
             except BrowserError:
-                # The page is being replaced.
+                # The new page is replacing the old one.
                 pass
             time.sleep(0.05)
         return "never complete"
@@ -150,7 +150,7 @@ class Firefox(Browser):
         port = free_port()
         preferences = {
             "marionette.port": port, "dom.disable_open_during_load": False,
-            # Nothing plays by itself: without a device for sound Firefox gives up what it can't hear, sooner or later.
+            # No autoplay: without a sound device Firefox sooner or later stops media with sound.
             "media.autoplay.default": 5, "media.autoplay.blocking_policy": 0,
             "browser.shell.checkDefaultBrowser": False, "datareporting.policy.dataSubmissionEnabled": False,
             "app.normandy.enabled": False, "network.captive-portal-service.enabled": False, "network.connectivity-service.enabled": False,
@@ -189,7 +189,7 @@ class Firefox(Browser):
         super().__exit__(*arguments)
 
     def receive(self):
-        """One message: its length, a colon, JSON."""
+        """Returns the next message: its length, a colon, JSON."""
         while True:
             length, colon, rest = self.buffer.partition(b":")
             if colon and len(rest) >= int(length):
@@ -215,7 +215,7 @@ class Firefox(Browser):
         try:
             self.call("WebDriver:Navigate", {"url": url})
         except BrowserError as error:
-            # A download never becomes a document.
+            # A download has no document.
             return "download" if "timeout" in str(error).lower() or "download" in str(error).lower() else str(error)
         return None if self.evaluate("return location.href").split("#")[0] == url.split("#")[0] else "download"
 

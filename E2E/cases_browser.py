@@ -1,4 +1,4 @@
-"""A hostile page in a real browser, and media that a person opens in a tab: what the proxy allows, and what it does not."""
+"""A hostile page in a real browser, and media that a user opens in a tab: the proxy's permissions and refusals."""
 
 import http.server
 import threading
@@ -9,12 +9,12 @@ from harness import CaseList, expect, expect_equal
 CASES = CaseList()
 case = CASES
 
-# A name of nobody's machine, which the browsers here look up as this one.
+# A foreign host name, which the browsers here resolve to this machine.
 STRANGER = "stranger.example"
 
 SCRIPT = "new Image().src = 'http://127.0.0.1:{port}/ran?{name}'"
 PAGE = "<!doctype html><title>hostile</title><body>hostile<script>{script}</script>"
-# Path: media type (None for none) and content, each of which runs its script where a browser lets it.
+# Path: media type (or None) and content. The content runs its script if the browser lets it.
 CONTENT = {
     "page.html": ("text/html", PAGE),
     "page.svg": ("image/svg+xml", "<svg xmlns='http://www.w3.org/2000/svg'><script>{script}</script></svg>"),
@@ -27,7 +27,7 @@ CODE = {"code.js": ("text/javascript", "{script}"), "worker.js": ("text/javascri
 
 
 class Stranger:
-    """A server with hostile content that notes which of its scripts ran."""
+    """A server with hostile content that records which of its scripts ran."""
 
     def __init__(self):
         self.asked = []
@@ -72,7 +72,7 @@ class Stranger:
         return sorted({path.split("?")[1] for path in self.asked if path.startswith("/ran?")})
 
 
-# What a page of a stranger's tries with an address, each answered by what it could learn.
+# The attempts of a foreign page on the proxy's address. Each returns the information that the page got.
 ATTEMPTS = """
 const base = "%s", media = "%s", page = "%s", code = "%s";
 const quiet = 4000;
@@ -116,7 +116,7 @@ TAB_FILES = [
     "faststart.mp4", "moov-at-end.mp4", "vp8-opus.webm", "vbr.mp3", "sound.m4a", "list.m3u8", "picture.jpg", "lines.vtt",
 ]
 
-# What a tab shows of what was opened in it.
+# Returns a description of the document in a tab.
 OBSERVE = """
 const soon = (element, ...names) => new Promise(done => {
     for (const name of names) element.addEventListener(name, () => done(name), { once: true });
@@ -126,7 +126,7 @@ let media = document.querySelector("video, audio");
 if (media) {
     if (media.readyState < 1 && !media.error) await soon(media, "loadedmetadata", "error");
     if (!media.videoWidth) {
-        // Without a device for sound the document's own player fails in Firefox; a silent one in the same document does not.
+        // Without a sound device the document's own player fails in Firefox. A muted one in the same document does not.
         media.pause();
         media = document.createElement("video");
         media.muted = true;
@@ -144,7 +144,7 @@ if (media) {
     if (!media.videoWidth) return result;
     const moved = soon(media, "timeupdate", "error");
     const late = new Promise(done => setTimeout(() => done(false), 3000));
-    // Firefox is not let play by itself.
+    // Autoplay is off in Firefox.
     const plays = await Promise.race([media.play().then(() => true, () => false), late]);
     return { ...result, plays: plays && await moved };
 }
@@ -152,7 +152,7 @@ if (document.images.length) return { shows: "a picture", width: document.images[
 return { shows: document.contentType, characters: document.body ? document.body.innerText.length : 0 };
 """
 
-# What a page makes of a URL in its own element.
+# Loads a URL in an element of a page, and returns the outcome.
 PLAY = """
 const element = document.createElement("%s");
 document.body.append(element);
@@ -170,19 +170,19 @@ return { loaded, duration: Math.round(element.duration), seek: await soon("seeke
 
 
 def shown(browser, url):
-    """What a tab makes of a URL: a download has no document."""
+    """Opens a URL in a tab, and returns a description of the result. A download has no document."""
     return browser.open(url) or browser.evaluate(OBSERVE)
 
 
 def browser_cases(name):
-    @case(f"{name}: no content of an origin runs in a tab at the proxy", name)
+    @case(f"{name}: an origin's content runs no script in a tab at the proxy", name)
     def _(t):
         proxy = t.proxy()
         with Stranger() as stranger, BROWSERS[name](t) as browser:
             for path in CONTENT:
                 browser.open(stranger.url(path))
             direct = stranger.ran()
-            expect({"page.html", "page.svg", "page.xhtml"} <= set(direct), f"only {direct} run without the proxy: nothing is proved")
+            expect({"page.html", "page.svg", "page.xhtml"} <= set(direct), f"only {direct} run without the proxy, so the case proves nothing")
             if t.is_direct:
                 return
             stranger.asked.clear()
@@ -224,7 +224,7 @@ def browser_cases(name):
                 """)
             expect_equal(found, ["refused", 0, "live"], "registration, registrations, status page")
 
-    @case(f"{name}: what is opened in a tab plays, seeks and looks as it does directly", name)
+    @case(f"{name}: a URL opened in a tab plays, seeks and looks as it does directly", name)
     def _(t):
         proxy = t.proxy()
         with BROWSERS[name](t) as browser:
@@ -249,7 +249,7 @@ def browser_cases(name):
                     played += wanted.get("seek") == "seeked"
                     for turn in ("cold", "stored"):
                         expect_equal(browser.evaluate(PLAY % (element, proxy.url(path))), wanted, f"{file} as {kind}, {turn}")
-            expect(played > 0, "nothing plays directly")
+            expect(played > 0, "no file plays directly")
             t.note(f"{played} of 9 play")
 
 

@@ -1,4 +1,4 @@
-"""The promise itself: never a wrong byte, never the same byte twice."""
+"""The main promise: never a wrong byte, never the same byte twice."""
 
 import http.client
 import threading
@@ -14,7 +14,7 @@ RANDOM_RANGES = 500
 RANGE_CONNECTIONS = 8
 
 
-@case("a cold start makes one origin request, a second play none", is_about_cache=True)
+@case("a cold start makes one origin request, and a second play none", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["faststart.mp4"]
     mark = t.origin.mark()
@@ -36,7 +36,7 @@ def _(t):
     expect_equal(len(t.origin.requests(mark)), 1, "origin requests")
 
 
-@case("a cancelled transfer keeps its bytes, and the next one starts at the first missing byte", is_about_cache=True)
+@case("a cancelled transfer keeps its bytes, and the next starts at the first missing one", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["faststart.mp4"]
     mark = t.origin.mark()
@@ -57,7 +57,7 @@ def _(t):
     expect_equal(resumed.sent, file.size - resumed.first_byte, "bytes of the second transfer")
 
 
-@case("two clients on one cold file cause one origin request and both see bytes as they arrive", is_about_cache=True)
+@case("two clients on one cold file share an origin request and see bytes as they arrive", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["faststart.mp4"]
     mark = t.origin.mark()
@@ -73,7 +73,7 @@ def _(t):
     expect_equal(asked[0].sent, file.size, "bytes of the origin")
 
 
-@case("holes are filled and nothing between them is fetched again", is_about_cache=True)
+@case("gaps are filled, and no byte between them is fetched again", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["random.bin"]
     mark = t.origin.mark()
@@ -87,14 +87,14 @@ def _(t):
     expect(all(r.if_range for r in asked[1:]), "a later request without If-Range")
 
 
-@case("500 random ranges of a 64 MiB file from 8 connections: every byte right")
+@case("500 random ranges of a 64 MiB file over 8 connections have the right bytes")
 def _(t):
     proxy, file = t.proxy(), t.media["random.bin"]
     data = file.read()
     mark = t.origin.mark()
     ranges = []
     for _ in range(RANDOM_RANGES):
-        # From a few bytes to a megabyte, each size as likely as the next.
+        # From a few bytes to a megabyte, with the logarithm of the size uniform.
         length = int(2 ** t.random.uniform(0, 20))
         lower = t.random.randrange(file.size - length)
         ranges.append((lower, lower + length))
@@ -122,20 +122,20 @@ def _(t):
     if t.is_direct:
         return
     expect_fetched_once(t, proxy, file, asked)
-    # What is stored now is not asked again.
+    # Stored ranges need no further request.
     mark = t.origin.mark()
     for lower, upper in ranges[:50]:
         expect(request(proxy, file.name, headers={"Range": f"bytes={lower}-{upper - 1}"}).body == data[lower:upper], "a byte differs")
     expect_equal(len(t.origin.requests(mark)), 0, "origin requests for stored ranges")
 
 
-@case("200 connections on stored parts of a 5 GiB file, slow ones among them, stay under 32 MiB resident", is_about_cache=True)
+@case("200 connections on stored parts of a 5 GiB file, some of them slow, need less than 32 MiB", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["sparse.bin"]
     part = 2 << 20
     for offset in SPARSE_MARKS[:4]:
         expect(request(proxy, file.name, headers={"Range": f"bytes={offset}-{offset + part - 1}"}).body[:16] == MARK, f"the mark at {offset}")
-    # A new process, so that what the fetches needed is not counted.
+    # A new process, so that the memory of the fetches does not count.
     expect_equal(proxy.stop(), 0, "exit code")
     proxy.restart()
     mark = t.origin.mark()
@@ -143,7 +143,7 @@ def _(t):
     for number in range(200):
         offset = SPARSE_MARKS[number % 4]
         clients.append(Download(proxy, file.name, {"Range": f"bytes={offset}-{offset + part - 1}"}))
-    # Every fourth reads a little and then nothing until the others are done.
+    # Every fourth reads a little, and then no more until the others are done.
     for client in clients[::4]:
         client.read(1000)
     for number, client in enumerate(clients):

@@ -1,4 +1,4 @@
-"""What an encrypted store serves, and what it shows."""
+"""An encrypted store serves its media and reveals none of it on the disk."""
 
 from clients import decoded, ffmpeg_frames, request
 from harness import CaseList, expect, expect_equal
@@ -10,7 +10,7 @@ case = CASES
 
 
 def secret(t, name, content):
-    """A file that only its owner may read."""
+    """Writes a file that only its owner can read, and returns its path."""
     path = t.directory / name
     path.touch(0o600)
     path.write_bytes(content)
@@ -18,9 +18,9 @@ def secret(t, name, content):
 
 
 def leaks(cache, file):
-    """The names of a store's files that have 16 bytes of the media, or its name.
+    """Returns the names of a store's files that contain 16 bytes of the media, or its name.
 
-    Every window of the files is looked at, each sixteenth of the media: a run of 31 bytes has one.
+    Searches every window of the files for every aligned window of 16 bytes of the media. So any run of 31 bytes is found.
     """
     media = file.read()
     wanted = {media[at:at + WINDOW] for at in range(0, len(media) - WINDOW + 1, WINDOW)} - {bytes(WINDOW)}
@@ -33,7 +33,7 @@ def leaks(cache, file):
     return found
 
 
-@case("an encrypted store plays from a new process with the origin stopped, shows nothing, and refuses another key", "ffmpeg", is_about_cache=True)
+@case("an encrypted store plays offline in a new process, reveals no plaintext and refuses another key", "ffmpeg", is_about_cache=True)
 def _(t):
     key = secret(t, "key", bytes(range(32)))
     file = t.media["vbr.mp3"]
@@ -48,7 +48,7 @@ def _(t):
         t.origin.stop()
         proxy.restart()
         expect(request(proxy, file.name, headers={"Range": "bytes=70000-"}).body == file.read(70000), f"{cipher}: the bytes differ offline")
-        expect(ffmpeg_frames(t, proxy.url(file.name)) == wanted, f"{cipher}: decodes otherwise offline")
+        expect(ffmpeg_frames(t, proxy.url(file.name)) == wanted, f"{cipher}: decodes differently offline")
         expect_equal(proxy.stop(), 0, "exit code")
 
         before = {path: path.read_bytes() for path in cache.rglob("*") if path.is_file() and path.name != "lock"}
@@ -56,6 +56,6 @@ def _(t):
         for command in (["ls"], ["verify", "--repair"], ["rm", "--all"], ["serve", "--listen", "127.0.0.1:0"]):
             refused = t.run(t.runner.binary, *command, "--cache", cache, "--key-file", other, check=False)
             expect_equal(refused.returncode, 1, f"exit code of {command[0]} with another key")
-            expect(b"another key" in refused.stderr, f"{command[0]} said {refused.stderr!r}")
+            expect(b"another key" in refused.stderr, f"{command[0]} printed {refused.stderr!r}")
         expect({path: path.read_bytes() for path in before} == before, "another key changed the store")
         t.origin.ensure_running()

@@ -1,4 +1,4 @@
-"""What a client is answered: RFC 9110 as curl and hand-made requests see it."""
+"""The answers to a client: RFC 9110 as curl and hand-made requests see it."""
 
 import email
 import http.client
@@ -27,7 +27,7 @@ def _(t):
     expect(out.read_bytes() == file.read(), "the bytes differ")
 
 
-@case("curl gets closed, open and suffix ranges, cold and warm", "curl")
+@case("curl gets bounded, open and suffix ranges, cold and warm", "curl")
 def _(t):
     proxy, file = t.proxy(), t.media["moov-at-end.mp4"]
     size = file.size
@@ -44,7 +44,7 @@ def _(t):
     expect(curl(t, "-r", f"-{size + 5}", proxy.url(file.name)).stdout == file.read(), "suffix longer than the file: the bytes differ")
 
 
-@case("an HTTPS origin of a private authority plays, by HTTP/1.1 and by HTTP/2", is_about_cache=True)
+@case("an HTTPS origin with a private authority plays over HTTP/1.1 and HTTP/2", is_about_cache=True)
 def _(t):
     file = t.media["vbr.mp3"]
     path = t.origin.secure_path(file.name)
@@ -59,7 +59,7 @@ def _(t):
         t.note(f"{protocol}: {len(asked)} requests")
 
 
-@case("an HTTPS origin whose authority is unknown is not asked for anything", is_about_cache=True)
+@case("an HTTPS origin with an unknown authority gets no request", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]
     mark = t.origin.mark()
@@ -69,7 +69,7 @@ def _(t):
     expect_equal(len(t.origin.requests(mark)), 0, "requests")
 
 
-@case("several ranges come as one multipart body")
+@case("several ranges are answered with one multipart body")
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]
     wanted = [(0, 10), (1000, 3000), (file.size - 7, file.size)]
@@ -84,11 +84,11 @@ def _(t):
         expect_equal(len(parts), len(wanted), f"{turn} parts")
         for part, (lower, upper) in zip(parts, wanted):
             expect_equal(part["Content-Range"], f"bytes {lower}-{upper - 1}/{file.size}", f"{turn} Content-Range")
-            # The parser is one for text: it tells the fields, the bytes are looked for in the body as it came.
+            # The parser is for text. It gives the fields, and the bytes are searched for in the raw body.
             expect(file.read(lower, upper) in answer.body, f"{turn}: bytes of part {lower}-{upper - 1} differ")
 
 
-@case("HEAD says what GET says, without a body")
+@case("HEAD returns the fields of GET without a body")
 def _(t):
     proxy, file = t.proxy(), t.media["plain.flac"]
     head = request(proxy, file.name, "HEAD")
@@ -106,12 +106,12 @@ def _(t):
     out.write_bytes(file.read(0, 300_000))
     curl(t, "-C", "-", "-o", out, proxy.url(file.name))
     expect(out.read_bytes() == file.read(), "the bytes differ")
-    # The file is complete now: the range is not satisfiable, which curl takes as done.
+    # The file is complete now. The range is not satisfiable, which curl treats as done.
     curl(t, "-C", "-", "-o", out, proxy.url(file.name))
-    expect(out.read_bytes() == file.read(), "the bytes differ after asking for more")
+    expect(out.read_bytes() == file.read(), "the bytes differ after a further request")
 
 
-@case("If-None-Match answers 304 for the same validator and 200 for another")
+@case("If-None-Match gives 304 for the same validator and 200 for another")
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]
     tag = request(proxy, file.name)["ETag"]
@@ -122,7 +122,7 @@ def _(t):
     expect_equal((other.status, other.body == file.read()), (200, True), "other validator")
 
 
-@case("If-Modified-Since answers 304 when nothing changed")
+@case("If-Modified-Since gives 304 for an unchanged file")
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]
     date = request(proxy, file.name)["Last-Modified"]
@@ -140,7 +140,7 @@ def _(t):
     expect_equal((other.status, other.body == file.read()), (200, True), "other validator")
 
 
-@case("a method other than GET and HEAD is 405 and names those that are allowed")
+@case("a method other than GET and HEAD gets 405 with the allowed methods")
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]
     for method in ("POST", "PUT", "DELETE"):
@@ -153,7 +153,7 @@ def _(t):
     expect(request(proxy, file.name).body == file.read(), "afterwards the bytes differ")
 
 
-@case("a range beyond the end is 416 with the length, cold and warm")
+@case("a range beyond the end gets 416 with the length, cold and warm")
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]
     for turn in ("cold", "warm"):
@@ -163,7 +163,7 @@ def _(t):
         request(proxy, file.name)
 
 
-@case("a range that is no range is ignored", is_about_cache=True)
+@case("an invalid range is ignored", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]
     for field in ("bytes=5-2", "seconds=0-5", "bytes=abc", "bytes"):
@@ -171,7 +171,7 @@ def _(t):
         expect_equal((answer.status, len(answer.body)), (200, file.size), field)
 
 
-@case("units and field names compare without regard to case")
+@case("range units and field names are compared without regard to case")
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]
     for name, value in (("RANGE", "bytes=5-9"), ("range", "Bytes=5-9")):
@@ -179,7 +179,7 @@ def _(t):
         expect_equal((answer.status, answer.body), (206, file.read(5, 10)), f"{name}: {value}")
 
 
-@case("404 of the origin is passed on and not kept")
+@case("a 404 of the origin is passed on and not stored")
 def _(t):
     proxy = t.proxy()
     mark = t.origin.mark()
@@ -189,7 +189,7 @@ def _(t):
         expect_equal(len(t.origin.requests(mark)), 2, "origin requests")
 
 
-@case("an empty file and a file of one byte")
+@case("an empty file and a file of one byte are served right")
 def _(t):
     proxy = t.proxy()
     for turn in ("cold", "warm"):
@@ -199,12 +199,12 @@ def _(t):
         expect_equal((answer.status, answer.body), (200, b"1"), f"{turn} one")
         answer = request(proxy, "one.bin", headers={"Range": "bytes=0-"})
         expect_equal((answer.status, answer.body, answer["Content-Range"]), (206, b"1", "bytes 0-0/1"), f"{turn} bytes=0- of one")
-        # Nothing satisfies this range; a server may also leave it aside.
+        # No byte satisfies this range. A server may also ignore it.
         answer = request(proxy, "empty.bin", headers={"Range": "bytes=0-0"})
         expect(answer.status in (200, 416), f"{turn} bytes=0-0 of the empty file: {answer.status}")
 
 
-@case("path and query reach the origin as they were written")
+@case("path and query reach the origin unchanged")
 def _(t):
     proxy, file = t.proxy(), t.media[ODD_NAME]
     mark = t.origin.mark()
@@ -214,7 +214,7 @@ def _(t):
     expect_equal([r.uri for r in t.origin.requests(mark)], ["/" + path], "URIs that the origin saw")
 
 
-@case("marks of a 5 GiB file come from their offsets without the file being fetched")
+@case("ranges of a 5 GiB file are fetched without the rest of the file")
 def _(t):
     proxy, file = t.proxy(), t.media["sparse.bin"]
     mark = t.origin.mark()
@@ -227,7 +227,7 @@ def _(t):
     expect(sent < 100e6, f"the origin sent {sent} bytes")
 
 
-@case("requests that are glued together are answered in order on one connection")
+@case("pipelined requests are answered in order on one connection")
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]
     one = f"GET {proxy.path(file.name)} HTTP/1.1\r\nHost: {proxy.authority}\r\nRange: bytes=%d-%d\r\n"
@@ -250,7 +250,7 @@ def _(t):
     connection.close()
 
 
-@case("?url= carries the origin's URL as well", is_about_cache=True)
+@case("the form ?url= names the same resource as the path form", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]
     mark = t.origin.mark()
@@ -260,14 +260,14 @@ def _(t):
     expect_equal(len(t.origin.requests(mark)), 1, "origin requests for both forms")
 
 
-@case("with a fixed origin the proxy answers as if it were that site", is_about_cache=True)
+@case("a proxy with a fixed origin answers like that site", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy("--origin", t.origin.url("")[:-1]), t.media["vbr.mp3"]
     expect(request(proxy, "/" + file.name).body == file.read(), "the bytes differ")
     expect(request(proxy, "/paced/" + file.name, headers={"Range": "bytes=1-10"}).body == file.read(1, 11), "the bytes of a range differ")
 
 
-@case("a token is demanded where one is configured", is_about_cache=True)
+@case("a configured token is required", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy("--token", "0123456789abcdef"), t.media["vbr.mp3"]
     expect(request(proxy, file.name).body == file.read(), "the bytes differ")
@@ -285,7 +285,7 @@ def _(t):
     expect(answer.body, "no explanation")
 
 
-@case("malformed requests get a status and an explanation, and other connections go on", is_about_cache=True)
+@case("a malformed request gets a status and an explanation, and other connections go on", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]
     other = http.client.HTTPConnection(proxy.authority, timeout=30)
@@ -313,7 +313,7 @@ def _(t):
     expect(proxy.is_running(), "the program ended")
 
 
-@case("an interrupt ends the program cleanly in the middle of a transfer, and its port is free", is_about_cache=True)
+@case("an interrupt during a transfer ends the program cleanly and frees its port", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["faststart.mp4"]
     client = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The proxy behind a mapped port, as in a container: clients call it by an address that it does not have itself."""
+"""The proxy behind a mapped port, as in a container: clients use an address that the proxy itself does not have."""
 
 import http.client
 import os
@@ -14,7 +14,7 @@ from harness import CaseList, Skip, expect, expect_equal, find_program
 CASES = CaseList()
 case = CASES
 
-# Both ends of the cable between this machine and the container; a block for tests of networks (RFC 2544).
+# Both ends of the link between this machine and the container, from a block for network tests (RFC 2544).
 OUTSIDE, INSIDE = "198.18.77.1", "198.18.77.2"
 TOKEN = "mapped-port"
 START_SECONDS = 10
@@ -25,10 +25,10 @@ def ip(*arguments):
 
 
 class Namespace:
-    """A network of its own with a cable to this machine's, as a container has one."""
+    """A separate network with a link to this machine's, like a container's."""
 
     def __init__(self):
-        # Two runs on one machine must not take each other's; a name of an interface has 15 characters.
+        # Two runs on one machine need different names. The name of an interface has at most 15 characters.
         self.name = f"spool{os.getpid()}"
         self.cable = (f"spo{os.getpid()}", f"spi{os.getpid()}")
 
@@ -56,13 +56,13 @@ class Namespace:
         ip("netns", "delete", self.name)
 
     def start(self, *arguments):
-        """Starts a program inside."""
+        """Starts a program in the namespace."""
         return subprocess.Popen(
             [find_program("ip"), "netns", "exec", self.name, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 class Mapping:
-    """A port of this machine whose connections go on to another address and port, as a container's are mapped."""
+    """A port of this machine that forwards connections to another address and port, like a container's."""
 
     def __init__(self, host, target):
         self.target = target
@@ -94,7 +94,7 @@ class Mapping:
 
 
 def port_of(process):
-    """The port in the line that says where the server listens."""
+    """Returns the port from the line with the server's address."""
     said, deadline = b"", time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if select.select([process.stdout], [], [], 0.1)[0]:
@@ -104,7 +104,7 @@ def port_of(process):
                 return int(match[1])
             if not more:
                 break
-    raise RuntimeError(f"spool serve did not say where it listens; it said {said!r}")
+    raise RuntimeError(f"spool serve printed no address; it printed {said!r}")
 
 
 def get(authority, path, host):
@@ -117,7 +117,7 @@ def get(authority, path, host):
         connection.close()
 
 
-@case("behind a mapped port clients come by any address, and by a name only if it is allowed", "ip", is_about_cache=True)
+@case("behind a mapped port, clients may use any address, and a name only if it is allowed", "ip", is_about_cache=True)
 def _(t):
     file = t.media["vbr.mp3"]
     host, port = t.origin.authority.split(":")
@@ -131,12 +131,12 @@ def _(t):
             door = None
             try:
                 door = Mapping("127.0.0.1", (INSIDE, port_of(server)))
-                # An address of the machine around it, one of its network, and the one that the proxy has itself.
+                # An address of the host machine, one of its network, and the proxy's own.
                 for literal in (door.authority, "192.168.1.5:9090", INSIDE, "[2001:db8::5]:9090"):
                     status, body = get(door.authority, path, literal)
                     expect_equal(status, 200, f"{flags}: status for Host: {literal}: {body[:200]!r}")
                     expect(body == file.read(), f"{flags}: the bytes differ for Host: {literal}")
-                # No client means these: they are how a page of another site reaches a proxy on its user's machine.
+                # No real client uses these. A page of another site uses them to reach a proxy on its user's machine.
                 for never in ("0.0.0.0:9090", "[::]:9090", "[::ffff:127.0.0.1]:9090"):
                     status, _ = get(door.authority, path, never)
                     expect(status in (400, 403, 421), f"{flags}: Host: {never} was answered with {status}")

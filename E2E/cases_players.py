@@ -1,4 +1,4 @@
-"""Players: what they decode through the proxy equals what they decode without it."""
+"""Players decode the same through the proxy as without it."""
 
 from clients import chromium_play, compare_report, decoded, ffmpeg_frames, mpv_output, vlc_output
 from harness import CaseList, Failure, Skip, expect, expect_equal, expect_fetched_once
@@ -11,13 +11,13 @@ NAMES = [name for name, _ in RECIPES]
 
 
 def expect_once(t, proxy, mark, file):
-    """No byte of the file crossed the network twice."""
+    """Checks that no byte of the file crossed the network twice."""
     if not t.is_direct:
         expect_fetched_once(t, proxy, file, t.origin.requests(mark))
 
 
 def expect_nothing_asked(t, mark):
-    """What was played once is stored."""
+    """Checks that a second play makes no origin request."""
     if not t.is_direct:
         expect_equal([str(request) for request in t.origin.requests(mark)], [], "origin requests of the second play")
 
@@ -27,7 +27,7 @@ def players_of(name):
     def _(t):
         proxy, file = t.proxy(), t.media[name]
         wanted = decoded(t, ffmpeg_frames, file)
-        expect(len(wanted.splitlines()) > 200, "direct play decodes next to nothing")
+        expect(len(wanted.splitlines()) > 200, "direct play decodes hardly any data")
         mark = t.origin.mark()
         expect(ffmpeg_frames(t, proxy.url(name)) == wanted, "the frames differ")
         expect_once(t, proxy, mark, file)
@@ -51,7 +51,7 @@ def players_of(name):
         proxy, file = t.proxy(), t.media[name]
         wanted = decoded(t, mpv_output, file, file.kind)
         mark = t.origin.mark()
-        expect_equal(mpv_output(t, proxy.url(name), file.kind), wanted, "number and hash of what was played")
+        expect_equal(mpv_output(t, proxy.url(name), file.kind), wanted, "number and hash of the played data")
         expect_once(t, proxy, mark, file)
 
     @case(f"mpv seeks in {name} as it does without the proxy", "mpv")
@@ -59,15 +59,15 @@ def players_of(name):
         proxy, file = t.proxy(), t.media[name]
         options = ("--start=14", "--length=2")
         wanted = decoded(t, mpv_output, file, file.kind, *options)
-        expect_equal(mpv_output(t, proxy.url(name), file.kind, *options), wanted, "number and hash of what was played")
+        expect_equal(mpv_output(t, proxy.url(name), file.kind, *options), wanted, "number and hash of the played data")
 
     @case(f"VLC plays {name} as it does without the proxy, cold and warm", "vlc")
     def _(t):
         proxy, file = t.proxy(), t.media[name]
         wanted = decoded(t, vlc_output, file)
-        expect(wanted[0] > 1 << 20, f"direct play decodes next to nothing: {wanted[0]} bytes")
+        expect(wanted[0] > 1 << 20, f"direct play decodes hardly any data: {wanted[0]} bytes")
         mark = t.origin.mark()
-        expect_equal(vlc_output(t, proxy.url(name)), wanted, "length and hash of what was played")
+        expect_equal(vlc_output(t, proxy.url(name)), wanted, "length and hash of the played samples")
         expect_once(t, proxy, mark, file)
         mark = t.origin.mark()
         expect_equal(vlc_output(t, proxy.url(name)), wanted, "length and hash of the second play")
@@ -79,7 +79,7 @@ for _name in NAMES:
 
 
 def direct_report(t):
-    """What the browser makes of all files without the proxy; once a run."""
+    """Returns the browser's report on all files without the proxy. Made once a run."""
     if "chromium" not in t.runner.shared:
         t.runner.shared["chromium"] = chromium_play(
             t, t.origin.url("blank.html"), [(file, t.origin.url(file.name)) for file in t.media.playable()])
@@ -87,13 +87,13 @@ def direct_report(t):
 
 
 def cold_report(t):
-    """The same through the proxy on an empty cache; once a run."""
+    """Returns the report through the proxy on an empty cache. Made once a run."""
     if "chromium-cold" not in t.runner.shared:
         mark = t.origin.mark()
         proxy = t.proxy()
-        # The proxy's own page: it runs no page of an origin.
+        # The player is on the proxy's own page, because the proxy serves no pages of origins.
         report = chromium_play(t, proxy.page_url(), [(file, proxy.url(file.name)) for file in t.media.playable()])
-        # What a browser asks by itself (an icon) is a few kilobytes.
+        # A browser's own requests (an icon) are a few kilobytes.
         allowed = sum(file.size for file in t.media.playable()) + (64 << 10)
         expect(proxy.fetched_bytes() <= allowed, f"{proxy.fetched_bytes()} bytes were fetched of {allowed}")
         t.runner.shared["chromium-cold"] = (report, t.origin.requests(mark))
@@ -101,7 +101,7 @@ def cold_report(t):
 
 
 def browser_plays(name):
-    @case(f"Chromium plays {name}, seeks and reaches its end, with the frames of direct play", "chromium")
+    @case(f"Chromium plays {name}, seeks and reaches its end with the same frames as without the proxy", "chromium")
     def _(t):
         file = t.media[name]
         wanted = direct_report(t)[name]

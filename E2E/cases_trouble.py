@@ -1,4 +1,4 @@
-"""What happens when the origin or the program goes away."""
+"""Playback when the origin or the program stops."""
 
 from clients import Download, chromium_play, compare_report, decoded, ffmpeg_frames, mpv_output, request
 from cases_players import direct_report
@@ -6,7 +6,7 @@ from harness import CaseList, expect, expect_equal
 from media import MARK, SPARSE_MARKS
 from origin import allowed_bytes, sent_bytes
 
-# What a kill may cost of a running fetch: a batch that was not committed yet, and the buffers of the pool (16 of 1 MiB).
+# The bytes of a running fetch that a kill may lose: an uncommitted batch, and the buffers of the pool (16 of 1 MiB).
 COMMIT_BATCH_BYTES = 4 << 20
 POOL_BYTES = 16 << 20
 
@@ -14,7 +14,7 @@ CASES = CaseList()
 case = CASES
 
 
-@case("what was stored plays from a new process with the origin stopped: curl, ffmpeg, mpv", "ffmpeg", "mpv", is_about_cache=True)
+@case("stored files play in curl, ffmpeg and mpv from a new process with the origin stopped", "ffmpeg", "mpv", is_about_cache=True)
 def _(t):
     proxy = t.proxy()
     for file in t.media.playable():
@@ -26,10 +26,10 @@ def _(t):
     for file in t.media.playable():
         expect(request(proxy, file.name, headers={"Range": "bytes=0-"}).body == file.read(), f"the bytes of {file.name} differ offline")
         found = (ffmpeg_frames(t, proxy.url(file.name)), mpv_output(t, proxy.url(file.name), file.kind))
-        expect(found == wanted[file.name], f"{file.name} decodes otherwise offline")
+        expect(found == wanted[file.name], f"{file.name} decodes differently offline")
 
 
-@case("what Chromium played plays again in a new profile from a new process with the origin stopped", "chromium", is_about_cache=True)
+@case("files played in Chromium play again in a new profile and process with the origin stopped", "chromium", is_about_cache=True)
 def _(t):
     wanted = direct_report(t)
     files = [file for file in t.media.playable() if "error" not in wanted[file.name]]
@@ -44,7 +44,7 @@ def _(t):
     t.note(f"{len(files)} files")
 
 
-@case("with the origin stopped, what is not stored is 502 or 504 with a reason", is_about_cache=True)
+@case("with the origin stopped, a missing resource gets 502 or 504 with a reason", is_about_cache=True)
 def _(t):
     proxy = t.proxy()
     t.origin.stop()
@@ -55,7 +55,7 @@ def _(t):
     t.note(answer.body.decode(errors="replace").strip()[:100])
 
 
-@case("with the origin stopped, a stored part is served and the rest is told", is_about_cache=True)
+@case("with the origin stopped, a stored part is served and the missing rest is reported", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["sparse.bin"]
     part = 1 << 20
@@ -69,14 +69,14 @@ def _(t):
     expect_equal((inside.status, inside.body[:16], len(inside.body)), (206, MARK, 100), "a range inside")
     across = request(proxy, file.name, headers={"Range": f"bytes={offset}-{offset + 4 * part}"})
     expect_equal(across.status, 206, "status of a range that begins inside")
-    expect(across.is_short, "a range that is stored in part came whole")
+    expect(across.is_short, "a partly stored range arrived whole")
     expect(len(across.body) >= part, f"{len(across.body)} of {part} stored bytes came")
     outside = request(proxy, file.name, headers={"Range": "bytes=100-199"})
     expect(outside.status in (502, 504), f"status of a range outside: {outside.status}")
     expect(outside.body.strip(), "no reason in the body")
 
 
-@case("an origin that comes back is used again", is_about_cache=True)
+@case("an origin that returns is used again", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["vbr.mp3"]
     t.origin.stop()
@@ -85,11 +85,11 @@ def _(t):
     expect(request(proxy, file.name).body == file.read(), "the bytes differ")
 
 
-@case("a killed program loses nothing that it committed and serves no wrong byte afterwards", is_about_cache=True)
+@case("a killed program keeps its committed bytes and serves no wrong byte afterwards", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["random.bin"]
     mark = t.origin.mark()
-    # At the pace of a fast line, so that what a kill may cost can be told in bytes: commits come with every batch and every second, not with every byte.
+    # At the pace of a fast line, so that the loss at a kill has a bound in bytes: there is a commit for every batch and every second.
     client = Download(proxy, "brisk/" + file.name)
     taken = len(client.read(40 << 20))
     proxy.kill()
@@ -99,7 +99,7 @@ def _(t):
     asked = t.origin.requests(mark)
     resumed = asked[-1].first_byte
     t.note(f"{taken} taken, resumed at {resumed}, {sent_bytes(asked) / file.size:.3f} of the size")
-    # What is in memory or waits for its commit when the kill comes is fetched again; nothing has claimed it.
+    # Bytes in memory and uncommitted bytes are fetched again after the kill. The index does not list them.
     expect(resumed >= taken - COMMIT_BATCH_BYTES - POOL_BYTES, f"resumed at {resumed} of {taken} bytes taken")
     allowed = allowed_bytes(file.size + COMMIT_BATCH_BYTES + POOL_BYTES, asked)
     expect(sent_bytes(asked) <= allowed, f"the origin sent {sent_bytes(asked)} bytes, {allowed:.0f} allowed")

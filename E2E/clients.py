@@ -1,4 +1,4 @@
-"""Drivers of the real clients. Each returns what it made of the bytes, for comparison with direct play."""
+"""Drivers of the real clients. Each returns its decoded output, for comparison with direct play."""
 
 import hashlib
 import http.client
@@ -15,12 +15,12 @@ from browser import Chromium
 from media import SECONDS
 
 
-# The user without rights of every system.
+# The user without rights, which every system has.
 NOBODY = 65534
 
 
 def ffmpeg_frames(context, url, start=None, length=None):
-    """A checksum of every decoded picture and sound frame, as ffmpeg's framemd5 prints it."""
+    """Returns a checksum of every decoded picture and sound frame, as ffmpeg's framemd5 prints it."""
     arguments = ["-v", "error", "-nostdin"]
     arguments += ["-ss", start] if start else []
     arguments += ["-i", url]
@@ -29,7 +29,7 @@ def ffmpeg_frames(context, url, start=None, length=None):
 
 
 def mpv_output(context, url, kind, *options):
-    """A hash of what mpv shows (every frame as an image) or plays (all samples)."""
+    """Returns a hash of mpv's pictures (every frame as an image) or sound (all samples)."""
     directory = Path(tempfile.mkdtemp(prefix="mpv-", dir=context.directory))
     common = ["--no-config", "--no-terminal", "--msg-level=all=error", "--ytdl=no", "--untimed", "--hwdec=no", *options]
     if kind == "video":
@@ -46,7 +46,7 @@ def mpv_output(context, url, kind, *options):
 
 
 def vlc_output(context, url):
-    """Length and hash of the samples that VLC decodes."""
+    """Returns length and hash of the samples that VLC decodes."""
     directory = Path(tempfile.mkdtemp(prefix="spool-vlc-"))
     sound = directory / "sound.wav"
     command = [
@@ -64,7 +64,7 @@ def vlc_output(context, url):
 
 
 def decoded(context, client, file, *options):
-    """What `client` makes of a file that it plays without the proxy; worked out once a run."""
+    """Returns the output of `client` for a file without the proxy. Made once a run."""
     key = (client.__name__, file.name, options)
     shared = context.runner.shared
     if key not in shared:
@@ -77,8 +77,10 @@ def decoded(context, client, file, *options):
 
 
 def chromium_play(context, page_url, files, seconds=150):
-    """Lets a headless Chromium with a fresh profile play `files`, pairs of a file and its URL, in a page of the same server; its report by
-    file name."""
+    """Plays `files`, pairs of a file and its URL, in a headless Chromium with a fresh profile, in a page of the same server.
+
+    Returns its report by file name.
+    """
     order = json.dumps([{"name": file.name, "kind": file.kind, "url": url} for file, url in files])
     script = Path(__file__).with_name("player.js").read_text(encoding="utf-8")
     with Chromium(context) as browser:
@@ -89,7 +91,7 @@ def chromium_play(context, page_url, files, seconds=150):
 
 
 def compare_report(found, wanted, file, expect, expect_equal):
-    """Holds one file's report from the browser against the one from direct play."""
+    """Compares the browser's report on one file with the report of direct play."""
     expect("error" not in found, found.get("error", ""))
     expect(abs(found["duration"] - SECONDS) < 1, f"a duration of {found['duration']} s")
     expect(found["ended"], "the end was not reached")
@@ -101,7 +103,7 @@ def compare_report(found, wanted, file, expect, expect_equal):
 
 
 class Answer:
-    """A response that was read to its end, or as far as it came."""
+    """A response that was read to its end, or as far as it arrived."""
 
     def __init__(self, response, body, is_short):
         self.status = response.status
@@ -114,7 +116,7 @@ class Answer:
 
 
 def request(proxy, path, method="GET", headers=None, connection=None, seconds=30):
-    """One request to the proxy; `path` is the origin's, or begins with a slash to be sent as it is."""
+    """Sends one request to the proxy. `path` is the origin's, or begins with a slash and is sent unchanged."""
     own = connection or http.client.HTTPConnection(proxy.authority, timeout=seconds)
     try:
         own.request(method, path if path.startswith("/") else proxy.path(path), headers=headers or {})
@@ -129,7 +131,7 @@ def request(proxy, path, method="GET", headers=None, connection=None, seconds=30
 
 
 def exchange(proxy, data, seconds=10):
-    """Sends raw bytes on a connection of their own; all that comes back until the other side closes or falls silent."""
+    """Sends raw bytes on a new connection, and returns all bytes until the other side closes or is silent."""
     host, port = proxy.authority.split(":")
     with socket.create_connection((host, int(port)), timeout=seconds) as connection:
         received = b""
@@ -152,7 +154,7 @@ class Download:
         self.body = bytearray()
 
     def read(self, count):
-        """Reads until `count` more bytes came, fewer at the end."""
+        """Reads `count` more bytes, or fewer at the end."""
         wanted = len(self.body) + count
         while len(self.body) < wanted:
             chunk = self.response.read1(min(65536, wanted - len(self.body)))
@@ -167,7 +169,7 @@ class Download:
         return self.body
 
     def drop(self):
-        """Leaves in the middle, as players do."""
+        """Closes the connection in the middle, as players do."""
         if self.connection.sock:
             self.connection.sock.close()
         self.response.close()

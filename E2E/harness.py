@@ -1,4 +1,4 @@
-"""The runner: cases as sentences, a context for each, and an end that leaves nothing behind."""
+"""The runner: cases as sentences, a context for each, and a cleanup at the end."""
 
 import os
 import random
@@ -20,11 +20,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Failure(Exception):
-    """A case did not hold."""
+    """A case failed."""
 
 
 class Skip(Exception):
-    """A case can't be told on this machine; the reason is printed."""
+    """A case cannot run on this machine. The reason is printed."""
 
 
 def expect(condition, message):
@@ -38,7 +38,7 @@ def expect_equal(found, wanted, what):
 
 
 def expect_fetched_once(t, proxy, file, asked):
-    """Holds the program's own count of fetched bytes, and the origin's log, against the size of the one file that was asked for."""
+    """Compares the program's own count of fetched bytes, and the origin's log, with the size of the one requested file."""
     fetched, sent = proxy.fetched_bytes(), sent_bytes(asked)
     t.note(f"{len(asked)} requests, fetched {fetched / file.size:.3f} of the size")
     expect(fetched <= file.size, f"{fetched} bytes were fetched of {file.size}")
@@ -47,12 +47,12 @@ def expect_fetched_once(t, proxy, file, asked):
 
 @dataclass
 class Case:
-    """A sentence about the product and the function that finds out whether it is true."""
+    """A sentence about the product, and the function that checks it."""
 
     name: str
     body: Callable
     programs: tuple = ()
-    # A case about the cache itself says nothing without one.
+    # A case about the cache itself needs the proxy.
     is_about_cache: bool = False
 
 
@@ -73,18 +73,18 @@ class CaseList:
         return enter
 
 
-# Other names under which a program is installed.
+# Other names of a program.
 ALIASES = {"chromium": ["chromium", "google-chrome"], "firefox": ["firefox-esr", "firefox"]}
 
 
 def find_program(name):
-    """The path of a program or None. Debian keeps daemons out of a plain user's PATH."""
+    """Returns the path of a program, or None. Debian keeps daemons out of a plain user's PATH."""
     path = os.environ.get("PATH", "") + os.pathsep + "/usr/sbin"
     return next(filter(None, (shutil.which(alias, path=path) for alias in ALIASES.get(name, [name]))), None)
 
 
 class Context:
-    """What a case has at hand. Everything that it starts is stopped when the case ends."""
+    """The environment of a case. Every process that it starts is stopped when the case ends."""
 
     def __init__(self, runner, directory):
         self.runner = runner
@@ -97,11 +97,11 @@ class Context:
         self._proxies = []
 
     def cache_directory(self):
-        """A cache of this case's own; the same one each time."""
+        """The directory of this case's own cache, the same one each time."""
         return self.directory / "cache"
 
     def proxy(self, *options, cache=None):
-        """Starts the proxy on a cache, or stands aside in direct mode."""
+        """Starts the proxy on a cache. In direct mode, returns the origin in its place."""
         if self.is_direct:
             return Direct(self.origin)
         proxy = Spool(self.runner.binary, cache or self.cache_directory(), self.origin, options)
@@ -110,7 +110,7 @@ class Context:
         return proxy
 
     def note(self, text):
-        """Adds a figure to the case's line."""
+        """Adds a figure to the case's line of output."""
         self.notes.append(text)
 
     def cache_only(self):
@@ -118,7 +118,7 @@ class Context:
             raise Skip("direct")
 
     def run(self, *arguments, timeout=60, check=True, **options):
-        """Runs a client to its end; its output as bytes."""
+        """Runs a client to its end, and returns the completed process, with its output as bytes."""
         done = subprocess.run(
             [str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout,
             check=False, **options)
@@ -134,12 +134,12 @@ class Context:
             proxy.close()
 
     def tail(self):
-        """The last words of what took part, for a failure."""
+        """Returns the last lines of the programs' logs, for a failure."""
         return [line for proxy in self._proxies for line in proxy.tail()] + self.origin.tail()
 
 
 class Runner:
-    """Holds origin and media for all cases and keeps the sums."""
+    """Owns the origin and the media of all cases, and counts the results."""
 
     def __init__(self, direct, is_ci, binary):
         self.direct = direct
@@ -153,7 +153,7 @@ class Runner:
         self.started = time.monotonic()
 
     def __enter__(self):
-        # A terminated run cleans up as an interrupted one does.
+        # A terminated run cleans up like an interrupted one.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         if not self.direct and not os.access(self.binary, os.X_OK):
             print(f"cannot run: no program at {self.binary}; build it or name it in SPOOL_BIN")
@@ -214,6 +214,6 @@ class Runner:
 
 
 def write_report(path, passed, failed, skipped):
-    """Leaves the sums where the caller adds up its stages."""
+    """Writes the counts to a file for the caller."""
     if path:
         Path(path).write_text(f"{passed} {failed} {skipped}\n", encoding="utf-8")

@@ -1,9 +1,9 @@
-"""Measures `spool serve` while many small resources pass: descriptors, resident memory, and what a second pass asks the origin for.
+"""Measures `spool serve` with many small resources: descriptors, resident memory, and the origin requests of a second pass.
 
     python3 E2E/many_small.py --resources 88000
     python3 E2E/many_small.py --resources 10000 --descriptors 256
 
-Prints one line, and exits 1 when a bound of docs/scaling.md does not hold. Linux only: it reads /proc.
+Prints one line, and exits with 1 when a bound of docs/scaling.md is exceeded. Linux only, because it reads /proc.
 """
 
 import argparse
@@ -17,12 +17,12 @@ import time
 
 BODY_BYTES = 4096
 CLIENTS = 8
-# 68 MiB were measured with 88 000 resources on a quiet machine, 257 MiB before writes and commits had a bound.
+# Measured with 88 000 resources on a quiet machine: 68 MiB, and 257 MiB before writes and commits had a bound.
 RESIDENT_KIB = 96 << 10
 
 
 class Origin:
-    """Answers every path with a body of its own, and counts."""
+    """Answers each path with its own body, and counts the requests."""
 
     def __init__(self):
         self.requests = 0
@@ -57,7 +57,7 @@ async def play(port, numbers):
         writer.write(b"GET " + path + b" HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port)
         head = await reader.readuntil(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200") or await reader.readexactly(BODY_BYTES) != body(path):
-            raise SystemExit(f"{path.decode()} came otherwise: {head!r}")
+            raise SystemExit(f"{path.decode()} came differently: {head!r}")
     writer.close()
 
 
@@ -68,7 +68,7 @@ async def watch(process, most):
             with open(f"/proc/{process.pid}/status") as status:
                 lines = dict(line.split(":", 1) for line in status)
             most["KiB"] = max(most["KiB"], int(lines["VmRSS"].split()[0]))
-            # Pages of the program and its libraries, and of mapped files: the kernel's to take back.
+            # Pages of the program, its libraries and mapped files, which the kernel can reclaim.
             most["anonymous KiB"] = max(most["anonymous KiB"], int(lines["RssAnon"].split()[0]))
         except (FileNotFoundError, ProcessLookupError):
             return
@@ -114,7 +114,7 @@ async def measure(options, directory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--resources", type=int, default=10_000)
-    parser.add_argument("--descriptors", type=int, help="the limit of the server's process; that of this shell if not given")
+    parser.add_argument("--descriptors", type=int, help="the limit of the server's process (default: that of this shell)")
     parser.add_argument("--program", default=os.environ.get("SPOOL_BIN", ".build/release/spool"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="spool-many-") as directory:

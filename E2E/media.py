@@ -1,4 +1,4 @@
-"""The files that are played: made by ffmpeg on the spot, bit-exact, kept between runs."""
+"""The played files. ffmpeg makes them, bit-exact, and they are kept between runs."""
 
 import hashlib
 import os
@@ -12,17 +12,17 @@ from pathlib import Path
 SECONDS = 24
 RANDOM_BYTES = 64 << 20
 SPARSE_BYTES = 5 << 30
-# Offsets where 32-bit arithmetic goes wrong, and both ends.
+# Offsets at the limits of 32-bit arithmetic, and both ends.
 SPARSE_MARKS = [0, 1 << 30, (1 << 31) - 8, (1 << 32) - 6, SPARSE_BYTES - 16]
 MARK = b"spool mark: 16 B"
 ODD_NAME = "sp ace+\u00fcn\u00ef%25&x=1.bin"
 
-# Moving shapes with noise, so that a frame out of place shows and the files have some size.
+# Moving shapes with noise, so that a misplaced frame is detected and the files have some size.
 PICTURE = f"testsrc2=size=480x270:rate=25:duration={SECONDS},noise=alls=10:allf=t+u:all_seed=7"
 SOUND = f"aevalsrc='0.3*sin(2*PI*(300+20*t)*t)+0.1*random(0)|0.3*sin(2*PI*440*t)+0.1*random(1)':s=44100:d={SECONDS}"
 H264 = "-c:v libx264 -preset veryfast -threads 1 -b:v 1600k -g 50 -pix_fmt yuv420p -c:a aac -b:a 128k"
 
-# Name, arguments after the inputs; {name} is a file made before.
+# Name, and arguments after the inputs. {name} is an earlier file.
 RECIPES = [
     ("faststart.mp4", f"-f lavfi -i {PICTURE} -f lavfi -i {SOUND} {H264} -movflags +faststart"),
     ("moov-at-end.mp4", "-i {faststart.mp4} -c copy"),
@@ -35,7 +35,7 @@ RECIPES = [
     ("plain.flac", f"-f lavfi -i {SOUND} -c:a flac -sample_fmt s16 -metadata title=spool"),
 ]
 
-# What a browser opens in a tab besides. The playlist's segments lie beside it.
+# Other files for a browser's tab. The playlist's segments lie beside it.
 TAB_RECIPES = [
     ("sound.m4a", "-i {faststart.mp4} -vn -c copy"),
     ("picture.jpg", "-i {faststart.mp4} -frames:v 1 -update 1"),
@@ -57,7 +57,7 @@ class File:
         return self.path.stat().st_size
 
     def read(self, lower=0, upper=None):
-        """The bytes in [lower, upper)."""
+        """Returns the bytes in [lower, upper)."""
         with open(self.path, "rb") as file:
             file.seek(lower)
             return file.read(-1 if upper is None else upper - lower)
@@ -79,7 +79,7 @@ class Media:
 
     def __init__(self, directory, ffmpeg):
         self.directory = Path(directory)
-        # A change of the recipes or of the encoder makes everything anew.
+        # After a change of the recipes or the encoder, all files are made again.
         version = subprocess.run([ffmpeg, "-version"], capture_output=True, check=True).stdout.splitlines()[0]
         stamp = hashlib.sha256(Path(__file__).read_bytes() + version).hexdigest()
         stamp_file = self.directory / ".recipe"
@@ -100,7 +100,7 @@ class Media:
         return [file for file in self.files.values() if file.kind != "bytes"]
 
     def _make(self, ffmpeg, stamp):
-        """Makes every file in a directory aside, which then takes the place of the old one."""
+        """Makes every file in a new directory, which then replaces the old one."""
         print("making media …", flush=True)
         self.directory.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix="e2e-media-", dir=self.directory.parent))

@@ -1,4 +1,4 @@
-"""The origin: an nginx of our own on a free port, with a log of what it was asked and what it sent."""
+"""The origin: an nginx on a free port, with a log of its requests and responses."""
 
 import json
 import os
@@ -11,11 +11,11 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-# The kernel's send buffer for each connection. A small one, because the log of a cancelled transfer counts what lies in it.
+# The kernel's send buffer for each connection. It is small, because the log of a cancelled transfer counts its contents.
 SEND_BUFFER_BYTES = 128 << 10
-# Of a transfer that was cut the log counts bytes that lay in the socket buffers of both sides.
+# For a cut transfer the log counts the bytes in the socket buffers of both sides.
 CANCEL_SLACK_BYTES = 1 << 20
-# The pace of URLs below /paced/; the first second's bytes come at once.
+# The pace of URLs below /paced/. The bytes of the first second arrive at once.
 PACE_BYTES = 1 << 20
 # The pace of URLs below /brisk/: that of a fast line, not of the loopback interface.
 BRISK_BYTES = 16 << 20
@@ -86,7 +86,7 @@ class Request:
 
     @property
     def first_byte(self):
-        """The offset that the request began at."""
+        """The first requested offset."""
         match = re.fullmatch(r"bytes=(\d+)-\d*", self.range)
         return int(match[1]) if match else 0
 
@@ -101,7 +101,7 @@ def free_port():
 
 
 class Origin:
-    """nginx over the media directory; can be stopped and started again on the same port."""
+    """nginx over the media directory. It can be stopped and started again on the same port."""
 
     def __init__(self, nginx, root, directory):
         self.nginx = nginx
@@ -122,7 +122,7 @@ class Origin:
         self.log.touch()
 
     def _make_certificate(self):
-        """A certificate that signs itself, so that it is its own authority; the path of its key."""
+        """Makes a self-signed certificate, which is its own authority, and returns the path of its key."""
         key = self.directory / "key.pem"
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -138,7 +138,7 @@ class Origin:
         return f"http://{self.authority}/{path}"
 
     def secure_path(self, path):
-        """The proxy's path of a file that is asked for over TLS."""
+        """The proxy's path of a file over TLS."""
         return f"/https/127.0.0.1:{self.secure_port}/{path}"
 
     def start(self):
@@ -168,15 +168,15 @@ class Origin:
         if self.process is None or self.process.poll() is not None:
             self.start()
 
-    # What was asked
+    # The requests
 
     def mark(self):
-        """A place in the log: the requests that end from now on come after it."""
+        """Returns a position in the log. Requests that end from now on come after it."""
         self.wait_until_quiet()
         return os.path.getsize(self.log)
 
     def requests(self, mark, is_quiet=True):
-        """The requests that ended since `mark`; first waits until none is under way."""
+        """Waits until no request is under way, and returns those that ended since `mark`."""
         if is_quiet and self.process:
             self.wait_until_quiet()
         with open(self.log, encoding="utf-8") as file:
@@ -184,7 +184,7 @@ class Origin:
             return [Request(**json.loads(line)) for line in file]
 
     def wait_until_quiet(self, seconds=10):
-        """Waits until no response is being sent: a request is logged at its end only."""
+        """Waits until no response is being sent, because a request is logged only at its end."""
         deadline = time.monotonic() + seconds
         while self._status()["Writing"] > 1:
             if time.monotonic() > deadline:
@@ -205,9 +205,9 @@ def sent_bytes(requests):
 
 
 def allowed_bytes(size, requests):
-    """What an origin may have sent of a file of `size` bytes: 2 % more, and what lay in socket buffers.
+    """Returns the bytes that an origin may send for a file of `size` bytes: 2 % more, and the contents of socket buffers.
 
-    A request that is cut where another begins may have been sent whole before: the log calls it complete, as the kernel took it all.
-    So every request but one counts as if it had been cut.
+    The kernel may accept a whole response before the request is cut where another begins. The log then calls it complete.
+    So every request but one counts as cut.
     """
     return size * 1.02 + CANCEL_SLACK_BYTES * max(len(requests) - 1, sum(request.was_cancelled for request in requests))

@@ -11,7 +11,7 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import quote
 
-# A crash tells the thread that crashed and no more: the last lines of the log are what a failure prints.
+# A crash report with the crashed thread only, because a failure prints the last lines of the log.
 BACKTRACE = "color=no,images=none,registers=none,threads=crashed,limit=12"
 START_SECONDS = 10
 STOP_SECONDS = 10
@@ -54,7 +54,7 @@ class Spool:
         self.port = self._read_port()
 
     def _read_port(self):
-        """Waits for the line that says where the proxy listens."""
+        """Waits for the line with the proxy's address, and returns the port."""
         said = b""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
@@ -66,14 +66,14 @@ class Spool:
                     return int(match[1])
                 if not more:
                     break
-        raise RuntimeError(f"spool serve did not say where it listens; it said {said!r}")
+        raise RuntimeError(f"spool serve printed no address; it printed {said!r}")
 
     @property
     def authority(self):
         return f"127.0.0.1:{self.port}"
 
     def path(self, path):
-        """The path of the proxied form of an origin's path."""
+        """Returns the proxy's path for an origin's path."""
         prefix = f"/{self.token}" if self.token else ""
         return f"/{path}" if self.is_fixed else f"{prefix}/http/{self.origin.authority}/{path}"
 
@@ -81,11 +81,11 @@ class Spool:
         return f"http://{self.authority}{self.path(path)}"
 
     def query_url(self, path):
-        """The form that carries the origin's URL as a query item."""
+        """Returns the form with the origin's URL as a query item."""
         return f"http://{self.authority}/?url={quote(self.origin.url(path), safe='')}"
 
     def stop(self):
-        """Interrupts the program as Ctrl-C does; its exit code."""
+        """Interrupts the program as Ctrl-C does, and returns its exit code."""
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(STOP_SECONDS)
 
@@ -94,22 +94,22 @@ class Spool:
         self.process.wait()
 
     def restart(self):
-        """A new process on the same cache, elsewhere."""
+        """Starts a new process on the same cache, on another port."""
         self.start()
 
     def fetched_bytes(self):
-        """Body bytes that origins handed over since the process started: the exact figure, without socket buffers."""
+        """Returns the body bytes from origins since the process started: the exact figure, without socket buffers."""
         with urllib.request.urlopen(f"{self.page_url()}api/resources", timeout=10) as answer:
             return json.load(answer)["statistics"]["fetchedBytes"]
 
     def page_url(self):
-        """The status page's address. With `--origin` it is a secret that the server's user can read."""
+        """Returns the status page's address. With `--origin` it is a secret that only the server's user can read."""
         if self.is_fixed:
             return json.loads((self.cache / "serve.json").read_text(encoding="utf-8"))["page"]
         return f"http://{self.authority}/{self.token + '/' if self.token else ''}_spool/"
 
     def resident_bytes(self):
-        """The most memory that the process ever had resident."""
+        """Returns the peak of the process's resident memory."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
         return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) << 10
 
