@@ -90,7 +90,7 @@ struct HeaderCommandTests {
         #expect(outcome.code == 64 && outcome.errors.contains("chmod 600"), "\(outcome.errors)")
     }
 
-    @Test func `beside a server, fields reach the origin, and a warning names the effect on the store`() throws {
+    @Test func `beside a server, get sends the fields and warns that the bytes are not kept`() throws {
         let directory = try directory.get()
         let (origin, url) = try origin(demands: ["X-Device": "tv"])
         defer { origin.stop() }

@@ -43,7 +43,7 @@ import Testing
         return try JSONDecoder().decode(Listing.self, from: Data(answer.body))
     }
 
-    @Test func `the page is HTML, and all its addresses redirect to one`() throws {
+    @Test func `the status page is HTML, and all its addresses redirect to one`() throws {
         let world = try ProxyWorld(options: { $0.token = "secret" })
         defer { world.stop() }
         let client = try world.connect()
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the listing has the stored ranges, readers and fetches of each resource`(store: StoreKind) throws {
+    func `the proxy's listing has the stored ranges, readers and fetches of each resource`(store: StoreKind) throws {
         let time = ManualTime()
         let films = [VirtualResource.film(), VirtualResource.film("z.mp4?a=\"<&>\\'é".addingEncoding, seed: 2, length: 1 << 20)]
         let world = try ProxyWorld(

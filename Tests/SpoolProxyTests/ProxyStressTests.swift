@@ -11,7 +11,7 @@ import Testing
     private static let films = (0..<4).map { VirtualResource.film("\($0).mp4", seed: UInt64($0 + 1), length: 600_000) }
 
     @Test(arguments: StoreKind.allCases, Seeds.list(count: 1))
-    func `clients that come and go get right bytes or none`(store: StoreKind, seed: UInt64) throws {
+    func `clients that come and go get right bytes, or none`(store: StoreKind, seed: UInt64) throws {
         let world = try ProxyWorld(Self.films, store: store) { _, ordinal in
             ordinal % 7 == 6
                 ? .cut(afterBytes: 100_000, .reset, .correct)

@@ -106,7 +106,7 @@ struct BodyTests {
     }
 
     @Test(arguments: [true, false])
-    func `a turn of the loop sends 2 MiB of a file to a client, or 1 MiB of memory`(isFile: Bool) throws {
+    func `a turn of the loop sends at most 2 MiB of a file, or 1 MiB of memory`(isFile: Bool) throws {
         let file = try TestFile(count: 16 << 20)
         let bytes = file.bytes
         let loop = Locked<EventLoop?>(nil), sent = Locked<[UInt64: Int]>([:])
@@ -248,7 +248,7 @@ struct BodyTests {
         server.stop()
     }
 
-    @Test func `an aborted body without length or chunks ends with a reset`() throws {
+    @Test func `an aborted body without a length ends with a reset`() throws {
         let server = try serve { _ in Response(200, body: .source(MemorySource([[1, 2, 3]], ending: .abort("no")), length: nil)) }
         let client = try server.connect()
         client.send("GET / HTTP/1.0\r\n\r\n")

@@ -80,7 +80,7 @@ struct ResponseWriterTests {
         #expect(try !head(Response(200)).contains("Connection"))
     }
 
-    @Test func `each pair of response and request has its framing`() {
+    @Test func `each pair of response and request has its own framing`() {
         typealias Length = ResponseFraming.Length
         let source = MemorySource([])
         let bytes = Response.Body.bytes([1, 2])
@@ -116,7 +116,7 @@ struct ResponseWriterTests {
         let response = Response.error(502, "the origin does not answer; try again later")
         #expect(response.fields["content-type"] == "text/plain; charset=utf-8")
         guard case .bytes(let bytes) = response.body else {
-            Issue.record("an error has a body")
+            Issue.record("the error has no body")
             return
         }
         #expect(String(decoding: bytes, as: UTF8.self) == "502 Bad Gateway: the origin does not answer; try again later\n")

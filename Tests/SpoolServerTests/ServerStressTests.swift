@@ -8,7 +8,7 @@ import Testing
 struct ServerStressTests {
     /// Clients connect, read some and leave in three ways, while other threads push bytes, wake
     /// sources and answer late.
-    @Test func `wake-ups from other threads meet clients that come and go`() throws {
+    @Test func `wake-ups from other threads are safe while clients come and go`() throws {
         let seed = testSeed()
         let feeder = Feeder(threads: 2)
         let opened = Locked(0), closed = Locked(0)

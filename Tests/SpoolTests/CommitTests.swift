@@ -131,7 +131,7 @@ import Testing
         stage.simulator.shutdown()
     }
 
-    @Test func `bytes that arrived too fast for an immediate commit are committed within a second of a stall`() throws {
+    @Test func `bytes too fast for an immediate commit are committed within a second of a stall`() throws {
         let stage = try Stage(length: 64 * Self.MiB, bytesPerSecond: 1024 * Self.MiB, stallsAfter: 48 * Self.MiB)
         let reader = try stage.play(48 * Self.MiB)
         #expect(stage.entries.all.isEmpty && stage.elapsed < .milliseconds(100))

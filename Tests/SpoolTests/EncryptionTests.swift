@@ -32,7 +32,7 @@ import Testing
     // MARK: Right bytes
 
     @Test(arguments: CipherAlgorithm.allCases)
-    func `500 random ranges of 8 readers equal the source`(algorithm: CipherAlgorithm) async throws {
+    func `500 random ranges of an encrypted store equal the source`(algorithm: CipherAlgorithm) async throws {
         let world = try openWorld(algorithm)
         let seed = Seeds.list(count: 1)[0]
         // The first opening stores the bytes on the way, the second one finds them all.
@@ -66,7 +66,7 @@ import Testing
 
     // MARK: The disk
 
-    @Test func `no 16 bytes of the media, its URL or its headers lie on the disk`() async throws {
+    @Test func `an encrypted store has no 16 plaintext bytes of media, URL or headers`() async throws {
         let world = try openWorld()
         _ = try await world.cache.reader(for: film.url).bytes()
         // Once with the index's write-ahead log, once without.

@@ -222,7 +222,7 @@ import Testing
 
     // MARK: Calls
 
-    @Test func `a closed cache answers every call with the error closed`() async throws {
+    @Test func `every call of a closed cache fails as closed`() async throws {
         let bench = try Bench(length: Self.MiB)
         await bench.cache.close()
         let key = try bench.key

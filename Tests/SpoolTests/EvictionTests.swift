@@ -87,7 +87,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `32 readers at once evict unused resources in order of last use and spare pinned and used ones`() async throws {
+    @Test func `32 readers evict unused resources in order of last use, never pinned or used ones`() async throws {
         let length: Int64 = 256 << 10
         let old = (0..<24).map { VirtualResource(url: "http://origin.test/old\($0).mp3", seed: UInt64($0), length: length) }
         let new = (0..<32).map { VirtualResource(url: "http://origin.test/new\($0).mp3", seed: UInt64(100 + $0), length: length) }
@@ -169,7 +169,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(20))) struct `A store that fails again and again` {
-    @Test func `a store that fails again and again rests for a while with an event, and readers get their bytes`() async throws {
+    @Test func `a store with repeated failures rests with an event, and readers get their bytes`() async throws {
         let songs = (0..<4).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 300_000) }
         // The clock stands still. On a busy machine the rest could end before the last song is
         // requested.

@@ -154,7 +154,7 @@ import Testing
         await world.cache.close()
     }
 
-    @Test func `exporting from a closed cache fails with the error closed`() async throws {
+    @Test func `exporting from a closed cache fails as closed`() async throws {
         let world = try world()
         let key = try world.key(song)
         await world.cache.close()

@@ -13,7 +13,7 @@ import Testing
     /// Most chunk sizes leave a buffer partly filled. A quota of half a MiB makes buffers of one
     /// block.
     @Test(arguments: [16_000, 48 << 10, 65_000, 65_536], [512 << 10, 1 << 30])
-    func `received bytes of any chunk size go on with a single buffer`(chunkBytes: Int, quotaBytes: Int64) throws {
+    func `a fetch goes on with a single buffer, for every chunk size`(chunkBytes: Int, quotaBytes: Int64) throws {
         let stored = OriginBehaviour.slow(chunkBytes: chunkBytes...chunkBytes)
         for behaviour in [stored, .fields(["Cache-Control": "no-store"], stored)] {
             let stage = try LaneStage([film], behaviour: behaviour) { configuration in

@@ -133,7 +133,7 @@ import Testing
         try await expectEverything(2, on: disk)
     }
 
-    @Test func `rotating the key of an unencrypted cache fails with the error key`() async throws {
+    @Test func `rotating the key of an unencrypted cache fails with a key error`() async throws {
         let world = try EngineWorld(Self.films)
         let failure = await #expect(throws: CacheError.self) { try await world.cache.rotateKey(to: .key(try key(2))) }
         #expect(failure?.code == .key)

@@ -128,7 +128,7 @@ import Glibc
         await world.cache.close()
     }
 
-    @Test func `a reader of stored bytes only ends at a damaged block`() async throws {
+    @Test func `a reader with the mode onlyStored ends at a damaged block`() async throws {
         try disk.damage(try await storeFilm(), at: 2 * 1_048_576)
         let world = try openWorld()
         let reader = try world.cache.reader(for: film.url, options: ReadOptions(mode: .onlyStored))

@@ -119,7 +119,7 @@ import Testing
         world.world.origin.follow { _, _ in .fields(["Cache-Control": "no-store"], .correct) }
         let download = try world.factory.download(world.url)
         #expect(world.run { download.result != nil })
-        guard case .failure(let error) = download.result else { return #expect(Bool(false), "it succeeded") }
+        guard case .failure(let error) = download.result else { return #expect(Bool(false), "the download succeeded") }
         #expect(error.code == .notStored)
     }
 

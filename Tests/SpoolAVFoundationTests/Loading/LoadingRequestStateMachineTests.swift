@@ -212,7 +212,7 @@ import Testing
             now = machine.nextDeadline ?? now
             _ = machine.timePassed(now: now)
         }
-        Issue.record("it never gave up")
+        Issue.record("the machine never gave up")
     }
 
     @Test func `a permanent failure ends the request at once`() {

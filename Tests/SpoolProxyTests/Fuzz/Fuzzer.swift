@@ -15,9 +15,8 @@ struct Fuzzer {
     static let maxBytes = 8192
 
     /// - Parameters:
-    ///   - corpora: the names of files in `Tests/Corpus`.
-    ///   - rounds: how many texts are made; `SPOOL_FUZZ` times as many where that is set, as by
-    ///     `scripts/test`.
+    ///   - corpora: The names of files in `Tests/Corpus`.
+    ///   - rounds: The number of derived texts. `SPOOL_FUZZ` multiplies it, as in `scripts/test`.
     init(_ corpora: String..., rounds: Int = 2000) throws {
         seed = Seeds.list(count: 1)[0]
         random = SeededRandom(seed: seed)

@@ -31,9 +31,9 @@ final class ProxyWorld: Sendable {
     ///   - directory: The directory of the files, or nil for a new one.
     ///   - time: The clocks of cache and origin.
     ///   - silenceTimeout: The silence of the origin after which a fetch times out.
-    ///   - transport: the way to origins; nil for the one to the scripted origin. Redirects are
-    ///     followed around it.
-    ///   - loop: what that transport runs on, for the proxy to share.
+    ///   - transport: The transport to origins, or nil for the scripted origin's. The world follows
+    ///     redirects around it.
+    ///   - loop: The loop of that transport, which the proxy shares.
     init(
         _ resources: [VirtualResource] = [], store kind: StoreKind = .memory, directory given: TemporaryDirectory? = nil,
         time: any TimeSource = SystemTime(), silenceTimeout: Nanoseconds? = nil, transport: (any Transport)? = nil,

@@ -69,9 +69,9 @@ struct LaneStage {
     let cache: MediaCache
 
     /// - Parameters:
-    ///   - data: where files are written; nil for a lane of the simulator.
-    ///   - behaviour: how the origin answers.
-    ///   - isRecording: whether the disk keeps what is done to it.
+    ///   - data: The lane that writes files, or nil for a lane of the simulator.
+    ///   - behaviour: The behaviour of the origin.
+    ///   - isRecording: Whether the disk records its operations.
     init(
         _ resources: [VirtualResource], data: (any Mailbox)? = nil, behaviour: OriginBehaviour = .correct, isRecording: Bool = false,
         configuration change: (inout Configuration) -> Void = { _ in }
