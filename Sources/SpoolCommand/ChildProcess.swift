@@ -1,13 +1,13 @@
 import SpoolSystem
 
-// `environ` is a variable of C's; nobody here changes it.
+// `environ` is a C variable. This program never changes it.
 #if canImport(Darwin)
 @preconcurrency import Darwin
 #else
 @preconcurrency import Glibc
 #endif
 
-/// A program that was started with our standard streams and environment.
+/// A program that was started with this program's standard streams and environment.
 struct ChildProcess: Sendable {
     let name: String
     private let id: pid_t
@@ -18,10 +18,10 @@ struct ChildProcess: Sendable {
         case signal(Int32)
     }
 
-    /// Starts the program that `words` begins with, found in `PATH`.
+    /// Starts the program that the first of `words` names, found in `PATH`.
     ///
-    /// - Parameter variables: names of variables of ours that it does not get.
-    /// - Throws: with `ENOENT` when there is none of that name.
+    /// - Parameter variables: The names of environment variables that the program does not get.
+    /// - Throws: `SystemError` with `ENOENT` when there is no program with that name.
     static func start(_ words: [String], without variables: [String] = []) throws(SystemError) -> ChildProcess {
         let name = words.first ?? ""
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
@@ -33,7 +33,8 @@ struct ChildProcess: Sendable {
         return ChildProcess(name: name, id: id)
     }
 
-    /// Our own variables but those, as C wants them; they live as long as the program.
+    /// Returns the environment without the named variables, as a C array. The strings live as long
+    /// as this program.
     private static func environment(without names: [String]) -> [UnsafeMutablePointer<CChar>?] {
         let prefixes = names.map { $0 + "=" }
         var kept: [UnsafeMutablePointer<CChar>?] = []
@@ -46,7 +47,8 @@ struct ChildProcess: Sendable {
         return kept + [nil]
     }
 
-    /// We ignore SIGPIPE, and what is ignored stays so in a child: it gets the default back.
+    /// Spawns the program and restores the default action for SIGPIPE. This program ignores that
+    /// signal, and a child would inherit that.
     private static func spawn(
         _ name: String, _ arguments: [UnsafeMutablePointer<CChar>?], _ environment: [UnsafeMutablePointer<CChar>?], _ id: inout pid_t
     ) -> Int32 {
@@ -65,15 +67,16 @@ struct ChildProcess: Sendable {
         return posix_spawnp(&id, name, nil, &attributes, arguments, environment)
     }
 
-    /// Asks the program to end.
+    /// Sends SIGTERM to the program.
     func terminate() {
         kill(id, SIGTERM)
     }
 
-    /// Waits for its end. Once.
+    /// Waits for the end of the program. Call it once.
     func end() async -> End {
         await withCheckedContinuation { continuation in
-            // On a thread of its own: the pool that runs this function must not block.
+            // Waits on a thread of its own, because the pool that runs this function must not
+            // block.
             let thread = SystemThread(name: "spool-child") { continuation.resume(returning: Self.wait(id)) }
             withExtendedLifetime(thread) {}
         }

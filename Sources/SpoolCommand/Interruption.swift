@@ -6,20 +6,21 @@ import Darwin
 import Glibc
 #endif
 
-/// Ctrl-C and the like (SIGINT, SIGTERM): the first one asks the program to stop, a second one stops it at once.
+/// Handles SIGINT (Ctrl-C) and SIGTERM. The first signal asks the program to stop, and a second one
+/// stops it at once.
 final class Interruption: Sendable {
     private struct State {
-        /// The signal that came first.
+        /// The first signal, or nil.
         var signal: Int32?
         var actions: [@Sendable () -> Void] = []
-        /// Kept for as long as the program runs.
+        /// The signal source, kept for as long as the program runs.
         var source: SignalSource?
     }
 
     private let loop: EventLoop
     private let state = Locked(State())
 
-    /// Takes the signals over; returns when they are.
+    /// Takes over the signals, and returns once that is done.
     static func install() async throws -> Interruption {
         let interruption = Interruption(loop: try EventLoop())
         interruption.loop.start(name: "spool-signals")
@@ -44,10 +45,11 @@ final class Interruption: Sendable {
         }
     }
 
-    /// The signal that asked the program to stop, once one came.
+    /// The first signal, or nil before it.
     var signal: Int32? { state.withLock { $0.signal } }
 
-    /// Runs `action` on a thread of the signals' when one comes, at once when one came already.
+    /// Runs `action` on the signals' thread when the first signal arrives, or right away when one
+    /// has arrived already.
     func onFirst(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.signal == nil { state.actions.append(action) }

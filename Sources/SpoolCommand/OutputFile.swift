@@ -6,17 +6,20 @@ import Darwin
 import Glibc
 #endif
 
-/// Where `get` writes: a file that gets its name only when it is complete, or a stream (standard output, a pipe, a device).
+/// The output of `get`: a file that gets its name only when it is complete, or a stream (standard
+/// output, a pipe, a device).
 ///
-/// A file that is not finished is taken away again: its bytes are in the cache.
+/// An incomplete file is removed, because its bytes are in the cache.
 final class OutputFile {
     private let stream: OutputStream
-    /// The name under way and the one at the end; nil for a stream.
+    /// The temporary name and the final one, or nil for a stream.
     private let rename: (from: String, to: String)?
     private let isOurs: Bool
     private var isFinished = false
 
-    /// - Parameter name: `-` for standard output.
+    /// Opens the output.
+    ///
+    /// - Parameter name: The name of the file, or `-` for standard output.
     init(_ name: String) throws(SystemError) {
         guard name != "-" else {
             (stream, rename, isOurs) = (.output, nil, false)
@@ -26,7 +29,8 @@ final class OutputFile {
         let path = rename?.from ?? name
         var flags = O_WRONLY | O_CLOEXEC
         if rename != nil {
-            // A run that was killed left its own. What takes its place after this is somebody else's, and never followed or written to.
+            // A killed run may have left its own file. A file that appears after its removal
+            // belongs to another program, and is never followed or written to.
             try Self.removeStale(path)
             flags |= O_CREAT | O_EXCL | O_NOFOLLOW
         }
@@ -45,7 +49,7 @@ final class OutputFile {
         try stream.write(bytes)
     }
 
-    /// Every byte was written: the file takes its name.
+    /// Gives the complete file its final name.
     func finish() throws(SystemError) {
         guard let rename else { return }
         try POSIXFileSystem().rename(rename.from, to: rename.to)
@@ -58,7 +62,7 @@ final class OutputFile {
         }
     }
 
-    /// Whether there is something of that name that is written to as it is: a pipe, a device.
+    /// Whether the name belongs to a pipe or a device, which is written to directly.
     private static func isStream(_ name: String) -> Bool {
         var status = stat()
         guard stat(name, &status) == 0 else { return false }

@@ -7,7 +7,8 @@ import Darwin
 import Glibc
 #endif
 
-/// The command line: finds the command, hands it its arguments, and turns whatever comes of it into an exit code.
+/// The command line: finds the command, passes it its arguments, and turns the result into an exit
+/// code.
 @main
 struct Program {
     /// Every command, in the order of the help.
@@ -19,7 +20,7 @@ struct Program {
     ]
 
     static func main() async {
-        // A reader that leaves is an error of the write call, not the end of the program.
+        // When a reader leaves, the write call then returns an error, and the program does not end.
         signal(SIGPIPE, SIG_IGN)
         let (code, message) = await run(CommandLine.arguments.dropFirst())
         if let message { OutputStream.error.say(message) }
@@ -64,10 +65,10 @@ struct Program {
     static var helpText: String { HelpText.program(commands.map { $0.syntax }) }
 }
 
-/// One thing that the program does.
+/// A command of the program.
 protocol Command: Sendable {
     static var syntax: CommandSyntax { get }
-    /// Checks the arguments; nothing is opened yet.
+    /// Checks the arguments. Opens no store and no file.
     init(_ arguments: Arguments) throws(UsageError)
     func run() async throws -> ExitCode
 }

@@ -1,10 +1,13 @@
 import Spool
 import SpoolCore
 
-// Commands that take a while: begun by one request, followed by others.
+// Long-running commands: one request begins a job, and further requests follow it.
 
 extension RunningServer {
-    /// Makes a file the whole of what is stored of a resource; its size in bytes. `onBegin` gets what stops it.
+    /// Imports a file as the complete resource.
+    ///
+    /// - Parameter onBegin: Called with a closure that stops the import.
+    /// - Returns: The size of the file in bytes.
     func importFile(
         _ path: String, for url: String, key: ResourceKey, options: ImportOptions, progress: (Int64) -> Void,
         onBegin: (@escaping @Sendable () -> Void) -> Void
@@ -14,14 +17,17 @@ extension RunningServer {
         words["etag"] = options.validator.entityTag
         if options.replacesStored { words["replace"] = "1" }
         let job = try begin("import", words)
-        // A second connection: the first waits for the job. What goes wrong there the first one tells.
+        // Sent on a second connection, because the first one waits for the job. The first one
+        // reports errors.
         onBegin { do { _ = try post("cancel?id=\(job)") } catch { return } }
         let end = try follow(job, progress)
         guard let bytes = end.number("bytes") else { throw incomprehensible }
         return bytes
     }
 
-    /// Reads what is stored of a resource and takes damage out; nil when nothing is stored of it.
+    /// Verifies the stored bytes of a resource and removes the damaged ones.
+    ///
+    /// - Returns: The result, or nil when no byte of the resource is stored.
     func repair(_ key: ResourceKey, progress: (Int64) -> Void) throws -> Verification? {
         let end = try follow(begin("repair", ["key": key.string]), progress)
         guard let stored = end.number("stored") else { throw incomprehensible }
@@ -43,7 +49,7 @@ extension RunningServer {
         return job
     }
 
-    /// Waits for the end of a job; what is told of it.
+    /// Waits for the end of a job and returns the last answer.
     private func follow(_ job: Int64, _ progress: (Int64) -> Void) throws -> String {
         var done: Int64 = 0
         while true {
@@ -57,7 +63,7 @@ extension RunningServer {
 }
 
 extension Validator {
-    /// The entity tag, if that is what identifies the version.
+    /// The entity tag, if the version has one.
     fileprivate var entityTag: String? {
         switch self {
         case .strong(let tag), .weak(let tag): tag
@@ -67,7 +73,7 @@ extension Validator {
 }
 
 extension ByteRange {
-    /// From `lower-upper`, the upper one not included.
+    /// Parses `lower-upper`, where `upper` is not included.
     fileprivate init?(dashed text: Substring) {
         let parts = text.split(separator: "-" as Character)
         guard parts.count == 2, let lower = Int64(parts[0]), let upper = Int64(parts[1]) else { return nil }

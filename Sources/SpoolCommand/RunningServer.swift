@@ -7,35 +7,36 @@ import Darwin
 import Glibc
 #endif
 
-/// The server that has the store of a command: where it is, and what opens its door for commands.
+/// The server that has the store of a command: its address, and the token for commands.
 ///
-/// `spool serve` writes it to `serve.json` beside the index, readable by its owner only, and takes it away when it ends. What a killed
-/// server left says nothing: the store's lock is free then, and commands open the store themselves.
+/// `spool serve` writes both to `serve.json` beside the index, readable by its owner only, and
+/// removes the file when it ends. The file of a killed server has no effect: the store's lock is
+/// free then, and commands open the store themselves.
 struct RunningServer {
-    /// Where the door is, with a slash at its end.
+    /// The address of the proxy, with a slash at its end.
     let address: String
     let token: String
-    /// Whether any URL can be asked there; else it stands for one site.
+    /// Whether the server fetches any URL. Otherwise it stands for one site.
     let isGeneral: Bool
-    /// The number of its process, where `serve.json` has it.
+    /// The id of its process, if `serve.json` contains it.
     var process: Int64?
 
-    /// Where the status page is, where that is not at `_spool/` below the address.
+    /// The URL of the status page, if it is not at `_spool/` below the address.
     var page: String?
 
     private static func path(in directory: String) -> String { directory + "/serve.json" }
-    /// The longest file that is read.
+    /// The longest file that is read, in bytes.
     private static let limitBytes = 4096
 
     // MARK: The file
 
-    /// Tells commands of this server.
+    /// Writes `serve.json` for commands on the same store.
     func announce(in directory: String) throws(SystemError) {
         let system = POSIXFileSystem()
-        // Written aside and renamed: who reads it finds all of it or nothing.
+        // Written to a draft and renamed, so that a reader finds the whole file or none.
         let draft = Self.path(in: directory) + ".new"
         do throws(SystemError) { try write(to: draft, system) } catch {
-            // A server that was killed may have left its own word, which holds no longer.
+            // A server that was killed may have left its own files, which are outdated.
             for path in [Self.path(in: directory), draft] {
                 do throws(SystemError) { try system.unlink(path) } catch { if error.code != ENOENT { throw error } }
             }
@@ -57,24 +58,26 @@ struct RunningServer {
         if let failure { throw failure }
     }
 
-    /// Whether other users of the machine can make files in a directory, and so take the place of those that a server keeps there.
+    /// Whether other users of the machine can create files in a directory, and so replace those
+    /// that a server keeps there.
     static func isOpenToOthers(_ directory: String) -> Bool {
         var status = stat()
-        // One that can't be looked at is told of when it is opened.
+        // The opening of the directory reports such an error.
         guard stat(directory, &status) == 0 else { return false }
         return UInt32(status.st_mode) & 0o022 != 0
     }
 
-    /// Takes the word of this server back.
+    /// Removes `serve.json`.
     static func retract(in directory: String) throws(SystemError) {
         do throws(SystemError) { try POSIXFileSystem().unlink(path(in: directory)) } catch {
             if error.code != ENOENT { throw error }
         }
     }
 
-    /// The server that says it has the store, or nil.
+    /// Returns the server that `serve.json` names, or nil.
     static func announced(in directory: String) -> RunningServer? {
-        // What can't be read announces nobody: the command then opens the store by itself, and says what it finds there.
+        // An unreadable file counts as no server. The command then opens the store itself, and
+        // reports the errors that it finds there.
         guard let file = try? POSIXFileSystem().open(path(in: directory), .read) else { return nil }
         var text = [UInt8](repeating: 0, count: limitBytes)
         guard let count = try? text.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }) else { return nil }
@@ -83,30 +86,33 @@ struct RunningServer {
         return RunningServer(address: address, token: token, isGeneral: json.member("serves") == "any", process: json.number("process"))
     }
 
-    /// The address without the path, which may begin with the token that players need: fit for a log.
+    /// The address without the path, which may begin with the players' token. It is safe for a log.
     var publicAddress: String {
         guard let origin = try? URIReference(address).origin else { return address }
         return "\(origin)/"
     }
 
-    /// The URL by which the server fetches a resource, and keeps it; nil where it serves one site only.
+    /// Returns the URL by which the server fetches and stores a resource, or nil when it serves one
+    /// site only.
     func proxied(_ url: String) -> String? { isGeneral ? "\(address)?url=\(url.percentEncodedForQuery)" : nil }
 
     // MARK: Asking
 
-    /// What a command came to: how many resources, and how many bytes.
+    /// The result of a removal: the number of resources and of bytes.
     struct Outcome {
         var removed: Int64
         var bytes: Int64
     }
 
-    /// Takes a resource out of the store.
+    /// Removes a resource from the store.
     func remove(_ key: ResourceKey) throws -> Outcome { try outcome(of: "remove?key=\(key.string.percentEncodedForQuery)") }
 
-    /// Takes everything out of the store.
+    /// Removes all resources from the store.
     func removeAll() throws -> Outcome { try outcome(of: "remove-all") }
 
-    /// Pins a key, or takes its pin; false when it was so already.
+    /// Pins or unpins a key.
+    ///
+    /// - Returns: False when the key was in that state already.
     func setPinned(_ key: ResourceKey, _ isPinned: Bool) throws -> Bool {
         guard let changed = try post("\(isPinned ? "pin" : "unpin")?key=\(key.string.percentEncodedForQuery)").number("changed") else {
             throw incomprehensible
@@ -114,13 +120,15 @@ struct RunningServer {
         return changed != 0
     }
 
-    /// Why the server passes a resource on and does not store it; nil where it does, or has not been asked for it.
+    /// Returns the reason why the server does not store a resource. Returns nil when it stores the
+    /// resource, or was not asked for it.
     func notStoredBecause(_ key: ResourceKey) throws -> String? {
         guard let reason = try post("not-stored?key=\(key.string.percentEncodedForQuery)").member("because") else { throw incomprehensible }
         return reason.isEmpty ? nil : reason
     }
 
-    /// Lets the server enter what it received a moment ago into the index, for who looks there next.
+    /// Makes the server enter recently received bytes into the index, for the next reader of the
+    /// index.
     func enterReceived() throws { _ = try post("enter-received") }
 
     var incomprehensible: Failure {
@@ -135,7 +143,8 @@ struct RunningServer {
         return Outcome(removed: removed, bytes: bytes)
     }
 
-    /// Sends one command; the body of its answer. Throws what the server says when it refuses.
+    /// Sends one command and returns the body of the answer. Throws the server's reason when it
+    /// refuses.
     func post(_ command: String) throws -> String {
         guard let url = try? URIReference(address), let origin = url.origin, let port = UInt16(exactly: origin.port) else {
             throw Failure("serve.json names no address: \(address)", .inputOutput)
@@ -153,7 +162,7 @@ struct RunningServer {
         let status = answer.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
         let body = answer.firstRange(of: "\r\n\r\n").map { String(answer[$0.upperBound...]) } ?? ""
         guard status == 200 else {
-            // The body is `502 Bad Gateway: why`; the status is of no use to a person.
+            // The body is `502 Bad Gateway: reason`. The status does not help a person.
             let line = body.split(separator: "\n").first.map(String.init) ?? "\(status)"
             let why = line.firstRange(of: ": ").map { String(line[$0.upperBound...]) } ?? line
             if status == 409 { throw CacheError(.exists, why) }
@@ -164,13 +173,14 @@ struct RunningServer {
 }
 
 extension String {
-    /// The value of a text member of a flat JSON object that this program wrote: without escapes.
+    /// Returns the value of a text member of a flat JSON object that this program wrote, without
+    /// escapes.
     func member(_ name: String) -> String? {
         guard let start = firstRange(of: "\"\(name)\":\"") else { return nil }
         return String(self[start.upperBound...].prefix { $0 != "\"" })
     }
 
-    /// The value of a number in a flat JSON object.
+    /// Returns the value of a number in a flat JSON object.
     func number(_ name: String) -> Int64? {
         guard let start = firstRange(of: "\"\(name)\":") else { return nil }
         return Int64(self[start.upperBound...].prefix { $0.isNumber || $0 == "-" })

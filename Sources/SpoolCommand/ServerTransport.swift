@@ -2,17 +2,22 @@ import SpoolCore
 import SpoolOrigin
 import SpoolSystem
 
-/// Asks the server that has the store instead of the origin, so that what this process fetches is kept, and fetched once.
+/// Sends requests to the server that has the store, in place of the origin. So the bytes that this
+/// process fetches are stored, and fetched once.
 ///
-/// A request goes to the origin itself where the server can't help: for a method other than GET, for a request with credentials, when
-/// the server refuses, and from the moment when the server is gone. A reason that the server gives for a missing answer becomes the
-/// error that the origin's own transport would have given.
+/// A request goes to the origin itself where the server cannot help: for a method other than GET,
+/// with credentials, when the server refuses, and after the server is gone. When the server gives a
+/// reason for a missing answer, the reason becomes the error that the origin's own transport would
+/// have reported.
 final class ServerTransport: Transport {
     private let server: RunningServer
     private let base: any Transport
     private let isInUse: Locked<Bool>
 
-    /// - Parameter isInUse: whether the server has the store; shared with the caller, who learns it when the store is open.
+    /// Creates the transport.
+    ///
+    /// - Parameter isInUse: Whether the server has the store. The caller sets it once the store is
+    ///   open.
     init(_ base: any Transport, server: RunningServer, isInUse: Locked<Bool>) {
         self.base = base
         self.server = server
@@ -30,7 +35,7 @@ final class ServerTransport: Transport {
 
     func close() { base.close() }
 
-    /// The request to make of the server; nil for one that only the origin can answer.
+    /// Returns the request for the server, or nil for one that only the origin can answer.
     private func detour(of request: OriginRequest) -> OriginRequest? {
         let fields = request.fields
         guard request.method == "GET", request.body == nil, fields["Authorization"] == nil, fields["Cookie"] == nil,
@@ -39,16 +44,17 @@ final class ServerTransport: Transport {
         var asked = request
         asked.url = url
         asked.followsRedirects = false
-        // A revalidation is meant for the origin; the server would answer it from what is stored.
+        // A revalidation is meant for the origin. Without `no-cache` the server could answer it
+        // from stored bytes.
         if fields["If-None-Match"] != nil || fields["If-Modified-Since"] != nil { asked.fields["Cache-Control"] = "no-cache" }
         return asked
     }
 }
 
-/// One request, made of the server, or of the origin when the server does not serve it.
+/// One request to the server, or to the origin when the server does not serve it.
 private final class DetouredTransfer: Transfer {
     private struct State {
-        /// Which attempt's callbacks count: 0 asks the server, 1 the origin.
+        /// The attempt whose callbacks count: 0 for the server, 1 for the origin.
         var attempt = 0
         var current: (any Transfer)?
         var owesResume = false
@@ -72,7 +78,7 @@ private final class DetouredTransfer: Transfer {
         self.serverIsGone = serverIsGone
     }
 
-    /// Starts one attempt. A cancel or resume that came before the transfer was known is made up for.
+    /// Starts one attempt, and applies a cancel or resume that came before the transfer was stored.
     func begin(_ request: OriginRequest, attempt: Int) {
         let transfer = transport.start(request, receiver: DetourReceiver(attempt: attempt, owner: self))
         let (mustCancel, mustResume) = state.withLock { state in
@@ -103,7 +109,9 @@ private final class DetouredTransfer: Transfer {
 
     // MARK: From the attempts
 
-    /// True when the body that follows is the answer's.
+    /// Handles the head of a response.
+    ///
+    /// - Returns: Whether the body that follows is part of the answer.
     func headReceived(_ head: ResponseHead, attempt: Int) -> Bool {
         guard state.withLock({ $0.attempt == attempt && !$0.isOver && !$0.isCancelled }) else { return false }
         if attempt == 0, let error = ProxyStatus.error(in: head.fields) {
@@ -119,7 +127,8 @@ private final class DetouredTransfer: Transfer {
         return true
     }
 
-    /// An error of the server itself, which has nothing to do with the resource: answers about one carry `Cache-Status`.
+    /// Whether the head is an error of the server itself and not of the resource. Responses about a
+    /// resource carry `Cache-Status`.
     private static func isRefusal(_ head: ResponseHead) -> Bool {
         head.status >= 400 && head.status != 416 && !head.fields.values(of: "Cache-Status").contains { $0.hasPrefix("spool;") }
     }
@@ -169,7 +178,7 @@ private final class DetouredTransfer: Transfer {
     }
 }
 
-/// The receiver of one attempt. Its own state is touched in its callbacks only, which come one at a time.
+/// The receiver of one attempt. Only its callbacks use its state, and they come one at a time.
 private final class DetourReceiver: TransferReceiver, @unchecked Sendable {
     private let attempt: Int
     private let owner: DetouredTransfer

@@ -6,11 +6,11 @@ import Darwin
 import Glibc
 #endif
 
-/// A directory that is made for one run and taken away after it.
+/// A directory that is created for one run and removed after it.
 struct TemporaryDirectory {
     let path: String
 
-    /// Below `TMPDIR`, or `/tmp`.
+    /// Creates the directory in `TMPDIR`, or in `/tmp`.
     init(prefix: String) throws(SystemError) {
         let parent = Environment["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
         var template = Array("\(parent)/\(prefix)-XXXXXX".utf8CString)
@@ -18,7 +18,7 @@ struct TemporaryDirectory {
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Takes the directory and all in it away. What can't be removed is told.
+    /// Removes the directory and its contents. Reports an error on standard error.
     func remove() {
         do throws(SystemError) {
             try Self.remove(path, depth: 0, in: POSIXFileSystem())
@@ -27,7 +27,8 @@ struct TemporaryDirectory {
         }
     }
 
-    /// A store is three directories deep; a deeper tree is not ours.
+    /// The deepest tree that is removed. A store is three directories deep, so a deeper tree is not
+    /// this program's.
     private static let maxDepth = 8
 
     private static func remove(_ path: String, depth: Int, in files: POSIXFileSystem) throws(SystemError) {

@@ -1,10 +1,12 @@
-/// Sizes as people write and read them.
+/// Parses and formats sizes.
 enum ByteCount {
     private static let suffixes: [(letter: Character, shift: Int)] = [("K", 10), ("M", 20), ("G", 30), ("T", 40)]
 
-    /// The bytes that `text` names: a number, which may have a fraction, and K, M, G or T in powers of 1024, with `iB` or `B` after it or not.
+    /// Parses a size: a number, which may have a fraction, with K, M, G or T for powers of 1024,
+    /// and an optional `iB` or `B`.
     ///
-    /// Nil for anything else, negative numbers and what is larger than `Int64`.
+    /// - Returns: The number of bytes, or nil for any other text, a negative number and a size
+    ///   larger than `Int64`.
     static func parse(_ text: String) -> Int64? {
         var number = text[...]
         for ending in ["iB", "ib", "B", "b"] where number.hasSuffix(ending) {
@@ -26,7 +28,7 @@ enum ByteCount {
         return Int64(exactly: (value * Double(Int64(1) << Int64(shift))).rounded(.down))
     }
 
-    /// A size in three digits, for example `38.2 MiB`.
+    /// Formats a size in about three digits, for example `38.2 MiB`.
     static func text(_ bytes: Int64) -> String {
         guard bytes >= 1024 else { return "\(bytes) B" }
         var value = Double(bytes) / 1024
@@ -39,14 +41,14 @@ enum ByteCount {
         return "\(rounded(value)) \(units[unit])"
     }
 
-    /// One digit after the point below 100, none above.
+    /// Formats with one digit after the point below 100, and with none above.
     private static func rounded(_ value: Double) -> String {
         if value >= 99.95 { return "\(Int64(value.rounded()))" }
         let tenths = Int64((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"
     }
 
-    /// All digits, in groups of three, for example `40 012 044`.
+    /// Formats all digits in groups of three, for example `40 012 044`.
     static func exact(_ bytes: Int64) -> String {
         var text = ""
         for (index, digit) in String(bytes).reversed().enumerated() {
@@ -56,7 +58,7 @@ enum ByteCount {
         return String(text.reversed())
     }
 
-    /// The part in whole per cent, rounded down, so that 100 % means all.
+    /// Returns the part in whole per cent, rounded down, so that 100 % means all.
     static func percent(_ part: Int64, of whole: Int64) -> Int {
         whole <= 0 ? 100 : Int(Double(part) / Double(whole) * 100)
     }

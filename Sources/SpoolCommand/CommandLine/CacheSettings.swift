@@ -9,15 +9,17 @@ import Darwin
 import Glibc
 #endif
 
-/// Where the store is, how it is used and how much is told: the flags that the commands on a cache share.
+/// The settings that the commands on a cache share: the place of the store, its use, and the log.
 struct CacheSettings {
     var configuration = Configuration()
     let logLevel: LogLevel
     let logFormat: StandardErrorLog.Format
     let encryption: EncryptionSettings
-    /// The limits that are on the command line, as text by the names of their flags. The environment's are not among them.
+    /// The limits on the command line, as text by the names of their flags. Those of the
+    /// environment are not included.
     let givenLimits: [String: String]
-    /// Those of the environment as well: what holds for this command, whatever the store keeps.
+    /// The limits of the command line and the environment. They apply to this command, whatever
+    /// limits the store keeps.
     private let ownLimits: [String: String]
     private let headers: HeaderSettings
 
@@ -46,16 +48,19 @@ struct CacheSettings {
     static let verbose = Flag("verbose", "v", help: "Log every request and every fetch.")
     static let logJSON = Flag("log-json", help: "Log one JSON object a line.")
 
-    /// For every command on a store.
+    /// The flags of every command on a store.
     static let store = [directory] + EncryptionSettings.all
 
-    /// For commands that fetch.
+    /// The flags of commands that fetch.
     static let fetching =
         store + LimitFlags.all + [LimitFlags.maximumResource, readAhead, policy, freshness, IdentitySettings.identity]
         + HeaderSettings.all + KeySettings.all + [certificates, http2, verbose, logJSON]
 
-    /// - Parameter level: what is logged without `--verbose`.
-    /// - Parameter takesDefaults: whether limits may be `default`.
+    /// Creates the settings from the arguments.
+    ///
+    /// - Parameters:
+    ///   - level: The lowest level that is logged without `--verbose`.
+    ///   - takesDefaults: Whether limits may be `default`.
     init(_ arguments: Arguments, level: LogLevel = .info, takesDefaults: Bool = false) throws(UsageError) {
         configuration.directory = arguments[Self.directory] ?? Self.defaultDirectory
         logLevel = arguments.has(Self.verbose) ? .debug : level
@@ -86,7 +91,8 @@ struct CacheSettings {
         encryption = try EncryptionSettings(arguments)
     }
 
-    /// Nil where neither variable says; then the directory must be given.
+    /// The default directory, or nil when neither variable is set. Then the directory must be
+    /// given.
     private static var defaultDirectory: String? {
         if let base = Environment["XDG_CACHE_HOME"], base.hasPrefix("/") { return base + "/spool" }
         guard let home = Environment["HOME"], !home.isEmpty else { return nil }
@@ -120,7 +126,8 @@ struct CacheSettings {
         ByteCount.parse(text).flatMap { $0 >= 65_536 ? $0 : nil }
     }
 
-    /// libcurl would tell of a missing file at each request only, and as if the origin's certificate were wrong.
+    /// Returns the path of a readable file, or nil. Without this check, libcurl would report a
+    /// missing file at each request only, and as if the origin's certificate were wrong.
     private static func readableFile(_ path: String) -> String? {
         access(path, R_OK) == 0 ? path : nil
     }
@@ -133,7 +140,8 @@ struct CacheSettings {
         throw Failure("there is no HOME to keep the store in; give \(Self.directory.spelling) DIR", .usage)
     }
 
-    /// Opens the store for reading and writing. Where a server has it, the cache reads it and fetches through that server.
+    /// Opens the store for reading and writing. When a server has the store, the cache reads it and
+    /// fetches through that server.
     func open(log: StandardErrorLog? = nil) throws -> MediaCache {
         let directory = try directory()
         let server = RunningServer.announced(in: directory)
@@ -152,7 +160,8 @@ struct CacheSettings {
         return cache
     }
 
-    /// Says who has the store when it is not this process, and what becomes of fetched bytes.
+    /// Logs which process has the store when it is not this one, and whether fetched bytes are
+    /// kept.
     private func tell(_ log: StandardErrorLog, of server: RunningServer?) {
         guard let server else {
             return log.log(
@@ -169,12 +178,13 @@ struct CacheSettings {
         }
     }
 
-    /// Says that there is no store where one was looked for: the directory may be mistyped.
+    /// Reports that the directory has no store. The directory may be mistyped.
     func tellMissing() throws(Failure) { OutputStream.error.say("spool: there is no store at \(try directory())") }
 
-    /// Opens a store that is there for reading and writing; nil when there is none yet, and none is made.
+    /// Opens an existing store for reading and writing. Does not create one.
     ///
-    /// - Parameter other: another key than the one that the flags give.
+    /// - Parameter other: A key to use in place of the one that the flags give.
+    /// - Returns: The cache, or nil when there is no store.
     func openExisting(by other: EncryptionOptions? = nil) throws -> MediaCache? {
         let directory = try directory()
         guard try hasStore(directory) else { return nil }
@@ -185,11 +195,14 @@ struct CacheSettings {
 
     private func hasStore(_ directory: String) throws -> Bool { try POSIXFileSystem().status(directory + "/spool.sqlite") != nil }
 
-    /// Opens the store to look at it; nil when there is none yet, and none is made.
+    /// Opens an existing store for reading. Does not create one.
+    ///
+    /// - Returns: The cache, or nil when there is no store.
     func openToLook() throws -> MediaCache? {
         let directory = try directory()
         guard try hasStore(directory) else { return nil }
-        // A server that was killed does not answer; then there is nothing more to see than what lies there.
+        // A server that was killed does not answer. Then the store on disk has all that there is to
+        // see.
         if let server = RunningServer.announced(in: directory) { do { try server.enterReceived() } catch {} }
         var configuration = configuration
         configuration.directory = directory
@@ -210,11 +223,12 @@ struct CacheSettings {
 
     // MARK: Limits
 
-    /// Whether this command decides how large the store may be: a server does. Any other command that is given no quota evicts nothing
-    /// below the size that it finds.
+    /// Whether this command decides how large the store may be, as a server does. Any other command
+    /// without a quota evicts nothing below the size that it finds.
     var decidesOnSize = false
 
-    /// The limits for a store: those of this command, then those that the store keeps, then the defaults.
+    /// Returns the limits for a store: those of this command, then those that the store keeps, then
+    /// the defaults.
     func limits(in directory: String) throws -> StorageLimits {
         let stored = try StoredLimits.read(in: directory)
         var limits = StorageLimits()
@@ -231,7 +245,7 @@ struct CacheSettings {
         return limits
     }
 
-    /// Keeps the limits that were given on the command line for the commands that follow.
+    /// Writes the limits of the command line into the store, for later commands.
     func keepLimits(in directory: String) throws(SystemError) {
         guard !givenLimits.isEmpty else { return }
         var stored = try StoredLimits.read(in: directory)
@@ -239,7 +253,8 @@ struct CacheSettings {
         try stored.write(in: directory)
     }
 
-    /// The server that has the store, for commands that need it to act.
+    /// Returns the server that has the store, for a command that has to change the store through
+    /// it.
     func server() throws -> RunningServer {
         let directory = try directory()
         if let server = RunningServer.announced(in: directory) { return server }
@@ -252,7 +267,7 @@ struct CacheSettings {
 }
 
 extension MediaCache {
-    /// Runs `body`, then closes the cache, whatever comes of it.
+    /// Runs `body`, then closes the cache, also after an error.
     func closing<Result>(after body: () async throws -> Result) async throws -> Result {
         do {
             let result = try await body()

@@ -1,15 +1,17 @@
-/// Reads the words of one command by its syntax.
+/// Parses the words of one command by its syntax.
 ///
-/// `--flag value`, `--flag=value`, `-f value`; flags and operands in any order; `--` ends the flags. A flag that is given twice counts
-/// as it was given last. A value may begin with a dash only where it is `-` itself or a negative number.
+/// The forms are `--flag value`, `--flag=value` and `-f value`, with flags and operands in any
+/// order. `--` ends the flags. Of a repeated flag the last value counts. A value may begin with a
+/// dash only when it is `-` itself or a negative number.
 struct CommandLineParser {
     private let syntax: CommandSyntax
     private var rest: ArraySlice<String>
     private var found = Arguments.Values()
 
-    /// What `words`, without the name of the command, say.
+    /// Parses `words`, which do not include the name of the command.
     ///
-    /// - Parameter environment: what stands in for flags that are not given.
+    /// - Parameter environment: Returns the value of an environment variable, for flags that are
+    ///   not given.
     static func parse(
         _ words: ArraySlice<String>, _ syntax: CommandSyntax, environment: (String) -> String?
     ) throws(UsageError) -> Arguments {
@@ -41,7 +43,7 @@ struct CommandLineParser {
         }
     }
 
-    /// `name` or `name=value`.
+    /// Parses `name` or `name=value`.
     private mutating func readLong(_ word: Substring) throws(UsageError) {
         let name = word.prefix { $0 != "=" }
         guard let flag = syntax.flags.first(where: { $0.name == name }) else {
@@ -54,7 +56,7 @@ struct CommandLineParser {
         try record(flag, inline: value)
     }
 
-    /// `-f`, or `-fVALUE` where the flag takes a value.
+    /// Parses `-f`, or `-fVALUE` for a flag that takes a value.
     private mutating func readShort(_ word: String) throws(UsageError) {
         let letter = word[word.index(after: word.startIndex)]
         let value = word.dropFirst(2)
@@ -71,7 +73,7 @@ struct CommandLineParser {
         if flag.second != nil { found.append(try value(of: flag), to: flag) }
     }
 
-    /// The next word, which is a value of `flag`.
+    /// Removes and returns the next word, which is a value of `flag`.
     private mutating func value(of flag: Flag) throws(UsageError) -> String {
         guard let next = rest.first, Self.isValue(next) else {
             let what = flag.second == nil ? "a value" : "two values"
@@ -86,7 +88,8 @@ struct CommandLineParser {
         return word == "-" || word.dropFirst().first?.isNumber == true
     }
 
-    /// An empty variable counts as not set.
+    /// Reads the flags that are not given from the environment. An empty variable counts as not
+    /// set.
     private mutating func readEnvironment(_ environment: (String) -> String?) {
         for flag in syntax.flags where !found.has(flag) {
             guard let name = flag.environment, let value = environment(name), !value.isEmpty else { continue }
@@ -104,12 +107,12 @@ struct CommandLineParser {
     }
 }
 
-/// What a command line said.
+/// The parsed words of a command line.
 struct Arguments {
     /// The values by flag, and the operands.
     struct Values {
         fileprivate var byFlag: [String: [String]] = [:]
-        /// Where a value came from the environment.
+        /// The names of the variables whose values come from the environment, by flag.
         fileprivate var variables: [String: String] = [:]
         fileprivate(set) var operands: [String] = []
 
@@ -134,32 +137,34 @@ struct Arguments {
 
     func has(_ flag: Flag) -> Bool { values.has(flag) }
 
-    /// Whether the flag is on the command line itself, not in the environment.
+    /// Whether the flag is on the command line itself and not in the environment.
     func isGiven(_ flag: Flag) -> Bool { values.has(flag) && values.variables[flag.name] == nil }
 
     /// The value that was given last, else that of the environment.
     subscript(flag: Flag) -> String? { values.byFlag[flag.name]?.last }
 
-    /// Every value of a flag that may be repeated; of one that takes two words, both by turns.
+    /// All values of a repeatable flag. For a flag with two words, both words in turn.
     func all(_ flag: Flag) -> [String] { values.byFlag[flag.name] ?? [] }
 
-    /// The value as `convert` reads it, or nil when there is none.
+    /// Returns the converted value of a flag, or nil when there is none.
     ///
-    /// - Throws: when `convert` can't read it; the message names the flag or the variable and says what is `expected`.
+    /// - Throws: `UsageError` when `convert` returns nil. The message names the flag or the
+    ///   variable and the `expected` form.
     func value<Value>(_ flag: Flag, expected: String, _ convert: (String) -> Value?) throws(UsageError) -> Value? {
         guard let text = self[flag] else { return nil }
         guard let value = convert(text) else { throw complaint(flag, "can't be '\(text)'; it is \(expected)") }
         return value
     }
 
-    /// A complaint about the value of a flag, wherever that came from.
+    /// Returns an error about the value of a flag, which names the flag or the variable of the
+    /// value.
     func complaint(_ flag: Flag, _ what: String) -> UsageError {
         let subject = values.variables[flag.name].map { "the variable \($0)" } ?? "flag \(flag.spelling)"
         return UsageError("\(subject) \(what)", command: syntax.name)
     }
 }
 
-/// A command line that makes no sense: one line that names what is wrong and where to read on.
+/// An invalid command line. The message is one line: what is wrong, and where to read on.
 struct UsageError: Error, CustomStringConvertible {
     let description: String
 

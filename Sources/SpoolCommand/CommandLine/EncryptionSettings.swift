@@ -2,9 +2,10 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// How an encrypted store is opened: the flags of every command that opens one.
+/// The flags of every command that opens an encrypted store.
 ///
-/// A key is never on the command line, where every user of the machine could see it (`ps`), but in a file or in the environment.
+/// A key is never on the command line, where every user of the machine could see it (`ps`). It is
+/// in a file or in the environment.
 struct EncryptionSettings {
     static let keyFile = Flag(
         "key-file", takes: "FILE", environment: "SPOOL_KEY_FILE",
@@ -19,13 +20,14 @@ struct EncryptionSettings {
     static let all = [keyFile, passphraseFile, cipher]
 
     private let secret: Secret?
-    /// The cipher that is named.
+    /// The cipher of the command line, or nil.
     let algorithm: CipherAlgorithm?
-    /// The key, once it was read: a pipe gives it only once, and some commands open the store twice.
+    /// The key, after the first read. A pipe returns it only once, and some commands open the store
+    /// twice.
     private let provider = Locked<(any KeyProvider)?>(nil)
 
     init(_ arguments: Arguments) throws(UsageError) {
-        // A command without these flags opens no store of the user's.
+        // A command without these flags opens no store of the user.
         secret = try Secret(arguments, keyFile: Self.keyFile, passphraseFile: Self.passphraseFile, variable: "SPOOL_PASSPHRASE")
         algorithm = try Self.algorithm(arguments)
         if arguments.isGiven(Self.cipher), secret == nil {
@@ -33,7 +35,7 @@ struct EncryptionSettings {
         }
     }
 
-    /// What the store is opened with; nil without a key. Reads the file that holds it.
+    /// Returns the options for opening the store, or nil without a key. Reads the key file.
     func options() throws(Failure) -> EncryptionOptions? {
         guard let secret else { return nil }
         let provider = if let known = provider.withLock({ $0 }) { known } else { try secret.provider() }
@@ -41,7 +43,7 @@ struct EncryptionSettings {
         return EncryptionOptions(keyProvider: provider, algorithm: algorithm ?? .chaCha20Poly1305)
     }
 
-    /// The cipher that the command line names.
+    /// Returns the cipher of the command line, or nil.
     static func algorithm(_ arguments: Arguments) throws(UsageError) -> CipherAlgorithm? {
         try arguments.value(cipher, expected: "chacha20-poly1305 or aes-256-gcm") { name in
             switch name {
@@ -52,14 +54,16 @@ struct EncryptionSettings {
         }
     }
 
-    /// Where a key comes from.
+    /// A place that a key comes from.
     enum Secret {
         case keyFile(String)
         case passphraseFile(String)
         case passphrase(String)
 
-        /// What two flags and a variable say; nil when they say nothing. What is on the command line counts before what is in the
-        /// environment.
+        /// Reads two flags and a variable. The command line has precedence over the environment.
+        ///
+        /// - Returns: The secret, or nil when none is given.
+        /// - Throws: `UsageError` when two secrets are given.
         init?(_ arguments: Arguments, keyFile: Flag, passphraseFile: Flag, variable: String) throws(UsageError) {
             guard arguments.syntax.flags.contains(where: { $0.name == keyFile.name }) else { return nil }
             let isOnLine = arguments.isGiven(keyFile) || arguments.isGiven(passphraseFile)
@@ -77,7 +81,7 @@ struct EncryptionSettings {
             self = only
         }
 
-        /// The key, once its file was read.
+        /// Returns the key, after reading its file.
         func provider() throws(Failure) -> any KeyProvider {
             switch self {
             case .keyFile(let path):
@@ -87,7 +91,7 @@ struct EncryptionSettings {
                 }
                 return .key(key)
             case .passphraseFile(let path):
-                // The first line, as editors end a file with one.
+                // The first line only, because editors end a file with a newline.
                 let provider = try SecretFile.read(path) { bytes in
                     PassphraseKeyProvider(utf8: SecretFile.firstLine(of: bytes))
                 }
@@ -99,12 +103,12 @@ struct EncryptionSettings {
             }
         }
 
-        /// The key of 32 bytes, or of 64 hexadecimal digits and perhaps the end of their line.
+        /// Parses a key of 32 bytes, or of 64 hexadecimal digits with an optional newline.
         private static func key(_ bytes: UnsafeRawBufferPointer) -> EncryptionKey? {
             if bytes.count == EncryptionKey.byteCount { return EncryptionKey(bytes: bytes) }
             let digits = bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...]
             guard digits.count == 2 * EncryptionKey.byteCount, digits.allSatisfy({ digit($0) != nil }) else { return nil }
-            // No array in between: the key's own memory is the only one that the bytes get to.
+            // No array in between, so that the bytes exist in the key's own memory only.
             return EncryptionKey { key in
                 for (index, place) in zip(key.indices, stride(from: digits.startIndex, to: digits.endIndex, by: 2)) {
                     key[index] = (digit(digits[place]) ?? 0) << 4 | (digit(digits[place + 1]) ?? 0)

@@ -7,7 +7,7 @@ import Darwin
 import Glibc
 #endif
 
-/// How the program ends; the numbers are those of `sysexits.h`.
+/// The exit code of the program. The numbers are those of `sysexits.h`.
 struct ExitCode: RawRepresentable, Hashable, Sendable {
     let rawValue: Int32
 
@@ -15,16 +15,16 @@ struct ExitCode: RawRepresentable, Hashable, Sendable {
     static let failure = ExitCode(rawValue: 1)
     /// EX_USAGE.
     static let usage = ExitCode(rawValue: 64)
-    /// EX_UNAVAILABLE: the origin can't be reached.
+    /// EX_UNAVAILABLE: the origin is unreachable.
     static let unreachable = ExitCode(rawValue: 69)
     /// EX_IOERR: the store or a file failed.
     static let inputOutput = ExitCode(rawValue: 74)
 
-    /// What a shell shows of a program that a signal ended.
+    /// The code by which a shell shows that a signal ended a program.
     static func signal(_ number: Int32) -> ExitCode { ExitCode(rawValue: 128 + number) }
 }
 
-/// Something that ends a command: what to say, and with which code to go.
+/// An error that ends a command, with its message and exit code.
 struct Failure: Error {
     let message: String
     let code: ExitCode
@@ -36,13 +36,14 @@ struct Failure: Error {
 }
 
 extension ExitCode {
-    /// The code and the words for whatever a command ended with; no words when there is nobody left to read them.
+    /// Returns the exit code and message for an error. The message is nil when the reader of the
+    /// output has gone.
     static func of(_ error: any Error) -> (code: ExitCode, message: String?) {
         switch error {
         case let error as UsageError: (.usage, error.description)
         case let error as Failure: (error.code, "spool: \(error.message)")
         case let error as CacheError: (of(error), "spool: \(error.message)")
-        // Whoever read our output has had enough (`spool ls | head`).
+        // The reader of the output has closed it (`spool ls | head`).
         case let error as SystemError where error.code == EPIPE: (.success, nil)
         case let error as SystemError: (.inputOutput, "spool: \(error)")
         default: (.failure, "spool: \(error)")

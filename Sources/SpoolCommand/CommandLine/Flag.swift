@@ -1,20 +1,21 @@
-/// One flag of a command: how it is written, what it means, and where its value comes from when it is not given.
+/// A flag of a command: its spelling, its meaning, and the variable that it defaults to.
 ///
-/// Parsing and `--help` read the same table, so that neither can know a flag that the other does not.
+/// The parser and `--help` use the same table, so both have the same flags.
 struct Flag: Sendable {
     /// The long name without dashes, for example `listen`.
     let name: String
     /// The letter after one dash, for flags that people type often.
     let letter: Character?
-    /// What the value is called in the help; nil for a flag that takes none.
+    /// The name of the value in the help, or nil for a flag without a value.
     let placeholder: String?
     /// The name of the second value, for a flag that takes two words.
     let second: String?
-    /// The environment variable that stands in for the flag.
+    /// The environment variable that the flag defaults to.
     let environment: String?
-    /// What the flag does and what holds without it; lines are broken by the help.
+    /// The effect of the flag and its default. The help wraps the lines.
     let help: String
-    /// Left out of the help: for tests and for other programs of ours.
+    /// Whether the help omits the flag. Such flags are for tests and for other programs of the
+    /// project.
     let isHidden: Bool
 
     init(
@@ -31,30 +32,30 @@ struct Flag: Sendable {
         self.isHidden = isHidden
     }
 
-    /// How the flag is written, for messages.
+    /// The spelling of the flag in messages.
     var spelling: String { "--\(name)" }
 
-    /// The names of its values; nil for a flag that takes none.
+    /// The names of its values, or nil for a flag without a value.
     var placeholders: String? { placeholder.map { $0 + (second.map { " \($0)" } ?? "") } }
 }
 
 extension Flag {
-    /// Understood by every command.
+    /// The flag that every command accepts.
     static let help = Flag("help", "h", help: "Show this text.")
 }
 
-/// What a command takes: its flags, and the words beside them.
+/// The syntax of a command: its flags and its operands.
 struct CommandSyntax: Sendable {
     let name: String
     /// One line for the list of commands.
     let summary: String
     /// Paragraphs for the command's own help.
     let discussion: [String]
-    /// What the words beside the flags are, for example `URL…`; nil for none.
+    /// The operands, or nil for a command without operands.
     let operands: Operands?
     let flags: [Flag]
 
-    /// The words beside the flags.
+    /// The words beside the flags, for example `URL…`.
     struct Operands: Sendable {
         let usage: String
         let count: ClosedRange<Int>
@@ -68,6 +69,6 @@ struct CommandSyntax: Sendable {
         self.flags = flags + [.help]
     }
 
-    /// The most words that a command line may have; a shell's glob over a large directory stays below.
+    /// The largest number of operands. A shell's glob over a large directory stays below it.
     static let maxOperands = 4096
 }

@@ -2,7 +2,8 @@ import Spool
 import SpoolCore
 import SpoolSystem
 
-/// Fields that requests to origins get, for players that can't send them: the flags of commands that fetch.
+/// Fields for requests to origins, on behalf of players that cannot send them: the flags of
+/// commands that fetch.
 struct HeaderSettings {
     static let header = Flag(
         "header", takes: "'NAME: VALUE'",
@@ -19,16 +20,16 @@ struct HeaderSettings {
 
     static let all = [header, headerFor, cookies]
 
-    /// The most bytes of a file of cookies: a browser's whole jar has about 1 MiB.
+    /// The largest size of a cookie file, in bytes. A browser's whole jar has about 1 MiB.
     private static let cookieFileBytes = 4 << 20
 
-    /// For every origin.
+    /// The fields for every origin.
     private(set) var everywhere = HTTPFields()
-    /// By host, in lower case.
+    /// The fields by host, in lower case.
     private var byHost: [String: HTTPFields] = [:]
     private var jar = CookieJar()
 
-    /// Whether any was given.
+    /// Whether no field and no cookie is given.
     var isEmpty: Bool { everywhere.lines.isEmpty && byHost.isEmpty && jar.cookies.isEmpty }
 
     init(_ arguments: Arguments) throws(UsageError) {
@@ -48,7 +49,7 @@ struct HeaderSettings {
         if let path = arguments[Self.cookies] { jar = try Self.jar(path, arguments) }
     }
 
-    /// Writes the fields into a configuration.
+    /// Sets the fields in a configuration.
     func apply(to configuration: inout Configuration) {
         configuration.requestFields.lines += everywhere.lines
         guard !byHost.isEmpty || !jar.cookies.isEmpty else { return }
@@ -56,7 +57,7 @@ struct HeaderSettings {
         configuration.requestFieldsForURL = { url in
             var fields = Self.host(of: url).flatMap { byHost[$0] } ?? HTTPFields()
             guard let cookies = jar.field(for: url, now: SystemTime().wallNow) else { return fields }
-            // Both are the user's: one `Cookie` field has all (RFC 6265 §5.4).
+            // The user gave both, so one `Cookie` field carries all (RFC 6265 §5.4).
             fields["Cookie"] = fields["Cookie"].map { "\($0); \(cookies)" } ?? cookies
             return fields
         }
@@ -64,7 +65,7 @@ struct HeaderSettings {
 
     private static func host(of url: String) -> String? {
         do { return try URIReference(lenient: url).origin?.host.asciiLowercased } catch {
-            // The transport refuses what can't be split.
+            // The transport refuses a URL that cannot be parsed.
             return nil
         }
     }
@@ -92,7 +93,7 @@ struct HeaderSettings {
         }
         var fields: [HTTPFields.Field] = []
         for line in lines where !line.hasPrefix("#") {
-            // A line of a secret file is not for a message.
+            // A message must not show a line of a secret file.
             fields.append(try field(line, shown: "a line of \(path)", flag, arguments))
         }
         return fields
@@ -113,7 +114,8 @@ struct HeaderSettings {
     private static func jar(_ path: String, _ arguments: Arguments) throws(UsageError) -> CookieJar {
         let text: String
         do throws(Failure) {
-            // Not refused when others may read it: the programs that write such files leave them so.
+            // Not refused when others may read it, because the programs that write such files leave
+            // them readable.
             text = try SecretFile.read(path, holding: "cookies", limitBytes: cookieFileBytes, mustBePrivate: false) {
                 String(decoding: $0, as: UTF8.self)
             }

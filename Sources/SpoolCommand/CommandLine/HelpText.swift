@@ -1,10 +1,10 @@
-/// The help of the program and of its commands, made from the tables that are parsed by.
+/// The help of the program and of its commands, made from the tables that the parser uses.
 enum HelpText {
-    /// Columns that text is broken to: what an 80-column terminal shows with a margin.
+    /// The width of the text in columns: that of an 80-column terminal, with a margin.
     private static let width = 78
     private static let indent = 26
 
-    /// The help of one command.
+    /// Returns the help of one command.
     static func command(_ syntax: CommandSyntax) -> String {
         var lines = [syntax.summary + ".", "", "Usage: spool \(syntax.name)" + usage(syntax), ""]
         for paragraph in syntax.discussion { lines += wrap(paragraph, indent: 0) + [""] }
@@ -13,7 +13,7 @@ enum HelpText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The help of the program.
+    /// Returns the help of the program.
     static func program(_ commands: [CommandSyntax]) -> String {
         var lines = [
             "spool keeps the media that you play, and fetches no byte twice.", "",
@@ -42,7 +42,7 @@ enum HelpText {
         flag.help + (flag.environment.map { " [\($0)]" } ?? "")
     }
 
-    /// A term and what it means beside it, or below it when the term is long.
+    /// Returns a term with its explanation beside it, or below it when the term is long.
     private static func entry(_ term: String, _ text: String) -> [String] {
         var lines = wrap(text, indent: indent)
         if term.count < indent - 1 {

@@ -1,7 +1,8 @@
 import Spool
 import SpoolCore
 
-/// By what versions are told apart: the flag for hosts whose validators are not to be relied on (docs/freshness.md).
+/// The flag for hosts with unreliable validators, which sets how versions are distinguished
+/// (docs/freshness.md).
 enum IdentitySettings {
     static let identity = Flag(
         "identity", takes: "HOST=RULE",

@@ -1,8 +1,10 @@
 import SpoolCore
 
-/// Which URLs mean the same resource: the flags that shape keys, for every command that takes a URL.
+/// The flags that determine keys, for every command that takes a URL: which URLs mean the same
+/// resource.
 ///
-/// The same flags have to be given to each command on a store: a key that was made by a rule is only found by that rule.
+/// Each command on a store needs the same flags. A key that was made by a rule is only found by
+/// that rule.
 enum KeySettings {
     static let dropQuery = Flag(
         "drop-query", takes: "HOST=NAME,…",
@@ -41,7 +43,7 @@ enum KeySettings {
         return policy.dropQueryItems(named: names, forHosts: hosts)
     }
 
-    /// Words between commas; nil when one is empty.
+    /// Returns the words between commas, or nil when one is empty.
     private static func list(_ text: String) -> [String]? {
         let words = text.split(separator: "," as Character, omittingEmptySubsequences: false).map { String($0) }
         return words.contains("") ? nil : words
@@ -49,7 +51,7 @@ enum KeySettings {
 
     private static func isHost(_ text: String) -> Bool { isName(text.hasPrefix("*.") ? String(text.dropFirst(2)) : text) }
 
-    /// A name or an address as it stands in a URL, without port.
+    /// Whether the text is a name or an address in URL form, without a port.
     private static func isName(_ text: String) -> Bool {
         guard !text.contains("*"), let key = try? ResourceKey(url: "http://\(text)/") else { return false }
         return key.string == "http://\(text.lowercased())/"

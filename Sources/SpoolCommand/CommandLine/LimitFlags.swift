@@ -1,7 +1,7 @@
 import Spool
 import SpoolCore
 
-/// The flags that say how much the store keeps, and what goes first.
+/// The flags for the limits of a store and for its eviction policy.
 enum LimitFlags {
     static let quota = Flag(
         "quota", takes: "BYTES", environment: "SPOOL_QUOTA",
@@ -28,11 +28,12 @@ enum LimitFlags {
 
     static let all = [quota, maximumAge, maximumCount, minimumFree, evict]
 
-    /// The given limits, as text by the names of the flags. Values that make no sense are refused; 0 is one, since nothing could be stored.
+    /// Returns the given limits, as text by the names of the flags. Refuses invalid values, and 0,
+    /// because a store with such a limit could store nothing.
     ///
     /// - Parameters:
-    ///   - isExplicit: only what is on the command line, and nothing of the environment.
-    ///   - takesDefaults: whether a value may be `default`.
+    ///   - isExplicit: Whether to read the command line only, without the environment.
+    ///   - takesDefaults: Whether a value may be `default`.
     static func given(_ arguments: Arguments, isExplicit: Bool, takesDefaults: Bool = false) throws(UsageError) -> [String: String] {
         var given: [String: String] = [:]
         for flag in all where isExplicit ? arguments.isGiven(flag) : arguments.has(flag) {
@@ -45,7 +46,9 @@ enum LimitFlags {
         return given
     }
 
-    /// Sets a limit; false when the text says none.
+    /// Sets a limit.
+    ///
+    /// - Returns: False when the text is not a valid limit.
     static func set(_ flag: Flag, _ text: String, in limits: inout StorageLimits) -> Bool {
         switch flag.name {
         case quota.name:
@@ -77,7 +80,7 @@ enum LimitFlags {
         }
     }
 
-    /// The default, for a store that keeps no limit of its own.
+    /// Returns the default of a limit, for a store that keeps none of its own.
     static func defaultText(_ flag: Flag) -> String {
         switch flag.name {
         case quota.name: "8G"
@@ -87,7 +90,7 @@ enum LimitFlags {
         }
     }
 
-    /// The most bytes of one resource; nil for no limit.
+    /// Returns the size in bytes beyond which a resource is not stored, or nil for no limit.
     static func maximumResourceBytes(_ arguments: Arguments) throws(UsageError) -> Int64? {
         try arguments.value(maximumResource, expected: "a size above 0, for example 4G, or none") { Limit($0, ByteCount.parse) }?.value
     }

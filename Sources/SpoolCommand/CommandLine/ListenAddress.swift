@@ -1,6 +1,6 @@
 import SpoolSystem
 
-/// Where to listen, as `HOST:PORT` says it; an IPv6 literal stands in brackets.
+/// An address to listen on, in the form `HOST:PORT`. An IPv6 literal is in brackets.
 struct ListenAddress {
     let host: String
     let port: UInt16
@@ -22,7 +22,8 @@ struct ListenAddress {
         self.init(host: String(host), port: port)
     }
 
-    /// Whether only programs on this machine can reach it; false for a name that is not `localhost`.
+    /// Whether only programs on this machine can reach the address. False for a name other than
+    /// `localhost`.
     var isLoopback: Bool {
         host == "localhost" || SocketAddress(literal: host, port: port)?.isLoopback == true
     }

@@ -3,7 +3,7 @@ import SpoolOrigin
 import SpoolProxy
 import SpoolSystem
 
-/// How the HTTP door listens and whom it serves: the flags of `serve` and `demo`.
+/// The flags of `serve` and `demo`: how the HTTP proxy listens, and which clients it serves.
 struct ProxySettings {
     private(set) var options = ProxyOptions()
 
@@ -42,9 +42,10 @@ struct ProxySettings {
 
     static let all = [listen, token, origin, allowHost, allowOrigin, allowSite, allowForeignSites, allowPrivate, users]
 
-    /// Whether several people share what is stored.
+    /// Whether several people share the stored media.
     let hasManyUsers: Bool
-    /// Which names may lead into private networks: others choose the URLs here.
+    /// The names that may resolve to private addresses. The rule matters here because clients
+    /// choose the URLs.
     let privateNames: PrivateNames
 
     init(_ arguments: Arguments) throws(UsageError) {
@@ -67,14 +68,15 @@ struct ProxySettings {
         }
     }
 
-    /// A door for one player of our own: a free port, and a path that nobody guesses.
+    /// Returns options for a proxy that serves one player: a free port, and a path that cannot be
+    /// guessed.
     static func own(token: String) -> ProxyOptions {
         var options = ProxyOptions()
         options.token = token
         return options
     }
 
-    /// 128 random bits in hexadecimal.
+    /// Returns 128 random bits in hexadecimal.
     static func randomToken() -> String {
         let random = SystemRandom()
         return (0..<2).map { _ in
@@ -83,7 +85,7 @@ struct ProxySettings {
         }.joined()
     }
 
-    /// The token that is given, or the first line of the file that is named.
+    /// Returns the given token, or the first line of the named file.
     private static func token(_ arguments: Arguments) throws(UsageError) -> String? {
         guard let given = arguments[token] else { return nil }
         var text = given
@@ -99,7 +101,8 @@ struct ProxySettings {
         return text
     }
 
-    /// What stands for itself in a path (RFC 3986 §2.3), but not the name of our own pages.
+    /// Whether the text has only characters that need no escape in a path (RFC 3986 §2.3), and is
+    /// not the name of the proxy's own pages.
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in

@@ -7,22 +7,23 @@ import Darwin
 import Glibc
 #endif
 
-/// A file that holds a key, a passphrase or a token.
+/// Reads a file that contains a key, a passphrase or a token.
 ///
-/// A regular file must be its owner's alone, as `ssh` asks of private keys. What is no regular file, such as a pipe, is as private as whoever
-/// made it wants it to be: `--key-file <(command)` hands in a key that lies elsewhere.
+/// A regular file must be accessible to its owner only, as `ssh` requires of private keys. Another
+/// kind of file, such as a pipe, is not checked, because its creator decides who can read it.
+/// `--key-file <(command)` passes a key that is stored elsewhere.
 enum SecretFile {
-    /// The longest secret that is read, in bytes.
+    /// The longest secret, in bytes.
     static let limitBytes = 4096
 
-    /// The first line of the file, without its end: editors end a file with one.
+    /// Returns the first line of the file without its end. Editors end a file with a newline.
     static func readLine(_ path: String, holding what: String) throws(Failure) -> String {
         let line = try read(path, holding: what) { String(validating: firstLine(of: $0), as: UTF8.self) }
         guard let line, !line.isEmpty else { throw Failure("the first line of \(path) is empty, or not UTF-8", .usage) }
         return line
     }
 
-    /// The bytes before the end of the first line.
+    /// Returns the bytes before the end of the first line.
     static func firstLine(of bytes: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
         bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
     }
@@ -30,10 +31,11 @@ enum SecretFile {
     /// Calls `body` with all bytes of the file, and overwrites them afterwards.
     ///
     /// - Parameters:
-    ///   - what: what it holds, for messages.
-    ///   - limitBytes: the most that is read.
-    ///   - mustBePrivate: whether a regular file that others may read is refused.
-    /// - Throws: when it can't be read, others may read it, or it is longer than `limitBytes`. No message shows a byte of it.
+    ///   - what: The content of the file, for messages.
+    ///   - limitBytes: The largest size that is read.
+    ///   - mustBePrivate: Whether to refuse a regular file that others may read.
+    /// - Throws: `Failure` when the file cannot be read, others may read it, or it is longer than
+    ///   `limitBytes`. No message shows a byte of it.
     static func read<R>(
         _ path: String, holding what: String = "the key of the store", limitBytes: Int = Self.limitBytes, mustBePrivate: Bool = true,
         _ body: (UnsafeRawBufferPointer) -> R
@@ -48,7 +50,7 @@ enum SecretFile {
             bytes.deallocate()
         }
         var count = 0
-        // A pipe gives what it has: each turn reads at least one byte, or ends.
+        // A pipe may return less than was asked for. Each turn reads at least one byte, or ends.
         while count < bytes.count {
             let got = systemRead(file, bytes.baseAddress.map { $0 + count }, bytes.count - count)
             if got == 0 { return body(UnsafeRawBufferPointer(rebasing: bytes[..<count])) }

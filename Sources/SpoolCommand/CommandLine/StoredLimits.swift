@@ -7,21 +7,23 @@ import Darwin
 import Glibc
 #endif
 
-/// The limits that a store keeps from one command to the next, as they were given to `spool serve` or `spool limits`.
+/// The limits that a store keeps from one command to the next, as given to `spool serve` or `spool
+/// limits`.
 ///
-/// A file `limits` beside the index, with one `name=value` a line; the names are those of the flags. It is no part of the index, so that it
-/// stays when a damaged index is set aside.
+/// They are in a file `limits` beside the index, with one `name=value` on each line. The names are
+/// those of the flags. The file is not part of the index, so that it stays when a damaged index is
+/// set aside.
 struct StoredLimits: Equatable {
     /// The values by the names of their flags.
     private(set) var values: [String: String] = [:]
 
     private static func path(in directory: String) -> String { directory + "/limits" }
-    /// The longest file that is read.
+    /// The longest file that is read, in bytes.
     private static let limitBytes = 4096
 
     subscript(flag: Flag) -> String? { values[flag.name] }
 
-    /// Takes over what was given, `default` being the word for no limit of the store's own.
+    /// Adds the given limits. The value `default` removes the store's own limit.
     mutating func take(_ given: [String: String]) {
         for (name, value) in given { values[name] = value == Self.defaultWord ? nil : value }
     }
@@ -30,8 +32,8 @@ struct StoredLimits: Equatable {
 
     // MARK: The file
 
-    /// The limits that the store in `directory` keeps; empty when it keeps none. Lines that make no sense are passed over, as a newer program may
-    /// have written them.
+    /// Returns the limits that the store in `directory` keeps, or empty limits when it keeps none.
+    /// Skips invalid lines, because a newer program may have written them.
     static func read(in directory: String) throws(SystemError) -> StoredLimits {
         let system = POSIXFileSystem()
         guard try system.status(path(in: directory)) != nil else { return StoredLimits() }
@@ -50,7 +52,7 @@ struct StoredLimits: Equatable {
         return limits
     }
 
-    /// Keeps these limits for the store in `directory`.
+    /// Writes these limits for the store in `directory`.
     func write(in directory: String) throws(SystemError) {
         let system = POSIXFileSystem()
         let path = Self.path(in: directory)
@@ -60,7 +62,7 @@ struct StoredLimits: Equatable {
                 throw error
             }
         }
-        // Written aside and renamed: who reads it finds all of it or nothing.
+        // Written to a draft and renamed, so that a reader finds the whole file or none.
         let draft = path + ".new"
         let file = try system.open(draft, .create)
         try file.truncate(to: 0)

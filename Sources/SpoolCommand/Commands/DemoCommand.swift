@@ -3,7 +3,7 @@ import SpoolCore
 import SpoolProxy
 import SpoolSystem
 
-/// `spool demo`: the proxy with something to play behind it and a page to watch it on.
+/// `spool demo`: the proxy, an origin with generated music, and a page that shows the stored bytes.
 struct DemoCommand: Command {
     static let directory = Flag(
         "cache", takes: "DIR", help: "The directory of the store; by default a temporary one that goes when the demo ends.")
@@ -38,7 +38,7 @@ struct DemoCommand: Command {
         givenDirectory = arguments[Self.directory]
         let rate = try arguments.value(Self.rate, expected: "a size, for example 1.5M", ByteCount.parse) ?? 3 << 19
         bytesPerSecond = rate == 0 ? nil : rate
-        // A WAV file counts its bytes in 32 bits: more than six hours do not fit.
+        // A WAV file counts its bytes in 32 bits, which is enough for about six hours.
         seconds = try arguments.value(Self.seconds, expected: "a number from 1 to 20000") {
             Int($0).flatMap { 1...20_000 ~= $0 ? $0 : nil }
         }

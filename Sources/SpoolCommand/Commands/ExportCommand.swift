@@ -2,7 +2,7 @@ import Spool
 import SpoolCore
 import SpoolSystem
 
-/// `spool export`: a stored resource becomes a file.
+/// `spool export`: writes a stored resource to a file.
 struct ExportCommand: Command {
     static let replace = Flag("replace", help: "Put the file in the place of one that has its name.")
     static let link = Flag(
@@ -38,7 +38,8 @@ struct ExportCommand: Command {
 
     func run() async throws -> ExitCode {
         let path = try path()
-        // Reading is enough, so it works beside a server as well; nothing is made only to be looked at.
+        // A read-only opening is enough, so the command also works beside a server. It does not
+        // create a store.
         guard let cache = try settings.openToLook() else { throw Failure("nothing is stored of \(name)") }
         let interruption = try await Interruption.install()
         return try await cache.closing { try await export(from: cache, to: path, interruption) }

@@ -2,7 +2,8 @@ import Spool
 import SpoolCore
 import SpoolSystem
 
-/// `spool get`: one resource, or a range of it, through the cache into a file or to standard output.
+/// `spool get`: copies one resource, or a range of it, through the cache to a file or to standard
+/// output.
 struct GetCommand: Command {
     static let outputFlag = Flag(
         "output", "o", takes: "FILE",
@@ -42,7 +43,7 @@ struct GetCommand: Command {
         }
     }
 
-    /// The file to write: a directory gets one that is named by the URL.
+    /// Returns the file to write. In a directory, the URL names the file.
     private static func file(_ output: String, for url: String) throws(UsageError) -> String {
         guard let status = try? POSIXFileSystem().status(output), status.isDirectory else { return output }
         guard let name = fileName(of: url) else {
@@ -51,7 +52,7 @@ struct GetCommand: Command {
         return output + (output.hasSuffix("/") ? "" : "/") + name
     }
 
-    /// The last part of the URL's path, as it is; nil when that is empty.
+    /// Returns the last part of the URL's path without decoding, or nil when it is empty.
     static func fileName(of url: String) -> String? {
         let path = url.prefix { $0 != "?" && $0 != "#" }
         guard let scheme = path.firstRange(of: "://") else { return nil }
@@ -74,7 +75,8 @@ struct GetCommand: Command {
         }
     }
 
-    /// The error with the URL in front, so that a loop over many URLs shows which one failed.
+    /// Returns the error with the URL in front, so that a loop over many URLs shows which one
+    /// failed.
     private func naming(_ error: any Error) -> any Error {
         guard var error = error as? CacheError, !error.message.contains(url) else { return error }
         error.message = "\(url): \(error.message)"
@@ -98,11 +100,11 @@ struct GetCommand: Command {
     }
 }
 
-/// The range of a resource that was asked for, in the form of RFC 9110 §14.1.2 without the unit.
+/// The requested range of a resource, in the form of RFC 9110 §14.1.2 without the unit.
 enum RequestedRange {
-    /// From an offset, to another one that is included, or to the end.
+    /// From an offset to another one, which is included, or to the end.
     case from(Int64, through: Int64?)
-    /// So many bytes at the end.
+    /// A number of bytes at the end.
     case last(Int64)
 
     init?(_ text: String) {
@@ -121,7 +123,7 @@ enum RequestedRange {
 /// One copy from a reader to a file.
 private struct Copy {
     let reader: ByteReader
-    /// What was stored when the copy began, to tell how much of it came from the store.
+    /// The stored ranges when the copy began, to report how much of it came from the store.
     let before: ResourceStatus?
     var progress: ProgressLine
     private var position: Int64 = 0
@@ -133,15 +135,18 @@ private struct Copy {
         self.progress = progress
     }
 
-    /// Copies the range to the file of that name. A short end is an error: whoever reads the file must be able to trust it.
+    /// Copies the range to the file with that name. A short end is an error, because the file has
+    /// to be complete.
     mutating func run(_ range: RequestedRange?, into name: String) async throws {
         let (lower, upper) = try await bounds(range)
         var chunks = reader.chunks(in: lower..<(upper ?? .max)).makeAsyncIterator()
-        // The first request asks for bytes at once, so that a cold start takes one; what the resource is comes with them.
+        // The first request asks for bytes at once, so that a cold start takes one request. Its
+        // response also describes the resource.
         var next = try await chunks.next()
         let representation = try await reader.contentInformation()
         try begin(at: lower, upTo: upper, of: representation, isEmpty: range != nil && next == nil)
-        // The origin was asked before a file is made: a URL that can't be had leaves nothing behind.
+        // The file is created after the origin's answer, so that a URL that fails leaves no file
+        // behind.
         let file = try OutputFile(name)
         while let chunk = next {
             try file.write(chunk)
@@ -168,7 +173,7 @@ private struct Copy {
         let end = [upper, representation.length].compactMap { $0 }.min()
         progress.total = end.map { max(0, $0 - lower) }
         position = lower
-        // Bytes of another version are of no use to this one.
+        // Bytes of another version do not count.
         if let before, before.representation.validator == representation.validator { stored = before.stored }
     }
 

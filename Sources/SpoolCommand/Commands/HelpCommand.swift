@@ -1,4 +1,4 @@
-/// `spool help`: what the program or one of its commands does.
+/// `spool help`: shows the help of the program or of one command.
 struct HelpCommand: Command {
     static let syntax = CommandSyntax(
         "help", "Show what the program or one command does", operands: .init(usage: "[COMMAND]", count: 0...1), flags: [])
@@ -19,7 +19,7 @@ struct HelpCommand: Command {
     }
 }
 
-/// `spool version`: which release this is.
+/// `spool version`: shows the release.
 struct VersionCommand: Command {
     static let syntax = CommandSyntax("version", "Show the version", flags: [])
 

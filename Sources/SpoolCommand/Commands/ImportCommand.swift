@@ -8,7 +8,7 @@ import Darwin
 import Glibc
 #endif
 
-/// `spool import`: a file becomes a stored resource.
+/// `spool import`: stores a file as a resource.
 struct ImportCommand: Command {
     static let contentType = Flag("content-type", takes: "TYPE", help: "The media type; by default what the extension says.")
     static let entityTag = Flag(
@@ -65,7 +65,7 @@ struct ImportCommand: Command {
         }
     }
 
-    /// The error with the flag that helps.
+    /// Returns the error with the flag that helps.
     private func naming(_ error: any Error) -> any Error {
         guard let error = error as? CacheError, error.code == .exists else { return error }
         return Failure("\(error.message) (\(Self.replace.spelling))")
@@ -89,7 +89,7 @@ struct ImportCommand: Command {
             onBegin: { interruption.onFirst($0) })
     }
 
-    /// The server has a working directory of its own.
+    /// Makes a path absolute, because the server has another working directory.
     private func absolute(_ path: String) throws(SystemError) -> String {
         if path.hasPrefix("/") { return path }
         guard let directory = getcwd(nil, 0) else { throw SystemError(code: errno, operation: "getcwd") }

@@ -1,7 +1,7 @@
 import Spool
 import SpoolSystem
 
-/// `spool limits`: shows and sets what a store keeps to.
+/// `spool limits`: shows and sets the limits of a store.
 struct LimitsCommand: Command {
     static let syntax = CommandSyntax(
         "limits", "Show or set how much a store keeps",

@@ -1,7 +1,7 @@
 import Spool
 import SpoolCore
 
-/// `spool ls`: what the store holds.
+/// `spool ls`: lists the stored resources.
 struct ListCommand: Command {
     static let long = Flag("long", "l", help: "Also show type, number of stored ranges, time of the last use, and a * for what is pinned.")
     static let json = Flag("json", help: "Print a JSON array with one object for each resource.")
@@ -31,7 +31,7 @@ struct ListCommand: Command {
         return .success
     }
 
-    /// A page at a time, so that memory does not grow with the store.
+    /// Prints page by page, so that memory does not grow with the store.
     private func print(_ cache: MediaCache) async throws {
         var last: ResourceKey?
         var isFirst = true
@@ -47,7 +47,7 @@ struct ListCommand: Command {
         if isJSON { try OutputStream.output.write(isFirst ? "]\n" : "\n]\n") }
     }
 
-    /// What is pinned before its first byte came: no other command shows it.
+    /// Prints the pins of resources without stored bytes, which no other command shows.
     private func printPins(_ cache: MediaCache, isFirst: inout Bool) async throws {
         var last: ResourceKey?
         while true {
@@ -116,7 +116,7 @@ struct ListCommand: Command {
 }
 
 extension ResourceStatus {
-    /// How much of the resource is stored, `?` while its length is not known.
+    /// The stored share of the resource, or `?` while its length is unknown.
     var percentText: String {
         representation.length.map { "\(ByteCount.percent(stored.totalBytes, of: $0)) %" } ?? "? %"
     }
@@ -125,7 +125,8 @@ extension ResourceStatus {
         representation.length.map(ByteCount.text) ?? "?"
     }
 
-    /// The status as one JSON object; times in seconds since 1970, ranges as pairs of first byte and byte after the last.
+    /// The status as one JSON object. Times are in seconds since 1970. Ranges are pairs of the
+    /// first offset and the one after the last.
     var json: String {
         var json = JSONWriter()
         json.object { json in
@@ -157,7 +158,7 @@ extension ResourceStatus {
 }
 
 extension Validator {
-    /// As HTTP writes it; nil when there is none.
+    /// The validator in HTTP form, or nil when there is none.
     var text: String? {
         switch self {
         case .strong(let entityTag), .weak(let entityTag): entityTag

@@ -1,7 +1,7 @@
 import Spool
 import SpoolCore
 
-/// `spool pin`: keeps resources from eviction.
+/// `spool pin`: protects resources from eviction.
 struct PinCommand: Command {
     static let syntax = CommandSyntax(
         "pin", "Keep resources in the store whatever room is needed",
@@ -18,7 +18,7 @@ struct PinCommand: Command {
     func run() async throws -> ExitCode { try await pinning.run() }
 }
 
-/// `spool unpin`: lets resources go again when their turn comes.
+/// `spool unpin`: allows the eviction of pinned resources again.
 struct UnpinCommand: Command {
     static let syntax = CommandSyntax(
         "unpin", "Let pinned resources go again when room is needed",
@@ -33,7 +33,7 @@ struct UnpinCommand: Command {
     func run() async throws -> ExitCode { try await pinning.run() }
 }
 
-/// What the two commands have in common.
+/// The common part of the two commands.
 private struct Pinning {
     private let settings: CacheSettings
     private let names: [String]

@@ -9,7 +9,7 @@ import Darwin
 import Glibc
 #endif
 
-/// `spool play`: a player on a URL, with a proxy of its own in between.
+/// `spool play`: starts a player on a URL, with a proxy of its own in between.
 struct PlayCommand: Command {
     static let player = Flag(
         "player", takes: "mpv|vlc|ffplay", help: "The player; by default the first of these that is installed.")
@@ -25,7 +25,8 @@ struct PlayCommand: Command {
         operands: .init(usage: "URL [-- ARGUMENT…]", count: 1...CommandSyntax.maxOperands),
         flags: [player] + CacheSettings.fetching)
 
-    /// A player that is known: its program, what makes it end when the media does, and how it reads a playlist.
+    /// A supported player: its program, the arguments that make it exit at the end of the media,
+    /// and its form of playlist.
     private struct Player {
         let name: String
         let arguments: [String]
@@ -37,7 +38,8 @@ struct PlayCommand: Command {
             Player(name: "ffplay", arguments: ["-autoexit", "-loglevel", "warning"], playlist: .ffconcat),
         ]
 
-        /// Writes the playlist for a URL into a directory that only this user can enter; the words that make the player read it.
+        /// Writes the playlist for a URL into a directory that only this user can enter. Returns
+        /// the arguments that make the player read it.
         func write(_ url: String, in directory: TemporaryDirectory) throws(SystemError) -> [String] {
             let path = "\(directory.path)/\(playlist.fileName)"
             let file = try POSIXFileSystem().open(path, .create)
@@ -50,11 +52,12 @@ struct PlayCommand: Command {
         }
     }
 
-    /// The form of a playlist of one URL.
+    /// The form of a playlist with one URL.
     private enum Playlist {
-        /// One URL a line; the flag that stands before the path.
+        /// One URL on each line. `flag` precedes the path on the command line.
         case m3u(flag: String)
-        /// The list of FFmpeg's concat demuxer: the programs of FFmpeg read no other list of plain media.
+        /// The list of FFmpeg's concat demuxer. FFmpeg's programs read no other list of plain
+        /// media.
         case ffconcat
 
         var fileName: String {
@@ -110,7 +113,9 @@ struct PlayCommand: Command {
         }
     }
 
-    /// - Parameter trouble: the last error that the player was answered with.
+    /// Runs the player until it ends.
+    ///
+    /// - Parameter trouble: The last error response that the player got.
     private func play(_ service: ProxyService, _ trouble: Locked<String?>) async throws -> ExitCode {
         guard let proxied = service.proxy.url(for: url) else {
             throw Failure("only absolute http and https URLs can be played: '\(url)'", .usage)
@@ -122,7 +127,7 @@ struct PlayCommand: Command {
         let end = await child.end()
         switch end {
         case .exited(0): return .success
-        // The player was stopped by the same Ctrl-C: that is how people end it.
+        // The same Ctrl-C stopped the player, which is the usual way to end it.
         case _ where service.interruption.signal != nil: return .success
         case .exited(let code):
             let answer = trouble.withLock { $0 }.map { "; the last error that it was answered with is \($0)" } ?? ""
@@ -131,7 +136,8 @@ struct PlayCommand: Command {
         }
     }
 
-    /// Starts the first player that there is. Secrets of ours stay out of its environment.
+    /// Starts the first player that is installed, without this program's secrets in its
+    /// environment.
     private func start(_ proxied: String, _ directory: TemporaryDirectory) throws -> ChildProcess {
         for player in players {
             do throws(SystemError) {

@@ -3,7 +3,7 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// `spool rekey`: gives an encrypted store another key.
+/// `spool rekey`: changes the key of an encrypted store.
 struct RekeyCommand: Command {
     static let newKeyFile = Flag(
         "new-key-file", takes: "FILE", environment: "SPOOL_NEW_KEY_FILE",
@@ -53,7 +53,8 @@ struct RekeyCommand: Command {
         }
     }
 
-    /// Opens the store by the key that it has; by the new one where an earlier run has given it that already.
+    /// Opens the store by its present key, or by the new one when an earlier run has changed the
+    /// key already.
     private func open(_ new: EncryptionOptions) throws -> MediaCache? {
         do { return try settings.openExisting() } catch let error as CacheError {
             guard case StoreError.key(.wrong)? = error.cause else { throw error }

@@ -3,7 +3,7 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// `spool rm`: takes resources out of the store.
+/// `spool rm`: removes resources from the store.
 struct RemoveCommand: Command {
     static let all = Flag("all", help: "Remove everything.")
 
@@ -15,7 +15,8 @@ struct RemoveCommand: Command {
 
     private let settings: CacheSettings
     private let names: [String]
-    /// The bytes of each resource that was deleted before the index could be opened, because the disk had no room for it.
+    /// The bytes of each resource that was deleted before the index could be opened, because the
+    /// disk had no room for the index.
     private let expended = Locked<[ResourceKey?: Int64]>([:])
 
     init(_ arguments: Arguments) throws(UsageError) {
@@ -32,12 +33,13 @@ struct RemoveCommand: Command {
     }
 
     func run() async throws -> ExitCode {
-        // Nothing is made only to remove from it.
+        // The command does not create a store.
         do {
             guard let looked = try settings.openToLook() else { return try await missing() }
             await looked.close()
         } catch let error as CacheError {
-            // On a full disk even a look may find no room. What is to be removed makes it.
+            // On a full disk even a read-only opening may find no room. The removal itself makes
+            // room.
             guard case StoreError.full? = error.cause else { throw error }
         }
         let cache = try settings.open()
@@ -47,7 +49,7 @@ struct RemoveCommand: Command {
         }
     }
 
-    /// A server has the store: it removes, so that its readers hear of it.
+    /// Removes through the server that has the store, so that the server's readers are informed.
     private func remove(through server: RunningServer) throws -> ExitCode {
         if names.isEmpty {
             try tell(server.removeAll())

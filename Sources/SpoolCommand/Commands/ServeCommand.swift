@@ -4,7 +4,7 @@ import SpoolOrigin
 import SpoolProxy
 import SpoolSystem
 
-/// `spool serve`: the caching proxy, until a signal comes.
+/// `spool serve`: runs the caching proxy until a signal arrives.
 struct ServeCommand: Command {
     static let syntax = CommandSyntax(
         "serve", "Serve media to players through the cache",
@@ -24,7 +24,8 @@ struct ServeCommand: Command {
         var cacheSettings = try CacheSettings(arguments)
         cacheSettings.configuration.privateNames = proxySettings.privateNames
         cacheSettings.configuration.isShared = proxySettings.hasManyUsers
-        // Not for `play`: the player that it starts could inherit where a lane may run.
+        // Not for `play`, because the player that it starts could inherit the lanes' restriction to
+        // certain cores.
         cacheSettings.configuration.keepsLanesOffLoop = true
         cacheSettings.decidesOnSize = true
         self.proxySettings = proxySettings
@@ -39,12 +40,12 @@ struct ServeCommand: Command {
         do {
             keepLimits(service)
             do throws(SystemError) { try announce(service, token) } catch {
-                // Commands beside it can't find this server; players can.
+                // Commands on the same store cannot find this server, but players can.
                 service.log.log(.warning, "commands on the store won't find this server: \(error)")
             }
             warnOfEnvironmentProxies(service.log)
             try OutputStream.output.write("listening on \(isShownToPerson ? service.baseURL : service.publicAddress)\n")
-            // Below a fixed origin the page has an address that the site's scripts can't guess.
+            // With a fixed origin, the page has an address that the site's scripts cannot guess.
             if options.fixedOrigin != nil, isShownToPerson, let page = service.proxy.pageURL {
                 try OutputStream.output.write("what is stored is shown at \(page)\n")
             }
@@ -58,7 +59,8 @@ struct ServeCommand: Command {
         return .success
     }
 
-    /// A proxy of the environment looks up the names itself, so nothing here sees the addresses that they lead to.
+    /// Warns about proxies of the environment. Such a proxy resolves the names itself, so this
+    /// process cannot check the addresses.
     private func warnOfEnvironmentProxies(_ log: StandardErrorLog) {
         #if os(Linux)
         let names = EnvironmentProxy().names
@@ -70,10 +72,11 @@ struct ServeCommand: Command {
         #endif
     }
 
-    /// On a terminal the URL is for a person, who wants the token in it. Elsewhere it ends in a log.
+    /// Whether a person sees the output, who needs the token in the URL. Output elsewhere ends in a
+    /// log, and has no token.
     private var isShownToPerson: Bool { OutputStream.output.isTerminal }
 
-    /// The limits that were given are the store's from now on, when this process is the one that writes it.
+    /// Writes the given limits into the store, when this process is its writer.
     private func keepLimits(_ service: ProxyService) {
         guard service.cache.store.isWritable, let directory = cacheSettings.configuration.directory else { return }
         do throws(SystemError) { try cacheSettings.keepLimits(in: directory) } catch {
@@ -81,7 +84,7 @@ struct ServeCommand: Command {
         }
     }
 
-    /// Tells commands on the same store whom to ask, when this process is the one that writes it.
+    /// Writes `serve.json` for commands on the same store, when this process is its writer.
     private func announce(_ service: ProxyService, _ token: String) throws(SystemError) {
         guard service.cache.store.isWritable, let directory = cacheSettings.configuration.directory else { return }
         if RunningServer.isOpenToOthers(directory) {
@@ -99,23 +102,25 @@ struct ServeCommand: Command {
     }
 }
 
-/// A cache with its HTTP door, signals and log: what `serve`, `demo` and `play` have in common.
+/// A cache with its HTTP proxy, signals and log: the common part of `serve`, `demo` and `play`.
 struct ProxyService {
     let cache: MediaCache
     let proxy: ProxyServer
     let interruption: Interruption
     let log: StandardErrorLog
-    /// Where the door is, with a slash at its end.
+    /// The address of the proxy, with a slash at its end.
     let baseURL: String
 
-    /// The same without the token.
+    /// The same address without the token.
     var publicAddress: String { RunningServer(address: baseURL, token: "", isGeneral: true).publicAddress }
-    /// The most descriptors for data files, however many the process may have: the files of all idle sessions, and what is being written.
+    /// The largest number of descriptors for data files, even when the process may have more. It is
+    /// enough for the files of all idle sessions and of present writes.
     private static let mostOpenFiles = 1024
 
-    /// Opens the store and listens; returns once connections are accepted.
+    /// Opens the store and starts the proxy. Returns once connections are accepted.
     static func start(_ settings: CacheSettings, _ options: ProxyOptions) async throws -> ProxyService {
-        // Signals first: one that comes while the store opens must close it.
+        // Signals are installed first, because one that arrives while the store opens must close
+        // it.
         let interruption = try await Interruption.install()
         let log = settings.makeLog()
         let descriptors = DescriptorLimit.raise()
@@ -135,12 +140,12 @@ struct ProxyService {
         }
     }
 
-    /// Closes the door, then the store; the log goes last.
+    /// Stops the proxy, then closes the store, then the log.
     func stop() async {
         if interruption.signal != nil {
             log.log(.debug, "stopping; a second signal stops at once")
             if OutputStream.error.isTerminal {
-                // The line of the terminal has ^C in it.
+                // The terminal's line contains ^C.
                 OutputStream.error.say("")
                 OutputStream.error.say("spool: stopping; a second signal stops at once")
             }
@@ -153,12 +158,13 @@ struct ProxyService {
 }
 
 extension ProxyOptions {
-    /// Descriptors that are not for clients: data files, origins, and whatever libraries open.
+    /// The descriptors that are not for clients: data files, origins, and those of libraries.
     private static let otherDescriptors = 1024
-    /// The most connections of clients, however many descriptors there may be: an idle one costs 3 KiB here and some in the kernel.
+    /// The largest number of client connections, even when there are more descriptors. An idle one
+    /// costs 3 KiB here and some memory in the kernel.
     private static let mostConnections = 16_384
 
-    /// The options with as many connections as there are descriptors for.
+    /// Returns the options with as many connections as there are descriptors for.
     fileprivate func connections(within descriptors: Int, _ log: StandardErrorLog) -> ProxyOptions {
         var options = self
         let room = descriptors > 2 * Self.otherDescriptors ? descriptors - Self.otherDescriptors : descriptors / 2
@@ -167,7 +173,8 @@ extension ProxyOptions {
         return options
     }
 
-    /// The options with an access log, where details are wanted: a line for each request costs as much as the request.
+    /// Returns the options with an access log at debug level only, because a line for each request
+    /// costs as much as the request.
     fileprivate func logging(to log: StandardErrorLog) -> ProxyOptions {
         guard log.level <= .debug else { return self }
         var options = self

@@ -2,7 +2,7 @@ import Spool
 import SpoolCore
 import SpoolSystem
 
-/// `spool stat`: what is known and stored of one resource.
+/// `spool stat`: shows the metadata and stored ranges of one resource.
 struct StatCommand: Command {
     static let json = Flag("json", help: "Print one JSON object.")
 
@@ -39,7 +39,8 @@ struct StatCommand: Command {
         return .success
     }
 
-    /// What the server that has the store says. One that was killed says nothing.
+    /// Returns the reason from the server that has the store. A server that was killed does not
+    /// answer, so the result is nil.
     private func notStoredBecause() throws -> String? {
         guard let server = RunningServer.announced(in: try settings.directory()) else { return nil }
         do {
@@ -49,7 +50,8 @@ struct StatCommand: Command {
         }
     }
 
-    /// Beyond so many ranges only the bar shows them; `--json` has them all.
+    /// The largest number of ranges that are listed. The bar shows all of them, and `--json` lists
+    /// them.
     private static let maxRanges = 100
 
     private func description(_ status: ResourceStatus) -> String {
@@ -88,7 +90,7 @@ struct StatCommand: Command {
         return facts
     }
 
-    /// Seconds in the two largest units that fit.
+    /// Formats seconds in the two largest units that fit.
     private static func span(_ seconds: Int64) -> String {
         switch seconds {
         case ..<60: "\(seconds) s"
@@ -100,14 +102,14 @@ struct StatCommand: Command {
 }
 
 extension CacheSettings {
-    /// The key that a person means by a URL, or by a key itself.
+    /// Returns the key for a URL, or for a key itself.
     func key(_ name: String) -> ResourceKey {
         do throws(ParseError) { return try configuration.keyPolicy.key(for: name) } catch { return ResourceKey(normalized: name) }
     }
 }
 
 extension MediaCache {
-    /// Whether a key is pinned of which nothing is stored.
+    /// Returns whether a key is pinned without stored bytes.
     func hasPinWithoutBytes(_ key: ResourceKey) async throws -> Bool {
         var last: ResourceKey?
         while true {

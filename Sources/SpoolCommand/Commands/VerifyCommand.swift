@@ -1,7 +1,7 @@
 import Spool
 import SpoolCore
 
-/// `spool verify`: reads what is stored and compares it with its checks.
+/// `spool verify`: reads the stored bytes and compares them with their checksums.
 struct VerifyCommand: Command {
     static let repair = Flag("repair", help: "Take damaged bytes out of the store, so that they are fetched again.")
     static let json = Flag("json", help: "Print a JSON array with one object for each resource.")
@@ -28,12 +28,12 @@ struct VerifyCommand: Command {
     }
 
     func run() async throws -> ExitCode {
-        // Nothing is made only to be verified.
+        // The command does not create a store.
         guard let looked = try settings.openToLook() else { return try noStore() }
         guard isRepairing else { return try await looked.closing { try await verify(looked) } }
         await looked.close()
         let cache = try settings.open()
-        // A server that has the store repairs it itself, so that its readers hear of it.
+        // A server that has the store repairs it itself, so that its readers are informed.
         return try await cache.closing { try await verify(cache, through: cache.store.isWritable ? nil : settings.server()) }
     }
 
@@ -58,7 +58,7 @@ struct VerifyCommand: Command {
         return report.isGood ? .success : .failure
     }
 
-    /// A page at a time, so that memory does not grow with the store.
+    /// Verifies page by page, so that memory does not grow with the store.
     private func verifyAll(_ cache: MediaCache, _ server: RunningServer?, _ report: Report) async throws {
         var last: ResourceKey?
         while true {
@@ -85,7 +85,7 @@ struct VerifyCommand: Command {
     ) async throws {
         let line = SharedProgress(name: "\(status.key)", total: status.stored.totalBytes)
         defer { line.clear() }
-        // One that went since it was listed has no damage.
+        // A resource that was removed after the listing has no damage.
         let verification =
             if let server { try server.repair(status.key, progress: line.add) } else {
                 try await cache.verify(status.key, isRepairing: isRepairing, progress: line.add)
@@ -96,11 +96,12 @@ struct VerifyCommand: Command {
     }
 }
 
-/// What is said of the resources, and of all together. A class: the compiler's optimiser fails on one that is handed on across `await`.
+/// The report on each resource and on all together. It is a class because the compiler's optimiser
+/// fails on a struct that is passed on across `await`.
 private final class Report {
     let isJSON: Bool
     let isRepairing: Bool
-    /// Nothing damaged is left, nothing was missing.
+    /// Whether no damage is left and no resource was missing.
     var isGood = true
     private var resources = 0
     private var soundBytes: Int64 = 0
@@ -144,7 +145,8 @@ private final class Report {
 }
 
 extension Verification {
-    /// As one JSON object; ranges as pairs of first byte and byte after the last.
+    /// The result as one JSON object. Ranges are pairs of the first offset and the one after the
+    /// last.
     fileprivate var json: String {
         var json = JSONWriter()
         json.object { json in

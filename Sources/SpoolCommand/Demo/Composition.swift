@@ -4,18 +4,19 @@ import Darwin
 import Glibc
 #endif
 
-/// A small piece for a plucked arpeggio, a pad and a bass: chords in a circle, one note after the other, every sample by table.
+/// A short piece for a plucked arpeggio, a pad and a bass. Chords repeat in a circle, and each
+/// sample comes from tables.
 ///
-/// Sounds are sums of a few harmonics (additive synthesis). The sample of a frame depends on its number only, so that a file can be
-/// made from any offset.
+/// Sounds are sums of a few harmonics (additive synthesis). The sample of a frame depends on its
+/// number only, so a file can be generated from any offset.
 struct Composition: Sendable {
-    /// Frames from one note of the arpeggio to the next.
+    /// The frames from one note of the arpeggio to the next.
     private let step: Int64
-    /// Steps for each chord.
+    /// The steps for each chord.
     private let stepsPerChord: Int64
-    /// Semitones above the lowest A of a piano, lowest note first; four to a chord.
+    /// The notes in semitones above the lowest A of a piano, lowest note first, four to a chord.
     private let chords: [[Int]]
-    /// The note of the chord that each step plucks, and how many octaves above.
+    /// The note of the chord that each step plucks, and its octave above that note.
     private let pattern: [(note: Int, octave: Int)]
     private let tables = Tables.shared
 
@@ -39,7 +40,8 @@ struct Composition: Sendable {
         self.pattern = pattern
     }
 
-    /// The two samples of a frame. The piece fades in and out with the file of `count` frames.
+    /// Returns the two samples of a frame. The piece fades in and out with the file of `count`
+    /// frames.
     func frame(_ frame: Int64, of count: Int64) -> (left: Int16, right: Int16) {
         var left: Int64 = 0, right: Int64 = 0
         addPlucks(frame, &left, &right)
@@ -50,9 +52,9 @@ struct Composition: Sendable {
 
     // MARK: Voices
 
-    /// So many notes ring at once.
+    /// The number of notes that ring at once.
     private static let ringing: Int64 = 4
-    /// Two milliseconds: a note that began in no time would click.
+    /// Two milliseconds, because a note without an attack would click.
     private static let attackFrames: Int64 = 88
 
     private func addPlucks(_ frame: Int64, _ left: inout Int64, _ right: inout Int64) {
@@ -62,7 +64,7 @@ struct Composition: Sendable {
             let level = Int64(tables.pluck[Int(age * Int64(Tables.size) / (step * Self.ringing))])
             let attack = min(age, Self.attackFrames)
             let voice = ((wave(tables.bright, pluckedNote(index), age) * level) >> 15) * attack / Self.attackFrames
-            // Notes wander from side to side, so that each has a place.
+            // Notes move from side to side, so that each has its own place.
             let pan = (index * 5) % 8
             left += (voice * (12 - pan)) >> 5
             right += (voice * (5 + pan)) >> 5
@@ -74,7 +76,7 @@ struct Composition: Sendable {
         return chord(index / stepsPerChord)[place.note] + 12 * place.octave
     }
 
-    /// Pad and bass swell and sink within each chord, so that chords meet in silence.
+    /// Adds pad and bass. They swell and fade within each chord, so that chords change in silence.
     private func addChord(_ frame: Int64, _ left: inout Int64, _ right: inout Int64) {
         let (index, age) = frame.quotientAndRemainder(dividingBy: step * stepsPerChord)
         let chord = chord(index)
@@ -99,21 +101,21 @@ struct Composition: Sendable {
     }
 }
 
-/// What is worked out once: waves, envelopes and pitches.
+/// The values that are computed once: waves, envelopes and pitches.
 private struct Tables {
     static let size = 4096
-    /// From a 32-bit phase to an index.
+    /// The shift from a 32-bit phase to an index.
     static let shift: UInt32 = 20
     static let shared = Tables()
 
-    /// One turn of a plucked string's and of a flute's sound.
+    /// One period of the sound of a plucked string, and of a flute.
     let bright = wave([1, 0.45, 0.22, 0.12, 0.05])
     let soft = wave([1, 0.18, 0.08])
-    /// Dies away over the table.
+    /// An envelope that decays over the table.
     let pluck = curve { exp(-5 * $0) * (1 - $0) }
-    /// Rises and falls over the table.
+    /// An envelope that rises and falls over the table.
     let swell = curve { sin($0 * Double.pi).squareRoot() * 0.9 }
-    /// How far a note's phase moves in one frame, of a turn of 2³².
+    /// The change of a note's phase in one frame, where a period is 2³².
     let increments = (0..<88).map { note in
         UInt32(27.5 * pow(2, Double(note) / 12) / Double(WaveHeader.framesPerSecond) * 4_294_967_296)
     }

@@ -1,6 +1,7 @@
 import SpoolCore
 
-/// A piece of music as a WAV file whose bytes are a pure function of their offset: nothing is kept, any range can be made at once.
+/// A piece of music as a WAV file whose bytes are a pure function of their offset. No byte is
+/// stored, and any range can be generated at once.
 struct DemoFile: Sendable {
     let title: String
     /// The name in the URL.
@@ -18,10 +19,11 @@ struct DemoFile: Sendable {
         length = Int64(WaveHeader.byteCount) + dataBytes
     }
 
-    /// Changes whenever the bytes would: the file's name, its length, and the number of the synthesis.
+    /// The entity tag, which changes with the bytes. It contains the file's name, its length, and
+    /// the version of the synthesis.
     var entityTag: String { "\"\(name)-\(length)-1\"" }
 
-    /// Fills `buffer` with the bytes from `offset` on; they must lie in the file.
+    /// Fills `buffer` with the bytes from `offset` on, which must lie in the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) {
         var filled = 0
         if offset < WaveHeader.byteCount {
@@ -43,7 +45,7 @@ struct DemoFile: Sendable {
         }
     }
 
-    /// What the demo plays, each of its own length unless `seconds` says otherwise.
+    /// Returns the files of the demo. Each has its own length unless `seconds` sets one.
     static func all(seconds: Int? = nil) -> [DemoFile] {
         [
             DemoFile(title: "Morning Loop", name: "morning-loop.wav", seconds: seconds ?? 140, composition: .morning),

@@ -2,9 +2,9 @@ import SpoolCore
 import SpoolServer
 import SpoolSystem
 
-/// An origin on this machine that has generated music and a slow line: what the demo and the tests play from.
+/// An origin on this machine with generated music and a slow line, for the demo and the tests.
 ///
-/// Serves GET and HEAD with ranges and conditions; each file has a strong entity tag.
+/// It serves GET and HEAD with ranges and preconditions. Each file has a strong entity tag.
 final class DemoOrigin: Handler {
     let files: [DemoFile]
     private let bytesPerSecond: Int64?
@@ -18,7 +18,9 @@ final class DemoOrigin: Handler {
         var address: SocketAddress
     }
 
-    /// - Parameter bytesPerSecond: the pace of each response; nil for as fast as it goes.
+    /// Creates an origin that does not listen yet.
+    ///
+    /// - Parameter bytesPerSecond: The rate of each response, or nil for no limit.
     init(files: [DemoFile], bytesPerSecond: Int64?) throws(SystemError) {
         self.files = files
         self.bytesPerSecond = bytesPerSecond
@@ -26,7 +28,7 @@ final class DemoOrigin: Handler {
         thread = loop.start(name: "spool-origin")
     }
 
-    /// Listens on this machine only; port 0 takes one that is free.
+    /// Listens on this machine only. Port 0 takes a free one.
     func start(port: UInt16) throws(SystemError) {
         let time = time
         let server = HTTPServer(loop: loop, options: ServerOptions(wallNow: { time.wallNow }), handler: self)
@@ -34,7 +36,7 @@ final class DemoOrigin: Handler {
         place.withLock { $0 = addresses.first.map { Place(server: server, address: $0) } }
     }
 
-    /// Closes every connection; returns when the thread has ended.
+    /// Closes every connection, and returns when the thread has ended.
     func stop() {
         let server = place.withLock { place in
             defer { place = nil }
@@ -45,7 +47,7 @@ final class DemoOrigin: Handler {
         thread.join()
     }
 
-    /// `http://127.0.0.1:PORT/`; empty unless it listens.
+    /// The base URL, `http://127.0.0.1:PORT/`. Empty while the origin does not listen.
     var baseURL: String {
         place.withLock { $0 }.map { "http://\($0.address)/" } ?? ""
     }
@@ -85,7 +87,7 @@ final class DemoOrigin: Handler {
         case .ranges(let ranges) where ranges.count == 1:
             fields["Content-Range"] = "bytes \(ranges[0].lowerBound)-\(ranges[0].upperBound - 1)/\(file.length)"
             return Response(206, fields: fields, body: body(file, ranges[0], loop: loop))
-        // Several ranges may be answered by the whole (RFC 9110 §14.2).
+        // A request for several ranges may get the whole file (RFC 9110 §14.2).
         case .ranges, .whole, nil:
             return Response(200, fields: fields, body: body(file, ByteRange(lower: 0, upper: file.length), loop: loop))
         }

@@ -2,13 +2,14 @@ import SpoolCore
 import SpoolServer
 import SpoolSystem
 
-/// A range of a demo file, made while it is sent and no faster than a slow line would bring it.
+/// A range of a demo file, generated while it is sent and no faster than a slow line would deliver
+/// it.
 ///
 /// Belongs to the server's loop.
 final class PacedBody: BodySource {
     private let file: DemoFile
     private let loop: EventLoop
-    /// Nil for no limit.
+    /// The rate, or nil for no limit.
     private let bytesPerSecond: Int64?
     private let start: Int64
     private let end: Int64
@@ -18,11 +19,12 @@ final class PacedBody: BodySource {
     private var timer: LoopTimer?
     private var wake: (@Sendable () -> Void)?
 
-    /// Bytes made at once.
+    /// The number of bytes that are generated at once.
     private static let chunkBytes: Int64 = 32 << 10
-    /// What goes out before the line gets slow: enough for a player to make up its mind.
+    /// The bytes that are sent before the line becomes slow: enough for a player to detect the
+    /// format.
     private static let headStartBytes: Int64 = 128 << 10
-    /// How often a waiting body looks again.
+    /// The interval at which a waiting body checks again.
     private static let tick: Nanoseconds = .milliseconds(20)
 
     init(_ file: DemoFile, _ range: ByteRange, bytesPerSecond: Int64?, loop: EventLoop) {
@@ -63,7 +65,7 @@ final class PacedBody: BodySource {
         chunk = nil
     }
 
-    /// The next bytes, or nil while the line would not have brought a chunk yet.
+    /// Returns the next bytes, or nil while the line would not have delivered a chunk yet.
     private func makeChunk() -> Chunk? {
         let count = min(Self.chunkBytes, end - position)
         guard count <= allowance else { return nil }

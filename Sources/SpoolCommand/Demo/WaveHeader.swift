@@ -1,4 +1,4 @@
-/// The head of a WAV file: 16-bit stereo PCM, 44 100 frames a second, in the order of the RIFF format.
+/// The head of a WAV file in the RIFF format: 16-bit stereo PCM with 44 100 frames a second.
 struct WaveHeader {
     static let byteCount = 44
     static let framesPerSecond = 44_100
@@ -6,7 +6,9 @@ struct WaveHeader {
 
     let bytes: [UInt8]
 
-    /// - Parameter dataBytes: the bytes of samples that follow; less than 4 GiB.
+    /// Creates the head.
+    ///
+    /// - Parameter dataBytes: The number of bytes of samples that follow. Less than 4 GiB.
     init(dataBytes: Int64) {
         let size = UInt32(dataBytes)
         var bytes = Array("RIFF".utf8) + Self.little(size + 36) + Array("WAVEfmt ".utf8)

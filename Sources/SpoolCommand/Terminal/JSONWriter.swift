@@ -1,4 +1,4 @@
-/// Writes JSON (RFC 8259) as text, value after value; commas and quotes are its business.
+/// Writes JSON (RFC 8259) as text, value after value, with commas and quotes.
 ///
 ///     var json = JSONWriter()
 ///     json.object {
@@ -38,7 +38,7 @@ struct JSONWriter {
         array(elements)
     }
 
-    /// Null, for a value that is not known.
+    /// Writes null, for an unknown value.
     mutating func null(_ name: String) {
         key(name)
         scalar("null")
@@ -73,7 +73,8 @@ struct JSONWriter {
         needsComma = true
     }
 
-    /// The string in quotes; control characters are escaped, all others stand for themselves (RFC 8259 §7).
+    /// Returns the string in quotes, with control characters escaped and all others unchanged (RFC
+    /// 8259 §7).
     static func quoted(_ string: String) -> String {
         var result = "\""
         for scalar in string.unicodeScalars {

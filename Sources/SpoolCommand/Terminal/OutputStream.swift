@@ -6,7 +6,7 @@ import Darwin
 import Glibc
 #endif
 
-/// Standard output or standard error, written to without a buffer: whoever has much to write gathers it first.
+/// Standard output or standard error, without a buffer. Callers with much output collect it first.
 struct OutputStream: Sendable {
     let descriptor: Int32
     let name: String
@@ -14,8 +14,10 @@ struct OutputStream: Sendable {
     static let output = OutputStream(descriptor: STDOUT_FILENO, name: "standard output")
     static let error = OutputStream(descriptor: STDERR_FILENO, name: "standard error")
 
-    /// Writes all of `text`. Control characters other than the end of a line become spaces, wherever they came from.
-    /// - Throws: with `EPIPE` when the reader is gone.
+    /// Writes all of `text`. Control characters other than the end of a line become spaces, because
+    /// text may come from origins.
+    ///
+    /// - Throws: `SystemError` with `EPIPE` when the reader is gone.
     func write(_ text: String) throws(SystemError) {
         let isPlain = !text.unicodeScalars.contains { $0.isControl && $0 != "\n" }
         let lines = isPlain ? text : text.split(separator: "\n", omittingEmptySubsequences: false).map(\.printable).joined(separator: "\n")
@@ -32,12 +34,12 @@ struct OutputStream: Sendable {
         }
     }
 
-    /// Says one line; trouble with saying it is nobody's business any more.
+    /// Writes one line, and ignores an error because there is no other place to report it.
     func say(_ line: String) {
         do throws(SystemError) { try write(line.printable + "\n") } catch { return }
     }
 
-    /// Whether a person is looking at it.
+    /// Whether the stream is a terminal, so that a person reads it.
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
     /// The width of the terminal in columns, `COLUMNS`, or 80.
@@ -59,10 +61,11 @@ enum Environment {
         getenv(name).map { String(cString: $0) }
     }
 
-    /// The variables that hold a secret itself: no program that we start gets them.
+    /// The variables that contain a secret themselves. Programs started by this one do not get
+    /// them.
     static let secrets = ["SPOOL_TOKEN", "SPOOL_PASSPHRASE", "SPOOL_NEW_PASSPHRASE"]
 
-    /// Whether the terminal understands characters beyond ASCII.
+    /// Whether the terminal supports characters beyond ASCII.
     static var isUnicode: Bool {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { self[$0] }.first { !$0.isEmpty } ?? ""
         let name = locale.uppercased()

@@ -1,7 +1,8 @@
 extension StringProtocol {
-    /// The text as a terminal can show it in one line: each control character becomes a space.
+    /// The text in a form for one line of a terminal: each control character becomes a space.
     ///
-    /// Names, types and reasons come from origins and clients. An escape in them would move the cursor, change the title, or forge a line.
+    /// Names, types and reasons come from origins and clients. An escape sequence in them could
+    /// move the cursor, change the title, or forge a line.
     var printable: String {
         guard unicodeScalars.contains(where: \.isControl) else { return String(self) }
         return String(String.UnicodeScalarView(unicodeScalars.map { $0.isControl ? " " : $0 }))
@@ -9,6 +10,7 @@ extension StringProtocol {
 }
 
 extension Unicode.Scalar {
-    /// C0, DEL and C1 (U+0080 to U+009F): a terminal may act on any of them.
+    /// Whether the character is in C0, DEL or C1 (U+0080 to U+009F). A terminal may act on any of
+    /// them.
     var isControl: Bool { value < 0x20 || (0x7F...0x9F).contains(value) }
 }

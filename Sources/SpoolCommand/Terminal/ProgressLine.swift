@@ -1,7 +1,8 @@
 import SpoolCore
 import SpoolSystem
 
-/// The line that a terminal shows while bytes come: how much, how fast, how long still, and how much of it the store had.
+/// The line that a terminal shows during a transfer: amount, rate, remaining time, and the share
+/// that came from the store.
 struct ProgressLine {
     private let stream: OutputStream
     private let name: String
@@ -9,15 +10,15 @@ struct ProgressLine {
     private let began: MonotonicInstant
     private var rate: TransferRate
     private var shown: MonotonicInstant?
-    /// The bytes that will come; nil while nobody knows.
+    /// The number of bytes to come, or nil while it is unknown.
     var total: Int64?
-    /// Whether it says how much of the bytes was stored.
+    /// Whether the line shows the share that was stored.
     var showsStore = true
     private(set) var received: Int64 = 0
-    /// Of the received bytes, those that were stored before.
+    /// The received bytes that were stored before.
     private(set) var fromStore: Int64 = 0
 
-    /// How often the line is drawn: ten times a second, as fast as an eye reads.
+    /// The interval of drawing: ten times a second, as fast as an eye reads.
     private static let interval: Nanoseconds = .milliseconds(100)
 
     init(name: String, stream: OutputStream, time: any TimeSource) {
@@ -28,12 +29,14 @@ struct ProgressLine {
         rate = TransferRate(now: began)
     }
 
-    /// Bytes came; draws the line when it is time and somebody looks.
+    /// Adds received bytes, and draws the line when it is due and the stream is a terminal.
     mutating func add(_ bytes: Int64, fromStore stored: Int64) {
         if let line = lineAfter(bytes, fromStore: stored) { draw(line) }
     }
 
-    /// Bytes came; the line to draw, when it is time and somebody looks.
+    /// Adds received bytes.
+    ///
+    /// - Returns: The line to draw, or nil when it is not due or the stream is no terminal.
     mutating func lineAfter(_ bytes: Int64, fromStore stored: Int64) -> String? {
         received += bytes
         fromStore += stored
@@ -45,21 +48,21 @@ struct ProgressLine {
         return line(bytesPerSecond: rate.bytesPerSecond)
     }
 
-    /// Leaves a last line that says what came of it.
+    /// Draws a last line with the result.
     func finish() {
         guard stream.isTerminal else { return }
         draw(line(bytesPerSecond: TransferRate.average(received, over: time.now - began)))
         stream.say("")
     }
 
-    /// Takes the line away, for a message in its place.
+    /// Clears the line, so that a message can take its place.
     func clear() {
         if stream.isTerminal && shown != nil { draw("") }
     }
 
     private func draw(_ line: String) { Self.draw(line, on: stream) }
 
-    /// Puts the line in the place of the one before.
+    /// Draws the line over the one before.
     static func draw(_ line: String, on stream: OutputStream) {
         do throws(SystemError) { try stream.write(Array("\r\(line.printable)\u{1B}[K".utf8)) } catch { return }
     }
@@ -99,13 +102,13 @@ struct ProgressLine {
     }
 }
 
-/// How fast bytes come, smoothed over about two seconds.
+/// The rate of a transfer, smoothed over about two seconds.
 struct TransferRate {
     private(set) var bytesPerSecond: Int64 = 0
     private var bytes: Int64 = 0
     private var last: MonotonicInstant
 
-    /// A new figure is taken no sooner than after this time: shorter ones are noise.
+    /// The shortest time between two samples. Shorter ones are noise.
     private static let window: Nanoseconds = .milliseconds(250)
 
     init(now: MonotonicInstant) {

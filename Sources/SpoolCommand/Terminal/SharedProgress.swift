@@ -1,7 +1,7 @@
 import SpoolCore
 import SpoolSystem
 
-/// The progress line, which a thread of the cache draws.
+/// A progress line that a thread of the cache updates and draws.
 final class SharedProgress: Sendable {
     private let line: Locked<ProgressLine>
 
@@ -12,19 +12,19 @@ final class SharedProgress: Sendable {
         self.line = Locked(line)
     }
 
-    /// So many bytes more are done.
+    /// A closure that adds bytes.
     var add: @Sendable (Int64) -> Void {
         { [line] bytes in
-            // Drawn outside the lock: a terminal may be slow.
+            // Drawn outside the lock, because a terminal may be slow.
             let drawn = line.withLock { $0.lineAfter(bytes, fromStore: bytes) }
             if let drawn { ProgressLine.draw(drawn, on: .error) }
         }
     }
 
-    /// Leaves a last line that says what came of it.
+    /// Draws a last line with the result.
     func finish() { line.withLock { $0 }.finish() }
 
-    /// So many bytes of so many are done.
+    /// Sets the number of finished bytes and the total.
     func set(_ done: Int64, of total: Int64) {
         let new = line.withLock { line in
             line.total = total

@@ -1,8 +1,8 @@
 import SpoolCore
 
-/// Stored ranges drawn as a bar of characters: each stands for an equal part of the resource.
+/// Stored ranges as a bar of characters. Each character stands for an equal part of the resource.
 struct SpanBar {
-    /// The characters for a part of which nothing, less than half, at least half, and all is stored.
+    /// The characters for a part with no byte stored, less than half, at least half, and all.
     struct Glyphs {
         let none: Character, little: Character, much: Character, all: Character
 
@@ -15,7 +15,9 @@ struct SpanBar {
     let length: Int64
     var glyphs = Glyphs.preferred
 
-    /// The bar in `width` characters. O(*width* + number of ranges).
+    /// Returns the bar in `width` characters.
+    ///
+    /// - Complexity: O(*width* + number of ranges).
     func text(width: Int) -> String {
         let width = max(1, width)
         guard length > 0 else { return String(repeating: glyphs.all, count: width) }
@@ -24,7 +26,7 @@ struct SpanBar {
         var text = ""
         for cell in 0..<width {
             let lower = offset(cell, of: width), upper = max(lower + 1, offset(cell + 1, of: width))
-            // Ranges that end before this cell are of no use to it, nor to those after it.
+            // Ranges that end before this cell do not matter for it or for later cells.
             while next < ranges.count && ranges[next].upperBound <= lower { next += 1 }
             var bytes: Int64 = 0
             var index = next
@@ -38,7 +40,7 @@ struct SpanBar {
     }
 
     private func offset(_ cell: Int, of width: Int) -> Int64 {
-        // Full width: the product of a length and a column may not fit 64 bits.
+        // Full width, because the product of a length and a column may not fit 64 bits.
         let product = length.multipliedFullWidth(by: Int64(cell))
         return Int64(width).dividingFullWidth(product).quotient
     }

@@ -8,12 +8,13 @@ import Darwin
 import Glibc
 #endif
 
-/// Writes log lines to standard error, as text or as one JSON object a line.
+/// Writes log lines to standard error, as text or as one JSON object on each line.
 ///
-/// Lines are handed to a thread of their own: a terminal that stands still holds nobody up. When more than `maxWaiting` lines wait,
-/// further ones are counted instead, and the count is told when there is room again.
+/// A thread of its own writes the lines, so that a blocked terminal delays no caller. When more
+/// than `maxWaiting` lines wait, further ones are counted only. The log reports the count when
+/// there is room again.
 final class StandardErrorLog: LogSink {
-    /// How a line looks.
+    /// The form of a line.
     enum Format: Sendable {
         case text, json
     }
@@ -29,7 +30,8 @@ final class StandardErrorLog: LogSink {
         var dropped = 0
     }
 
-    /// About a second of a very talkative program, 150 bytes each.
+    /// The largest number of waiting lines: about a second of output at the most verbose level, 150
+    /// bytes each.
     static let maxWaiting = 4096
 
     init(level: LogLevel, format: Format, time: any TimeSource = SystemTime()) {
@@ -58,7 +60,7 @@ final class StandardErrorLog: LogSink {
         }
     }
 
-    /// Writes what waits and ends the thread.
+    /// Writes the waiting lines and ends the thread.
     func close() {
         lane.shutdown()
     }
@@ -80,7 +82,7 @@ final class StandardErrorLog: LogSink {
 }
 
 extension Timestamp {
-    /// The moment in UTC to the millisecond, for example `2026-01-31T12:00:00.250Z` (RFC 3339).
+    /// The time in UTC to the millisecond, for example `2026-01-31T12:00:00.250Z` (RFC 3339).
     var iso8601: String {
         var seconds = time_t(self.seconds)
         var parts = tm()
