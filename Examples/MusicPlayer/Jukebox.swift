@@ -1,11 +1,11 @@
-// A queue of songs with a bar that shows what is stored. Not built here: it needs an Apple SDK.
+// A queue of songs with a bar that shows the stored bytes. Not built on Linux: it needs an Apple SDK.
 
 #if canImport(SwiftUI) && !os(watchOS)
 import AVFoundation
 import SpoolAVFoundation
 import SwiftUI
 
-/// What the views show and what their buttons do.
+/// The state of the views, and the actions of their buttons.
 @MainActor final class Jukebox: ObservableObject {
     struct Song: Identifiable, Hashable {
         let id: URL
@@ -25,7 +25,7 @@ import SwiftUI
     init(songs: [Song], cache: MediaCache) {
         self.songs = songs
         player = cache.queuePlayer(items: songs.map { cache.playerItem(for: $0.id) })
-        // Everything is durable before the system suspends the app, and loading goes on when it is back.
+        // Makes everything durable before the system suspends the app, and resumes loading afterwards.
         lifecycle = cache.followAppLifecycle()
         following = [
             Task { [weak self, player] in
@@ -37,12 +37,12 @@ import SwiftUI
     deinit { for task in following { task.cancel() } }
 
     func togglePlaying() {
-        // The observer's pause, not the player's: it holds in the middle of a stall, too.
+        // The observer's pause and not the player's, because it also works during a stall.
         if state == .playing || state == .stalled { player.playback.pause() } else { player.playback.play() }
     }
 
     func next() {
-        // What was played stops loading by itself: the observer sees to it.
+        // The observer stops the loading of played items.
         player.advanceToNextItem()
     }
 
@@ -56,7 +56,7 @@ import SwiftUI
         }
     }
 
-    /// What to tell the listener, in words of the cache where it has some: AVFoundation's own rarely say more than that it failed.
+    /// The message for the listener: the cache's error if there is one, because AVFoundation's own messages seldom contain a reason.
     var trouble: String? {
         switch state {
         case .failed(let failure): failure.cause?.message ?? failure.error.localizedDescription

@@ -1,10 +1,10 @@
-// The views of the jukebox. Not built here: they need an Apple SDK.
+// The views of the jukebox. Not built on Linux: they need an Apple SDK.
 
 #if canImport(SwiftUI) && !os(watchOS)
 import SpoolAVFoundation
 import SwiftUI
 
-/// The queue, what plays, and how much of it is stored.
+/// The queue, the current song, and its stored part.
 struct JukeboxView: View {
     @ObservedObject var jukebox: Jukebox
 
@@ -26,7 +26,7 @@ struct JukeboxView: View {
     }
 }
 
-/// A bar with the stored stretches filled in.
+/// A bar whose stored stretches are filled.
 struct CachedBar: View {
     let progress: AssetProgress
 

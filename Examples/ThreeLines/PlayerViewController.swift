@@ -1,4 +1,4 @@
-// The shortest way to a cached video in UIKit: make a cache, make an item, play. Not built here: it needs an Apple SDK.
+// The shortest way to a cached video in UIKit: make a cache, make an item, play. Not built on Linux: it needs an Apple SDK.
 
 #if canImport(UIKit) && !os(watchOS)
 import AVKit
@@ -7,11 +7,11 @@ import UIKit
 
 /// A view controller that plays one film through the cache.
 final class FilmViewController: AVPlayerViewController {
-    // One cache for the whole app; two on one directory would make the second one a reader only.
+    // One cache for the whole app. A second cache on the same directory could only read.
     private static let cache = try? MediaCache()
 
     func play(_ url: URL) {
-        // Never worse than no cache: if the store can't be opened the film plays all the same.
+        // Never worse than no cache: the film also plays when the store cannot be opened.
         let item = Self.cache?.playerItem(for: url) ?? AVPlayerItem(url: url)
         player = AVPlayer(playerItem: item)
         player?.play()

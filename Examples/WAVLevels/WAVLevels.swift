@@ -1,13 +1,13 @@
-// Feeds a decoder that is no AVPlayer: the loudness of a WAV file, second by second, while it comes through the cache.
+// Feeds a decoder other than AVPlayer: computes the loudness of a WAV file, second by second, while it arrives through the cache.
 //
-// The decoder below knows nothing of caches or networks. It takes bytes as they come, in pieces of any size, and says what
-// it heard. `levels(of:through:)` is all that it takes to connect it.
+// The decoder below is independent of caches and networks. It takes bytes in pieces of any size, and returns levels.
+// `levels(of:through:)` connects it to the cache.
 
 public import Spool
 
-/// The loudness of each second of the WAV file at `url`, from 0 to 1, as soon as its last sample is there.
+/// The loudness of each second of the WAV file at `url`, from 0 to 1, as soon as its last sample has arrived.
 ///
-/// - Throws: `CacheError`, or `WAVDecoder.Failure` where the bytes are no 16-bit WAV.
+/// - Throws: `CacheError`, or `WAVDecoder.Failure` if the bytes are no 16-bit WAV.
 public func levels(of url: String, through cache: MediaCache) async throws -> [Double] {
     var decoder = WAVDecoder()
     for try await chunk in try cache.reader(for: url).chunks() { try decoder.feed(chunk) }
@@ -17,11 +17,11 @@ public func levels(of url: String, through cache: MediaCache) async throws -> [D
 /// Decodes RIFF WAVE with 16-bit PCM samples.
 public struct WAVDecoder {
     public enum Failure: Error {
-        /// The bytes do not begin as such a file does.
+        /// The bytes do not begin like a WAV file.
         case notWAV
     }
 
-    /// The part of the header that ends where the samples begin, in the common form of 44 bytes.
+    /// The header before the samples, in the common form of 44 bytes.
     private static let headerBytes = 44
 
     private var pending: [UInt8] = []
@@ -32,7 +32,7 @@ public struct WAVDecoder {
 
     public init() {}
 
-    /// Takes the next bytes, however many.
+    /// Takes the next bytes, in any number.
     public mutating func feed(_ bytes: [UInt8]) throws {
         pending += bytes
         if samplesPerSecond == 0 {
@@ -47,7 +47,7 @@ public struct WAVDecoder {
         pending.removeFirst(whole)
     }
 
-    /// The levels of all seconds, the last one being as short as it is.
+    /// The levels of all seconds; the last one may be shorter.
     public mutating func finish() -> [Double] {
         if count > 0 { closeSecond() }
         return levels
