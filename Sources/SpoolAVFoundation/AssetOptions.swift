@@ -4,11 +4,12 @@ import Spool
 import SpoolCore
 import SpoolSystem
 
-/// The options of an asset, read for our own requests.
+/// The options of an asset in the form for Spool's own requests.
 ///
-/// AVFoundation applies its options to the requests that it makes itself; for a cached asset those are ours.
+/// AVFoundation applies options to the requests that it makes itself. For a cached asset, Spool
+/// makes the requests.
 struct AssetOptions {
-    /// What `AVURLAsset` gets: the options without our own.
+    /// The options for `AVURLAsset`, without Spool's own.
     let forAsset: [String: Any]
     let access: NetworkAccess?
     let fields: [HTTPFields.Field]
@@ -29,7 +30,7 @@ struct AssetOptions {
             let matching = cookies.filter { $0.applies(to: url, now: Date(timeIntervalSince1970: Double(now.seconds))) }
             for (name, value) in HTTPCookie.requestHeaderFields(with: matching) { fields.append(.init(name: name, value: value)) }
         }
-        // What the app writes itself wins over what options imply.
+        // A header that the app gives replaces one that follows from the options.
         fields.removeAll { field in headers.keys.contains { $0.equalsIgnoringCase(field.name) } }
         self.fields = fields + headers.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }
     }

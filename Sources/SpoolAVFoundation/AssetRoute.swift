@@ -1,28 +1,30 @@
 #if !os(watchOS)
-/// How an asset gets its bytes.
+/// The source of an asset's bytes.
 public enum AssetRoute: Hashable, Sendable {
-    /// Through the cache, by the asset's own loader.
+    /// The cache, through the asset's own loader.
     case cache
-    /// From the store's own file, which has every byte; nothing in between.
+    /// The store's own file, which has every byte. AVFoundation reads it directly.
     case file
-    /// By the URL of the cache's loopback endpoint: playlists.
+    /// The cache's loopback endpoint, by a URL. Playlists use it.
     case loopback
-    /// From the original URL, as a plain `AVURLAsset` would; nothing is cached.
+    /// The original URL, as with a plain `AVURLAsset`. No byte is cached.
     case original(Reason)
 
-    /// Why an asset is a plain one.
+    /// The reason why an asset is a plain one.
     public enum Reason: Hashable, Sendable {
-        /// The URL is no `http` or `https` one: `file:` needs no cache, others can't be asked.
+        /// The scheme of the URL is neither `http` nor `https`. A `file:` URL needs no cache, and
+        /// the cache cannot fetch other schemes.
         case unsupportedScheme
-        /// The URL can't be read, or not be written with the custom scheme.
+        /// The URL cannot be parsed, or cannot be written with the custom scheme.
         case malformedURL
-        /// It is a playlist, and the cache has no loopback endpoint.
+        /// The resource is a playlist, and the cache has no loopback endpoint.
         case playlistWithoutEndpoint
-        /// An earlier asset of the resource had to be sent to the original URL; the words say why.
+        /// An earlier asset of the resource fell back to the original URL. The text contains the
+        /// reason.
         case fellBack(String)
         /// The cache is closed.
         case cacheIsClosed
-        /// It was asked for, for AirPlay say.
+        /// The caller asked for a plain asset, for example for AirPlay.
         case requested
     }
 }

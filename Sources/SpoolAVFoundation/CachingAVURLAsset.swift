@@ -4,46 +4,54 @@ import Spool
 public import SpoolCore
 import SpoolSystem
 
-/// An asset whose bytes come through a cache: from the store where they are stored, else from the origin, and are stored as they come.
+/// An asset whose bytes come through a cache. Stored bytes come from the store, and others come
+/// from the origin and are stored on arrival.
 ///
-/// Made by `MediaCache.asset(for:)`, used like any `AVURLAsset`:
+/// `MediaCache.asset(for:)` creates it. Use it like any `AVURLAsset`:
 ///
 /// ```swift
 /// let item = AVPlayerItem(asset: cache.asset(for: url))
 /// ```
 ///
-/// The asset owns its loader: what it loads ends when the last copy of the asset goes, and bytes that arrived stay. Its `url` has a scheme
-/// of its own, which makes AVFoundation ask the loader; `originalURL` is the one that the app gave. Where the cache can't help (`route`), it is a plain asset of
-/// the original URL.
+/// The asset owns its loader. Loading ends when the last copy of the asset is released, and bytes
+/// that arrived stay stored. The `url` of the asset has a custom scheme, which makes AVFoundation
+/// ask the loader. `originalURL` is the URL that the app gave. Where the cache cannot help
+/// (`route`), the asset is a plain one of the original URL.
 ///
 /// Safe to use from any thread.
 public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
-    // Safe to share: nothing changes after the initialiser; loader and report guard themselves.
+    // Safe to share: no property changes after the initialiser. The loader and its report protect
+    // themselves.
 
-    /// An option: what the resource is, as a MIME type or a uniform type identifier (`String`), where the server says nothing good.
+    /// An option: the type of the resource, as a MIME type or a uniform type identifier (`String`),
+    /// for a server that sends a wrong type or none.
     public static let contentTypeKey = "SpoolAssetContentTypeKey"
-    /// An option: the path extension that the asset's URL shall have (`String`), where the original's says nothing.
+    /// An option: the path extension for the asset's URL (`String`), for an original URL with no
+    /// useful one.
     public static let fileExtensionKey = "SpoolAssetFileExtensionKey"
-    /// An option: when the answer of the origin expires (`Date`), with a signed URL's signature say. The player asks again by then.
+    /// An option: when the origin's response expires (`Date`), for example with the signature of a
+    /// URL. The player then asks again by that time.
     public static let expiryDateKey = "SpoolAssetExpiryDateKey"
 
     static let optionKeys: Set<String> = [contentTypeKey, fileExtensionKey, expiryDateKey]
 
-    /// The URL that the app gave, untouched.
+    /// The URL that the app gave, unchanged.
     public let originalURL: URL
-    /// The identity of the resource in the cache; nil for what can't be cached.
+    /// The identity of the resource in the cache, or nil for a URL that cannot be cached.
     public let key: ResourceKey?
-    /// Where the bytes come from.
+    /// The source of the bytes.
     public let route: AssetRoute
     let loader: AssetLoader?
-    /// What looks at the stored bytes for those who follow `progress`.
+    /// Reports the stored bytes to the followers of `progress`.
     let watch: AssetWatch?
-    /// The file that it plays, which stays in the store as long as this; nil where it plays none.
+    /// The stored file that the asset plays, or nil. The file stays in the store as long as this
+    /// object.
     private let file: CompleteFile?
 
-    /// Why the player got nothing, or less than it asked for: AVFoundation hides the errors of loaders, this is the way around it.
+    /// The last loading error of this asset, or nil when there was none.
     ///
-    /// The last trouble, also where loading went on after it. Nil while there was none.
+    /// AVFoundation hides the errors of loaders, and this property makes them available. It also
+    /// contains errors after which loading continued.
     public var lastError: CacheError? { loader?.report.lastError }
 
     init(
@@ -64,7 +72,8 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
         if let loader, let queue { loader.attach(to: self, on: queue.queue) }
     }
 
-    /// A plain asset, without a cache: what AVFoundation makes when it makes one of this class by itself. Ask `MediaCache.asset(for:)` instead.
+    /// Creates a plain asset without a cache. AVFoundation calls this initialiser when it creates
+    /// an asset of this class itself. Apps use `MediaCache.asset(for:)`.
     public override init(url URL: URL, options: [String: Any]? = nil) {
         originalURL = URL
         key = nil
@@ -75,15 +84,17 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
         super.init(url: URL, options: options)
     }
 
-    /// Stops what is being loaded for this asset, and lets the player ask again later.
+    /// Stops the loading for this asset. The player may ask again later.
     ///
-    /// The same as `cancelLoading()`, which AVFoundation does not call for an item that was switched away: it goes on loading that until the
-    /// asset is released. Copies of the asset go on. Bytes that arrived stay. `PlaybackObserver` calls it after a short grace.
+    /// It does the same as `cancelLoading()`. AVFoundation does not call that for an item that was
+    /// switched away, and goes on loading the item until its asset is released. Copies of the asset
+    /// go on. Bytes that arrived stay stored. `PlaybackObserver` calls this after a short grace
+    /// period.
     public func stopLoading() {
         cancelLoading()
     }
 
-    /// Tries at once what waits to be tried again, when the network or the app came back.
+    /// Retries failed loading at once, for example when the network or the app came back.
     public func retryLoading() {
         loader?.tryAgain()
     }

@@ -7,12 +7,19 @@ import SpoolSystem
 // Complete resources, played from their files.
 
 extension CachingAssetFactory {
-    /// As `asset(for:)`, after a look at the store.
+    /// Returns an asset as `asset(for:)` does, or one of the store's own file when the resource is
+    /// complete.
     ///
-    /// Where `handsOutFiles` is set, a resource that is stored as a whole becomes an asset of its file (`route` is `.file`), which stays in
-    /// the store for as long as the asset lives. Not of an encrypted store or one with a content transform, whose files can't be played; not
-    /// under `CachePolicy.standard`, which asks the origin first; and not where the file's name does not say what the resource is. All else is
-    /// what `asset(for:)` makes. Bytes that an earlier run stored are compared with their checks first, about a second for each GiB.
+    /// Where `handsOutFiles` is set, a complete resource becomes an asset of its file (`route` is
+    /// `.file`). The file stays in the store for as long as the asset lives. In all other cases the
+    /// result is that of `asset(for:)`:
+    ///
+    /// - The store is encrypted or has a content transform, so its files cannot be played.
+    /// - The policy is `CachePolicy.standard`, which asks the origin first.
+    /// - The extension of the file does not match the type of the resource.
+    ///
+    /// Bytes that an earlier run stored are compared with their checksums first, which takes about
+    /// a second for each GiB.
     public func preparedAsset(
         for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
     ) async -> CachingAVURLAsset {
@@ -25,10 +32,10 @@ extension CachingAssetFactory {
             queue: nil, file: file)
     }
 
-    /// The key of what may have a file that AVFoundation can play; nil for all else.
+    /// Returns the key of a resource that may have a playable file, or nil.
     private func fileKey(of url: URL, _ key: ResourceKey?, _ options: [String: Any]?) -> ResourceKey? {
         guard isSchemeSupported(url), !cache.isClosed, cache.configuration.cachePolicy != .standard else { return nil }
-        // Of a URL that has no key the asset that `asset(for:)` makes tells.
+        // For a URL without a key, the asset of `asset(for:)` reports the reason.
         guard let known = key ?? (try? keyPolicy.key(for: url.absoluteString)) else { return nil }
         return known
     }
@@ -37,13 +44,13 @@ extension CachingAssetFactory {
         do {
             return try await cache.completeFile(for: key)
         } catch {
-            // The loader gets the bytes where it can, and says what is wrong where it can't.
+            // The loader gets the bytes where it can, and reports the error otherwise.
             cache.record(.storeTrouble("file of \(key): \(error.message)"))
             return nil
         }
     }
 
-    /// Whether AVFoundation, which goes by the name of a file, takes it for what it is.
+    /// Whether the extension of the file matches its type. AVFoundation goes by the extension.
     private func isPlayable(_ file: CompleteFile, _ options: [String: Any]?) -> Bool {
         let named = MediaKind.ofFileExtension(URL(fileURLWithPath: file.path).pathExtension.lowercased())
         guard let named, !named.isPlaylist else { return false }
@@ -53,12 +60,14 @@ extension CachingAssetFactory {
         return kind == named || (Self.mpeg4.contains(kind) && Self.mpeg4.contains(named))
     }
 
-    /// Kinds whose files are made alike (ISO/IEC 14496-12), and opened by any of their names.
+    /// Kinds with the same file structure (ISO/IEC 14496-12), which AVFoundation opens by any of
+    /// their extensions.
     private static let mpeg4: Set<MediaKind> = [.m4a, .m4b, .mpeg4Audio, .mp4, .m4v, .mov]
 }
 
 extension MediaCache {
-    /// As `asset(for:)`, or an asset of the store's own file where that has every byte; see `CachingAssetFactory.preparedAsset(for:)`.
+    /// Returns an asset as `asset(for:)` does, or one of the store's own file when it has every
+    /// byte. See `CachingAssetFactory.preparedAsset(for:)`.
     public func preparedAsset(
         for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
     ) async -> CachingAVURLAsset {

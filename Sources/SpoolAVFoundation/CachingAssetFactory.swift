@@ -4,41 +4,49 @@ public import Spool
 public import SpoolCore
 import SpoolSystem
 
-/// Makes assets that play through a cache; for those who inject dependencies. `MediaCache.asset(for:)` is the short way.
+/// Creates assets that play through a cache, for apps that inject dependencies.
+/// `MediaCache.asset(for:)` is the short form.
 ///
 /// ```swift
 /// let factory = CachingAssetFactory(cache: cache, keyPolicy: KeyPolicy().dropQueryItems(named: ["sig"]))
 /// player.replaceCurrentItem(with: factory.playerItem(for: url))
 /// ```
 ///
-/// A value; safe to use from any thread.
+/// A value. Safe to use from any thread.
 public struct CachingAssetFactory: Sendable {
-    /// The cache that its assets read.
+    /// The cache that the assets read.
     public let cache: MediaCache
-    /// The scheme by which AVFoundation knows that it has to ask the loader.
+    /// The URL scheme that makes AVFoundation ask the loader.
     public let customScheme: String
-    /// The schemes that are cached, in lower case; all else becomes a plain asset.
+    /// The schemes that are cached, in lower case. Any other becomes a plain asset.
     public let supportedSchemes: Set<String>
-    /// How resources are told apart.
+    /// The rules that make keys of URLs.
     public let keyPolicy: KeyPolicy
-    /// How far fetches go beyond what the player takes; nil for the cache's policy.
+    /// How far fetches run beyond the player's requests, or nil for the cache's policy.
     public let fetchPolicy: FetchPolicy?
-    /// Whether `preparedAsset(for:)` hands out the store's own file of a resource that is stored as a whole: then AVFoundation reads by itself,
-    /// and nothing is in between. Off by default: who has the file's URL could write to it.
+    /// Whether `preparedAsset(for:)` returns the store's own file for a complete resource.
+    /// AVFoundation then reads the file directly. Off by default, because code with the file's URL
+    /// could write to it.
     public var handsOutFiles = false
-    /// Answers challenges that AVFoundation has for an asset; true when it will. Nil leaves them to the system.
+    /// Answers AVFoundation's authentication challenges for an asset. Returns true when it will
+    /// respond. With nil, the system handles them.
     public var onChallenge: (@Sendable (URLAuthenticationChallenge) -> Bool)?
     let logger: (any LogSink)?
+    /// The limits of the assets' loading requests.
     package var limits = LoadingLimits()
+    /// Creates the queue of each asset.
     package var makeQueue: @Sendable () -> LoaderQueue = LoaderQueue.make
     let door: DoorState
 
+    /// Creates a factory for a cache.
+    ///
     /// - Parameters:
-    ///   - customScheme: a scheme by RFC 3986 §3.1 that nobody else uses; letters, digits, `+`, `-` and `.`, a letter first.
+    ///   - customScheme: A scheme by RFC 3986 §3.1 that no other code uses: letters, digits, `+`,
+    ///     `-` and `.`, a letter first.
     ///   - supportedSchemes: `http`, `https` or both.
-    ///   - keyPolicy: nil for the cache's own.
-    ///   - logger: takes lines for people; nil for the cache's own.
-    /// - Precondition: `customScheme` is well-formed, and none that means something already.
+    ///   - keyPolicy: The rules for keys, or nil for the cache's own.
+    ///   - logger: The sink for log lines, or nil for the cache's own.
+    /// - Precondition: `customScheme` is well-formed and not one of the common schemes.
     public init(
         cache: MediaCache, customScheme: String = "spool-media", supportedSchemes: Set<String> = ["http", "https"],
         keyPolicy: KeyPolicy? = nil, fetchPolicy: FetchPolicy? = nil, logger: (any LogSink)? = nil
@@ -55,9 +63,10 @@ public struct CachingAssetFactory: Sendable {
         door = cache.attachments.object(DoorState.self, make: DoorState.init)
     }
 
-    /// Whether a string can be a custom scheme (RFC 3986 §3.1).
+    /// Returns whether a string can be a custom scheme (RFC 3986 §3.1).
     ///
-    /// Since iOS 17 a URL with a malformed scheme is no URL, and who does not look plays uncached without a word.
+    /// Since iOS 17 a URL with a malformed scheme is nil. Code that does not check would play
+    /// uncached without a message.
     public static func isCustomScheme(_ scheme: String) -> Bool {
         let bytes = Array(scheme.utf8)
         func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
@@ -66,21 +75,24 @@ public struct CachingAssetFactory: Sendable {
         return !["http", "https", "file", "data", "about", "ftp", "ws", "wss"].contains(scheme.lowercased())
     }
 
-    /// Whether URLs like this one go through the cache.
+    /// Returns whether URLs with this scheme go through the cache.
     public func isSchemeSupported(_ url: URL) -> Bool {
         url.scheme.map { supportedSchemes.contains($0.lowercased()) } ?? false
     }
 
     // MARK: Assets
 
-    /// An asset of the resource that `url` names.
+    /// Returns an asset of the resource that `url` names.
     ///
-    /// Never fails: what can't be cached becomes a plain asset of the URL, and `route` says so.
+    /// The method never fails. A URL that cannot be cached becomes a plain asset of it, and `route`
+    /// contains the reason.
     /// - Parameters:
-    ///   - key: the identity in the cache, where the URL is not it; nil for what the key policy makes of the URL.
-    ///   - headers: sent with every request to the origin, besides the configuration's; they take effect with the next request of the
-    ///     resource, also for assets of it that are there already.
-    ///   - options: as for `AVURLAsset`, and the keys of `CachingAVURLAsset`. Networks, cookies and user agent are applied to our requests.
+    ///   - key: The identity in the cache, if the URL is not the identity. With nil, the key policy
+    ///     makes it of the URL.
+    ///   - headers: Fields for every request to the origin, besides the configuration's. They apply
+    ///     from the next request of the resource on, also for its existing assets.
+    ///   - options: The options of `AVURLAsset`, and the keys of `CachingAVURLAsset`. Spool applies
+    ///     networks, cookies and user agent to its own requests.
     public func asset(
         for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
     ) -> CachingAVURLAsset {
@@ -96,14 +108,14 @@ public struct CachingAssetFactory: Sendable {
         return cached(url, customURL, parsed, key)
     }
 
-    /// An item of the resource that `url` names; parameters as for `asset(for:)`.
+    /// Returns an item of the resource that `url` names. The parameters are those of `asset(for:)`.
     @MainActor public func playerItem(
         for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
     ) -> AVPlayerItem {
         AVPlayerItem(asset: asset(for: url, key: key, headers: headers, options: options))
     }
 
-    /// Tries a resource through the cache again that fell back to its original URL before.
+    /// Lets a resource be tried through the cache again after it fell back to its original URL.
     public func forgetFallback(of key: ResourceKey) {
         door.forgetFallback(of: key)
     }
@@ -126,7 +138,8 @@ public struct CachingAssetFactory: Sendable {
             loader: AssetLoader(core: core, onChallenge: onChallenge), queue: queue)
     }
 
-    /// The loader can give the text of a playlist but not its segments: it is left to the endpoint, or to the original.
+    /// Returns an asset for a playlist. The loader can supply the text of a playlist but not its
+    /// segments, so the asset uses the loopback endpoint or the original URL.
     private func playlist(_ url: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
         if let local = cache.loopback?.url(for: url.absoluteString).flatMap({ URL(string: $0) }) {
             return CachingAVURLAsset(
@@ -151,9 +164,10 @@ public struct CachingAssetFactory: Sendable {
 
     // MARK: The custom URL
 
-    /// The URL with the custom scheme: AVFoundation takes the extension of its path for a hint, so one that says nothing is amended.
+    /// Returns the URL with the custom scheme. AVFoundation takes the extension of its path for a
+    /// hint. So a better extension is appended when the options or an earlier asset supply one.
     ///
-    /// It only has to look right. What is asked is the original.
+    /// The URL only has to look right. Requests go to the original URL.
     private func customURL(of url: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> URL? {
         guard var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
         components.scheme = customScheme

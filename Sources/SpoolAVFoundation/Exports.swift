@@ -1,2 +1,2 @@
-// An app imports `SpoolAVFoundation` and has the cache and its words, too.
+// An app that imports `SpoolAVFoundation` gets the cache and its types too.
 @_exported public import Spool

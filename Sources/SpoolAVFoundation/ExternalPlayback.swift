@@ -3,21 +3,25 @@ public import AVFoundation
 public import Spool
 import SpoolSystem
 
-/// Where an AirPlay receiver gets an item's bytes: it fetches by itself, and never asks a loader or this device's loopback.
+/// The source of an item's bytes for an AirPlay receiver. A receiver fetches the bytes itself, and
+/// can use neither a loader nor this device's loopback.
 public enum ExternalPlaybackRoute: Hashable, Sendable {
-    /// From the original URL; nothing is cached meanwhile.
+    /// The original URL. No byte is cached meanwhile.
     case original
-    /// From the cache's loopback endpoint by this device's address in the local network, if it listens there; else as `.original`.
+    /// The cache's loopback endpoint, by this device's address in the local network, if it listens
+    /// there. Otherwise the same as `.original`.
     ///
-    /// The URL carries the endpoint's token: whoever reads it can read the cache. The app needs `NSLocalNetworkUsageDescription` in its
-    /// Info.plist, and the system asks the user once.
+    /// The URL contains the endpoint's token, and every reader of the URL can read the cache. The
+    /// app needs `NSLocalNetworkUsageDescription` in its Info.plist, and the system asks the user
+    /// once.
     case localNetwork
 }
 
 extension CachingAssetFactory {
-    /// A plain asset for an AirPlay receiver; parameters as for `asset(for:)`. `PlaybackObserver` uses it when a receiver takes over.
+    /// Returns a plain asset for an AirPlay receiver. The parameters are those of `asset(for:)`.
+    /// `PlaybackObserver` uses it when a receiver takes over.
     ///
-    /// Headers are not sent: a receiver can't be told any.
+    /// Headers are not sent, because AVFoundation has no way to pass them to a receiver.
     public func externalPlaybackAsset(
         for url: URL, via route: ExternalPlaybackRoute = .original, options: [String: Any]? = nil
     ) -> CachingAVURLAsset {
@@ -32,7 +36,8 @@ extension CachingAssetFactory {
 }
 
 extension MediaCache {
-    /// A plain asset for an AirPlay receiver, which fetches by itself; parameters as for `asset(for:)`.
+    /// Returns a plain asset for an AirPlay receiver, which fetches the bytes itself. The
+    /// parameters are those of `asset(for:)`.
     public func externalPlaybackAsset(for url: URL, via route: ExternalPlaybackRoute = .original) -> CachingAVURLAsset {
         CachingAssetFactory(cache: self).externalPlaybackAsset(for: url, via: route)
     }

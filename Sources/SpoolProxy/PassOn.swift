@@ -11,8 +11,7 @@ import SpoolSystem
 /// for one user (RFC 9111 §3.5). Redirects go to the client. At most `bufferBytes` wait in each
 /// direction, so a slow side stops the other.
 final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
-    // Safe to share: a lock guards `state`. `chunk`, `exchange` and `wake` belong to the loop's
-    // thread.
+    // Safe to share: a lock guards `state`. `chunk` and `exchange` belong to the loop's thread.
 
     /// The largest number of response bytes that wait for the client.
     private static let bufferBytes = 256 * 1024

@@ -1,25 +1,28 @@
 package import SpoolCore
 
-/// What one loading request asks for: to know what the resource is, some of its bytes, or both.
+/// The content of one loading request: content information, some bytes, or both.
 package struct LoadingAsk: Hashable, Sendable {
-    /// The part that asks for bytes.
+    /// The requested bytes.
     package struct Bytes: Hashable, Sendable {
-        /// The offset of the first byte that is wanted.
+        /// The offset of the first requested byte.
         package let start: Int64
-        /// The offset after the last one; nil for the end of the resource.
+        /// The offset after the last requested byte, or nil for the end of the resource.
         package let end: Int64?
 
-        /// The bytes `[start, end)`; an end before the start asks for none.
+        /// Creates the range `[start, end)`. It is empty when the end is before the start.
         package init(start: Int64, end: Int64?) {
             self.start = max(0, start)
             self.end = end.map { max($0, max(0, start)) }
         }
 
-        /// What a data request of AVFoundation says.
+        /// Creates the range from the values of an AVFoundation data request.
         ///
         /// - Parameters:
-        ///   - length: not looked at when `toEnd` is set: the header says to deliver until the resource ends. `Int.max` stands for a
-        ///     length that the player does not know yet.
+        ///   - offset: The offset of the first byte.
+        ///   - length: The number of bytes. It is ignored when `toEnd` is set, because
+        ///     AVFoundation's header then asks for all data to the end. `Int.max` stands for a
+        ///     length that the player does not have yet.
+        ///   - toEnd: Whether the request is for all data to the end of the resource.
         package init(offset: Int64, length: Int, toEnd: Bool) {
             let start = max(0, offset)
             let (end, overflow) = start.addingReportingOverflow(Int64(max(0, length)))
@@ -27,66 +30,83 @@ package struct LoadingAsk: Hashable, Sendable {
         }
     }
 
-    /// Content information is asked for.
+    /// Whether the request asks for content information.
     package var wantsInformation: Bool
-    /// The bytes that are asked for, if any.
+    /// The requested bytes, or nil.
     package var bytes: Bytes?
 
+    /// Creates an ask.
     package init(wantsInformation: Bool, bytes: Bytes?) {
         self.wantsInformation = wantsInformation
         self.bytes = bytes
     }
 }
 
-/// One loading request, as long as it is open. Requests are told apart by this alone: all of an asset have the same URL.
+/// The identity of one open loading request. Requests have no other distinction, because all of an
+/// asset have the same URL.
 package struct LoadingRequestID: Hashable, Comparable, Sendable {
+    /// The number of the request, in order of arrival.
     package let rawValue: UInt64
+    /// Creates the identity with a number.
     package init(rawValue: UInt64) { self.rawValue = rawValue }
+    /// Compares by order of arrival.
     package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// One reader of the cache, which serves one request or several that stand at the same byte.
+/// The identity of one reader of the cache, which serves one request or several at the same
+/// position.
 package struct LoadingFeedID: Hashable, Comparable, Sendable {
+    /// The number of the feed, in order of creation.
     package let rawValue: UInt64
+    /// Creates the identity with a number.
     package init(rawValue: UInt64) { self.rawValue = rawValue }
+    /// Compares by order of creation.
     package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Why a loading request ends without what it asked for. Two are equal when they say the same.
+/// The error with which a loading request ends. Two failures are equal when their code, message and
+/// status are equal.
 package struct LoadingFailure: Error, Hashable, Sendable {
+    /// The error of the cache.
     package let error: CacheError
 
+    /// Creates a failure.
     package init(_ error: CacheError) {
         self.error = error
     }
 
+    /// Compares code, message and status.
     package static func == (a: Self, b: Self) -> Bool {
         a.error.code == b.error.code && a.error.message == b.error.message && a.error.status == b.error.status
     }
 
+    /// Hashes code and message.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(error.code)
         hasher.combine(error.message)
     }
 
-    /// Whether another reader, opened in a while, may go on where this one failed.
+    /// Whether another reader may succeed later where this one failed.
     ///
-    /// A resource that was removed is fetched again; whether it is the same version is for the shell to see.
+    /// A resource that was removed is fetched again. The shell then checks that it is the same
+    /// version.
     package var isWorthAnotherTry: Bool {
         error.isRetryable || error.code == .removed
     }
 }
 
-/// Why the player is sent to the original URL instead of being served.
+/// The reason why the player is sent to the original URL.
 package enum FallbackReason: Hashable, Sendable {
-    /// The origin does not tell how long the resource is: endless, live or chunked. AVFoundation has no word for that in content information.
+    /// The origin does not state the length: the resource is endless, live or chunked. Content
+    /// information cannot express that.
     case unknownLength
-    /// It is a playlist; segments can't be given through the loader.
+    /// The resource is a playlist. The loader cannot supply its segments.
     case playlist
-    /// The bytes are in a content coding, which the player would have to undo.
+    /// The bytes have a content coding, which the player would have to decode.
     case contentCoding(String)
-    /// The cache can't serve it, whatever the origin says: it is closed, its store fails, or the origin speaks in a way that we don't take.
+    /// The cache cannot serve the resource at all: it is closed, its store fails, or the origin's
+    /// response is unusable.
     case trouble(CacheError.Code)
-    /// An earlier asset of the resource was sent to the original.
+    /// An earlier asset of the resource was sent to the original URL.
     case remembered
 }

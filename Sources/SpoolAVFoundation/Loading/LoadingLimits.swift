@@ -1,45 +1,55 @@
 package import SpoolCore
 
-/// The bounds that the loading requests of one asset keep.
+/// The limits of the loading requests of one asset.
 package struct LoadingLimits: Hashable, Sendable {
-    /// The most bytes that are handed over in one call. 512 KiB: few calls, and a cancel is seen soon.
+    /// The most bytes delivered in one call. 512 KiB keeps the number of calls low and lets a
+    /// cancel take effect soon.
     package var pieceBytes = 512 << 10
-    /// The smallest piece while delivery is slowed down.
+    /// The smallest piece while delivery is slowed down, in bytes.
     package var slowPieceBytes = 64 << 10
     /// How far delivery to one request runs ahead of the floor rate, in bytes.
     ///
-    /// AVFoundation gives no back-pressure: what is handed over is memory in the app's process until the player uses it, and a player
-    /// says that it has enough only by cancelling. 32 MiB are minutes of music and half a minute of good video, more than a player
-    /// buffers before it cancels.
+    /// AVFoundation has no back-pressure. Delivered bytes occupy memory in the app's process until
+    /// the player uses them, and a player only signals that it has enough by cancelling. 32 MiB are
+    /// minutes of music and half a minute of good video, more than a player buffers before it
+    /// cancels.
     package var runAheadBytes: Int64 = 32 << 20
-    /// The same for an item that comes after the one that plays. 4 MiB start any item.
+    /// The same limit for an item that comes after the one that plays. 4 MiB are enough to start
+    /// any item.
     package var upcomingRunAheadBytes: Int64 = 4 << 20
-    /// Delivery never gets slower than this, so that a request which is really played, and never cancelled, goes on: 2 MiB a second is
-    /// 16 Mbit/s. Where the item's own rate is known, twice that rate if it is more.
+    /// The lowest rate of delivery in bytes a second, so that a request which plays and is never
+    /// cancelled goes on. 2 MiB a second is 16 Mbit/s. When the item's own rate is known, the floor
+    /// is at least twice that rate.
     package var floorBytesPerSecond: Int64 = 2 << 20
-    /// The floor of an item that comes later while the one that plays waits for bytes: enough to show that it is alive.
+    /// The floor of a later item while the one that plays waits for bytes: enough to keep its
+    /// request alive.
     package var yieldingBytesPerSecond: Int64 = 64 << 10
-    /// How long a request may wait without a byte before it ends with an error. The player gives up after two minutes.
+    /// How long a request may wait without a byte before it ends with an error. The player itself
+    /// gives up after two minutes.
     package var patience: Nanoseconds = .seconds(100)
-    /// The pause before a reader is opened again after one that failed; doubled for each failure in a row.
+    /// The pause after a failed reader before another one is opened. It doubles with each failure
+    /// in a row.
     package var retryDelay: Nanoseconds = .seconds(1)
     /// The longest pause between two readers.
     package var longestRetryDelay: Nanoseconds = .seconds(8)
-    /// How often it is asked what a resource is where the next answer may be another: a network that changes just now must not end an item
-    /// before it began, and who is offline learns it within a few seconds.
+    /// The largest number of discoveries in a row, while another try may succeed. A network that
+    /// changes at the moment must not end an item before it begins. A user who is offline gets the
+    /// error within a few seconds.
     package var discoveries = 3
-    /// Requests of one asset that are open at once; beyond, the oldest ends with an error. Players have a handful.
+    /// The largest number of open requests of one asset. Beyond it, the oldest ends with an error.
+    /// Players have a handful.
     package var openRequests = 64
 
+    /// Creates the default limits.
     package init() {}
 }
 
-/// How urgent the bytes of an asset are.
+/// The urgency of an asset's bytes.
 package enum LoadingPriority: Hashable, Sendable {
-    /// Its item plays, or nobody said otherwise.
+    /// The item plays. This is the default.
     case playing
-    /// Its item comes later in a queue.
+    /// The item comes later in a queue.
     case upcoming
-    /// Its item comes later, and the one that plays waits for bytes.
+    /// The item comes later, and the one that plays waits for bytes.
     case yielding
 }

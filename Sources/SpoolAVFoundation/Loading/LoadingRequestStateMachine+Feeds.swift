@@ -1,21 +1,24 @@
 package import SpoolCore
 
-// Feeds: who reads what, how fast, and what happens when a reader fails.
+// Feeds: which reader serves which requests, the pace of delivery, and the handling of failed
+// readers.
 
 extension LoadingRequestStateMachine {
-    /// What the shell may do with a feed now.
+    /// The next step that the shell may take with a feed.
     package enum Turn: Hashable, Sendable {
-        /// Take up to so many bytes from its reader and hand them over, then `delivered`.
+        /// Take up to `max` bytes from the feed's reader and deliver them, then call `delivered`.
         case read(max: Int)
-        /// It is far enough ahead, or waits to be opened again: ask once more at this moment.
+        /// Wait until this moment and ask again. The feed is far enough ahead, or waits to be
+        /// opened again.
         case rest(until: MonotonicInstant)
-        /// It is gone.
+        /// The feed is gone.
         case over
     }
 
     // MARK: Attaching
 
-    /// Gives each request that wants bytes a feed: one that stands where it stands and ends where it ends, else its own.
+    /// Gives each request for bytes a feed. A request joins a feed with the same position and end,
+    /// or gets its own.
     mutating func attach(length: Int64, now: MonotonicInstant) -> [LoadingAction] {
         var actions: [LoadingAction] = []
         for index in requests.indices where requests[index].feed == nil && requests[index].ask.bytes != nil {
@@ -34,7 +37,7 @@ extension LoadingRequestStateMachine {
         return actions
     }
 
-    /// The requests that a feed's bytes go to, oldest first.
+    /// Returns the requests that a feed's bytes go to, oldest first.
     package func requests(of feed: LoadingFeedID) -> [LoadingRequestID] {
         requests.filter { $0.feed == feed }.map(\.id)
     }
@@ -48,7 +51,7 @@ extension LoadingRequestStateMachine {
 
     // MARK: Pace
 
-    /// Whether the feed may read now, and how much.
+    /// Returns whether the feed may read now, and how much.
     package mutating func turn(of id: LoadingFeedID, now: MonotonicInstant) -> Turn {
         guard let index = feeds.firstIndex(where: { $0.id == id }) else { return .over }
         if let reopensAt = feeds[index].reopensAt { return .rest(until: reopensAt) }
@@ -62,7 +65,8 @@ extension LoadingRequestStateMachine {
         return .rest(until: now + max(1, Nanoseconds(wait.rounded(.up))))
     }
 
-    /// How far a feed may be ahead of the floor rate; one small piece at least, else it would stand still.
+    /// How far a feed may be ahead of the floor rate, in bytes. At least one small piece, because
+    /// the feed would otherwise stall.
     var mayBeAheadBytes: Int64 {
         let wanted =
             switch priority {
@@ -73,34 +77,35 @@ extension LoadingRequestStateMachine {
         return max(wanted, Int64(limits.slowPieceBytes))
     }
 
-    /// The rate below which delivery does not fall.
+    /// The rate below which delivery does not fall, in bytes a second.
     package var floorBytesPerSecond: Int64 {
         if priority == .yielding { return max(1, limits.yieldingBytesPerSecond) }
         return max(1, limits.floorBytesPerSecond, mediaBytesPerSecond.map { 2 * $0 } ?? 0)
     }
 
-    /// What was delivered too early becomes due at the floor rate.
+    /// Reduces the surplus of a feed by the bytes that became due at the floor rate.
     private mutating func leak(_ index: Int, now: MonotonicInstant) {
         let passed = Double(now - feeds[index].aheadSince) / 1e9
         feeds[index].aheadBytes = max(0, feeds[index].aheadBytes - passed * Double(floorBytesPerSecond))
         feeds[index].aheadSince = now
     }
 
-    /// How urgent the asset is from now on. Feeds that rest look again.
+    /// Sets the urgency of the asset. The shell lets resting feeds check again.
     package mutating func prioritized(_ priority: LoadingPriority) {
         self.priority = priority
     }
 
-    /// What the item plays in a second, on average; raises the floor. Senseless figures are ignored.
+    /// Sets the item's average rate, which raises the floor. Ignores implausible rates.
     package mutating func mediaRateLearnt(bytesPerSecond: Int64) {
-        // Beyond 1 GiB a second nothing plays: a duration that is not known yet.
+        // No media needs more than 1 GiB a second. Such a rate means that the duration is not known
+        // yet.
         guard bytesPerSecond > 0, bytesPerSecond <= 1 << 30 else { return }
         mediaBytesPerSecond = bytesPerSecond
     }
 
     // MARK: Bytes
 
-    /// `count` bytes of a feed were handed to each of its requests.
+    /// Accounts for `count` bytes that were delivered to each request of a feed.
     package mutating func delivered(_ id: LoadingFeedID, count: Int, now: MonotonicInstant) -> [LoadingAction] {
         guard let index = feeds.firstIndex(where: { $0.id == id }), count > 0, case .known(let length) = phase else { return [] }
         leak(index, now: now)
@@ -114,14 +119,16 @@ extension LoadingRequestStateMachine {
         return finishMetAsks(length: length)
     }
 
-    /// The feed's reader has no more bytes. Before the end that was told this is no end but a failure: the player would cut the item short.
+    /// Handles a feed whose reader has no more bytes. Before the announced end this is a failure,
+    /// because the player would cut the item short.
     package mutating func ended(_ id: LoadingFeedID, now: MonotonicInstant) -> [LoadingAction] {
         guard let feed = feeds.first(where: { $0.id == id }) else { return [] }
         let words = "the bytes end at \(feed.position), before \(feed.end) that were told"
         return failed(id, LoadingFailure(CacheError(.originMalformed, words)), now: now)
     }
 
-    /// The feed's reader failed. It is opened again while that may help and the requests can wait, else they end with the failure.
+    /// Handles a feed whose reader failed. The feed is opened again while that may help and the
+    /// requests can wait. Otherwise they end with the failure.
     package mutating func failed(_ id: LoadingFeedID, _ failure: LoadingFailure, now: MonotonicInstant) -> [LoadingAction] {
         guard let index = feeds.firstIndex(where: { $0.id == id }) else { return [] }
         let delay = retryDelay(after: feeds[index].failures)
@@ -143,12 +150,13 @@ extension LoadingRequestStateMachine {
 
     // MARK: Time
 
-    /// A moment that `nextDeadline` named has come. Late and repeated calls are harmless.
+    /// Does the work that is due. Call it at the moment of `nextDeadline`. Late and repeated calls
+    /// are harmless.
     package mutating func timePassed(now: MonotonicInstant) -> [LoadingAction] {
         failOverdue(now: now) + rediscover(now: now) + reopen(now: now)
     }
 
-    /// When `timePassed` has something to do, as things stand.
+    /// The next moment at which `timePassed` has work to do, or nil.
     package var nextDeadline: MonotonicInstant? {
         let overdue = requests.map { $0.lastProgress + limits.patience }.min()
         let reopening = feeds.compactMap(\.reopensAt).min()
@@ -159,7 +167,7 @@ extension LoadingRequestStateMachine {
         let overdue = requests.filter { $0.lastProgress + limits.patience <= now }.map(\.id)
         guard !overdue.isEmpty else { return [] }
         requests.removeAll { overdue.contains($0.id) }
-        // Nobody waits for the answer any more: the next request asks anew.
+        // No request waits for the answer any more, so the next request starts a new discovery.
         if requests.isEmpty, phase == .discovering { forgetDiscovery() }
         let words = "nothing came for \(limits.patience / 1_000_000_000) seconds; try again when the network is better"
         let failure = LoadingFailure(CacheError(.originTimeout, words))
@@ -186,7 +194,8 @@ extension LoadingRequestStateMachine {
         return actions
     }
 
-    /// The network or the app came back: whoever waits to be opened again is opened now.
+    /// Opens at once all feeds that wait to be opened again, because the network or the app came
+    /// back.
     package mutating func triedAgain(now: MonotonicInstant) -> [LoadingAction] {
         for index in feeds.indices where feeds[index].reopensAt != nil { feeds[index].reopensAt = now }
         if rediscoversAt != nil { rediscoversAt = now }

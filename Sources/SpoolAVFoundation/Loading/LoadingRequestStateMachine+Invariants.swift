@@ -1,6 +1,7 @@
-// What must hold after every event, in words; empty when all is well. Asked in checked builds and by the tests.
+// The invariants of the state machine. Debug builds and the tests check them after every event.
 
 extension LoadingRequestStateMachine {
+    /// The violated invariants, in words. Empty when all hold.
     package var violations: [String] {
         requestViolations + feedViolations
     }

@@ -1,89 +1,108 @@
 package import SpoolCore
 
-/// Decides what happens to the loading requests of one asset: when it is said what the resource is, which bytes go to which request, when
-/// one is finished, and when with an error.
+/// Manages the loading requests of one asset: when each gets its content information, which bytes
+/// it gets, and whether it ends with success or an error.
 ///
-/// A value without clock, queue, reader or AVFoundation. The shell hands in what happened and carries out the actions, in order, after
-/// the callback that brought a request has returned.
+/// A value without clock, queue, reader or AVFoundation. The shell reports events and performs the
+/// actions, in order, after the callback that brought a request has returned.
 ///
-/// Words: a *request* is one loading request and has an ask. A *feed* is one reader of the cache; it serves the requests that stand at its
-/// position and want the same end, so that identical requests that come together cost one read. A feed is *open* while the shell has a
-/// reader for it and *resting* while it waits to be opened again.
+/// Words: a *request* is one loading request and has an ask. A *feed* is one reader of the cache.
+/// It serves the requests at its position with the same end, so that identical requests that come
+/// together cost one read. A feed is *open* while the shell has a reader for it and *resting* while
+/// it waits to be opened again.
 ///
-/// Rules, each with the source that it stands on in the headers: information comes before data; bytes go out in order from the request's
-/// current offset, never more than were asked; `finish` means that the ask is met or that the resource ends, since the player takes an
-/// early finish for the end of the resource; all else is an error.
+/// Rules, each based on AVFoundation's headers:
+///
+/// - Information comes before data.
+/// - Bytes go out in order from the request's current offset, and never more than were asked for.
+/// - `finish` means that the ask is met or that the resource ends, because the player takes an
+///   early finish for the end of the resource.
+/// - Every other end is an error.
 package struct LoadingRequestStateMachine: Sendable {
+    /// The limits of the requests.
     package let limits: LoadingLimits
+    /// The present state of the resource.
     package internal(set) var phase: Phase = .unknown
+    /// The open requests, oldest first.
     package internal(set) var requests: [Request] = []
+    /// The feeds, oldest first.
     package internal(set) var feeds: [Feed] = []
+    /// The urgency of the asset.
     package internal(set) var priority = LoadingPriority.playing
-    /// Discoveries that failed in a row, and when the next one begins; nil while one runs.
+    /// The number of failed discoveries in a row.
     var failedDiscoveries = 0
     var rediscoversAt: MonotonicInstant?
-    /// What the item plays a second, once somebody knows.
+    /// The item's average rate in bytes a second, once it is known.
     var mediaBytesPerSecond: Int64?
     var nextRequest: UInt64 = 1
     var nextFeed: UInt64 = 1
 
+    /// The states of the resource, with their successors.
     package enum Phase: Hashable, Sendable {
-        /// Nobody asked what the resource is; next: `.discovering`, `.ended`.
+        /// No request asked for the resource yet. Next: `.discovering`, `.ended`.
         case unknown
-        /// The shell finds out, or will try again; next: `.known`, `.fellBack`, `.unknown` after a failure, `.ended`.
+        /// The shell discovers the resource, or will try again. Next: `.known`, `.fellBack`,
+        /// `.unknown` after a failure, `.ended`.
         case discovering
-        /// Told, or about to be; next: `.ended`.
+        /// Requests have the content information, or are about to get it. Next: `.ended`.
         case known(length: Int64)
-        /// Every request is sent to the original URL; next: `.ended`.
+        /// Every request is sent to the original URL. Next: `.ended`.
         case fellBack(FallbackReason)
-        /// The asset is gone: requests end as they come.
+        /// The asset is gone. New requests end at once.
         case ended
     }
 
     /// One open loading request.
     package struct Request: Hashable, Sendable {
+        /// The identity of the request.
         package let id: LoadingRequestID
+        /// The ask of the request.
         package let ask: LoadingAsk
-        /// The offset of the next byte that it gets; as AVFoundation's `currentOffset`.
+        /// The offset of the next byte for the request, as in AVFoundation's `currentOffset`.
         package var currentOffset: Int64
+        /// Whether the request has its content information, or asked for none.
         package var isInformed: Bool
-        /// The feed that it gets bytes from, once it has one.
+        /// The feed that supplies the request's bytes, once it has one.
         package var feed: LoadingFeedID?
-        /// When it last got something, or came.
+        /// When the request last got information or bytes, or arrived.
         package var lastProgress: MonotonicInstant
     }
 
     /// One reader of the cache.
     package struct Feed: Hashable, Sendable {
+        /// The identity of the feed.
         package let id: LoadingFeedID
+        /// The offset of the feed's next byte.
         package var position: Int64
-        /// The offset after its last byte.
+        /// The offset after the feed's last byte.
         package let end: Int64
-        /// Bytes that were delivered beyond what the floor rate would have.
+        /// The bytes that were delivered beyond the floor rate.
         package var aheadBytes: Double = 0
+        /// The moment to which `aheadBytes` refers.
         package var aheadSince: MonotonicInstant
-        /// Its reader failed; another is opened then.
+        /// When a failed feed is opened again, or nil for an open one.
         package var reopensAt: MonotonicInstant?
-        /// Readers that failed since its last byte.
+        /// The number of failed readers since the feed's last byte.
         package var failures = 0
     }
 
+    /// Creates a machine without requests.
     package init(limits: LoadingLimits = LoadingLimits()) {
         self.limits = limits
     }
 }
 
-/// What the shell has to do after an event, in order.
+/// An action for the shell after an event, to be performed in order.
 package enum LoadingAction: Hashable, Sendable {
-    /// Find out what the resource is, and answer with `discovered`, `discoveryFailed` or `fellBack`.
+    /// Discover the resource, and answer with `discovered`, `discoveryFailed` or `fellBack`.
     case discover
     /// Fill in the request's content information.
     case inform(LoadingRequestID)
     /// Make a reader of `[start, end)` and go on with `turn`.
     case open(LoadingFeedID, start: Int64, end: Int64)
-    /// Let the feed's reader go.
+    /// Release the feed's reader.
     case close(LoadingFeedID)
-    /// Everything that was asked for has been handed over.
+    /// Finish the request, which got everything that it asked for.
     case finish(LoadingRequestID)
     /// End the request with an error.
     case fail(LoadingRequestID, LoadingFailure)
@@ -94,7 +113,7 @@ package enum LoadingAction: Hashable, Sendable {
 // MARK: - Requests
 
 extension LoadingRequestStateMachine {
-    /// The player made a request.
+    /// Adds a request of the player.
     package mutating func requested(_ ask: LoadingAsk, now: MonotonicInstant) -> (LoadingRequestID, [LoadingAction]) {
         let id = LoadingRequestID(rawValue: nextRequest)
         nextRequest += 1
@@ -105,28 +124,30 @@ extension LoadingRequestStateMachine {
         return (id, actions + serve(now: now))
     }
 
-    /// The player wants no more of a request. Unknown ones are ignored: it may have been finished meanwhile.
+    /// Removes a request that the player cancelled. Ignores an unknown one, which may have finished
+    /// meanwhile.
     package mutating func cancelled(_ id: LoadingRequestID) -> [LoadingAction] {
         guard let index = requests.firstIndex(where: { $0.id == id }) else { return [] }
         requests.remove(at: index)
         return dropUnusedFeeds()
     }
 
-    /// The asset is gone, or its loading was called off: everything ends.
+    /// Ends everything, because the asset is gone or its loading was cancelled.
     package mutating func end(_ failure: LoadingFailure) -> [LoadingAction] {
         phase = .ended
         rediscoversAt = nil
         return failAll(failure)
     }
 
-    /// The loading of all that is open was called off; the asset may ask again.
+    /// Fails all open requests, because their loading was cancelled. The asset may ask again.
     package mutating func failAll(_ failure: LoadingFailure) -> [LoadingAction] {
         let failed = requests.map { LoadingAction.fail($0.id, failure) }
         requests = []
         return failed + dropUnusedFeeds()
     }
 
-    /// More requests than any player has: the oldest was forgotten by its player.
+    /// Ends the oldest request when there are more than any player uses. Its player has probably
+    /// abandoned it.
     private mutating func makeRoom() -> [LoadingAction] {
         guard requests.count >= limits.openRequests, let oldest = requests.first else { return [] }
         requests.removeFirst()
@@ -138,9 +159,9 @@ extension LoadingRequestStateMachine {
 // MARK: - What the resource is
 
 extension LoadingRequestStateMachine {
-    /// The resource is known and can be served.
+    /// Handles a successful discovery of a resource that can be served.
     ///
-    /// - Parameter length: the number of its bytes, at least 1.
+    /// - Parameter length: The number of its bytes, at least 1.
     package mutating func discovered(length: Int64, now: MonotonicInstant) -> [LoadingAction] {
         guard phase == .discovering else { return [] }
         phase = .known(length: length)
@@ -148,8 +169,8 @@ extension LoadingRequestStateMachine {
         return serve(now: now)
     }
 
-    /// It can't be found out, or is nothing that a player plays. Tried again while that may help and the requests can wait; else they end,
-    /// and the next request tries anew.
+    /// Handles a discovery that failed or found no media. It is tried again while that may help and
+    /// the requests can wait. Otherwise they end, and the next request starts a new discovery.
     package mutating func discoveryFailed(_ failure: LoadingFailure, now: MonotonicInstant) -> [LoadingAction] {
         guard phase == .discovering else { return [] }
         failedDiscoveries += 1
@@ -163,13 +184,13 @@ extension LoadingRequestStateMachine {
         return failAll(failure)
     }
 
-    /// Nobody waits for what the resource is: the next request asks anew.
+    /// Cancels the discovery, because no request waits for it. The next request starts a new one.
     mutating func forgetDiscovery() {
         phase = .unknown
         (failedDiscoveries, rediscoversAt) = (0, nil)
     }
 
-    /// The player has to load it by itself. Only before information was given.
+    /// Sends the player to the original URL. Only possible before information was given.
     package mutating func fellBack(_ reason: FallbackReason) -> [LoadingAction] {
         guard phase == .discovering || phase == .unknown else { return [] }
         phase = .fellBack(reason)
@@ -182,7 +203,7 @@ extension LoadingRequestStateMachine {
         return requests.map { .redirect($0.id, reason) }
     }
 
-    /// Brings every request as far as it can be without bytes.
+    /// Advances every request as far as possible without bytes.
     mutating func serve(now: MonotonicInstant) -> [LoadingAction] {
         switch phase {
         case .unknown:
@@ -207,14 +228,14 @@ extension LoadingRequestStateMachine {
         }
     }
 
-    /// A request without either part is answered by its end.
+    /// Finishes requests that ask for neither information nor bytes.
     private mutating func finishEmptyAsks() -> [LoadingAction] {
         let empty = requests.filter { $0.ask.bytes == nil && !$0.ask.wantsInformation }.map(\.id)
         requests.removeAll { empty.contains($0.id) }
         return empty.map { .finish($0) }
     }
 
-    /// Requests that have all they asked for, or stand at the end of the resource.
+    /// Finishes the requests that got all they asked for, or are at the end of the resource.
     mutating func finishMetAsks(length: Int64) -> [LoadingAction] {
         let met = requests.filter { $0.isInformed && $0.currentOffset >= Self.end(of: $0.ask, length: length) }.map(\.id)
         guard !met.isEmpty else { return [] }
@@ -222,7 +243,7 @@ extension LoadingRequestStateMachine {
         return met.map { .finish($0) } + dropUnusedFeeds()
     }
 
-    /// The offset at which an ask is met; 0 for one without bytes.
+    /// Returns the offset at which an ask is met, or 0 for one without bytes.
     static func end(of ask: LoadingAsk, length: Int64) -> Int64 {
         guard let bytes = ask.bytes else { return 0 }
         return min(bytes.end ?? length, length)
@@ -230,6 +251,6 @@ extension LoadingRequestStateMachine {
 }
 
 extension LoadingFailure {
-    /// The asset was let go.
+    /// The failure of requests whose asset was released.
     package static let released = LoadingFailure(CacheError(.closed, "the asset was released or its loading was cancelled"))
 }

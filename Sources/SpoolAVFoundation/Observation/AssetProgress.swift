@@ -1,20 +1,21 @@
 #if !os(watchOS)
 public import SpoolCore
 
-/// What of an asset is stored, and where the bytes came from that its player got.
+/// The stored bytes of an asset, and the origin of the bytes that its player got.
 public struct AssetProgress: Hashable, Sendable {
-    /// The stored bytes, as ranges; what a scrub bar shows.
+    /// The stored byte ranges, as a scrub bar shows them.
     public var cached = ByteRangeSet()
-    /// The number of bytes of the resource, once it is known.
+    /// The length of the resource in bytes, once it is known.
     public var length: Int64?
-    /// Bytes that this asset's player got and that were stored before the asset asked for them.
+    /// The bytes that the player got and that were stored before the asset asked for them.
     public var bytesFromCache: Int64 = 0
-    /// Bytes that it got and that were fetched since the asset began.
+    /// The bytes that the player got and that were fetched since the asset began.
     public var bytesFromOrigin: Int64 = 0
 
+    /// Creates the progress of an asset without stored bytes.
     public init() {}
 
-    /// The stored part of the whole, from 0 to 1; 0 while the length is not known.
+    /// The stored part of the whole, from 0 to 1, or 0 while the length is unknown.
     public var fractionCached: Double {
         guard let length, length > 0 else { return 0 }
         return min(1, Double(cached.totalBytes) / Double(length))
@@ -23,13 +24,13 @@ public struct AssetProgress: Hashable, Sendable {
     /// Whether every byte is stored.
     public var isComplete: Bool { length.map { $0 > 0 && cached.totalBytes >= $0 } ?? false }
 
-    /// The part of the player's bytes that needed no origin, from 0 to 1; 0 before any.
+    /// The part of the player's bytes that needed no origin, from 0 to 1, or 0 before any.
     public var hitRatio: Double {
         let all = bytesFromCache + bytesFromOrigin
         return all > 0 ? Double(bytesFromCache) / Double(all) : 0
     }
 
-    /// The stored stretches as parts of the whole, from 0 to 1, for drawing.
+    /// The stored ranges as parts of the whole, from 0 to 1, for drawing.
     public var cachedFractions: [ClosedRange<Double>] {
         guard let length, length > 0 else { return [] }
         return cached.ranges.map { range in

@@ -3,19 +3,20 @@ package import Spool
 package import SpoolCore
 package import SpoolSystem
 
-/// Looks at what is stored of one resource, now and again, while somebody wants to know.
+/// Polls the stored ranges of one resource while the broadcast has followers.
 package final class AssetWatch: Sendable {
-    /// Between two looks. Twice a second moves a bar smoothly enough and costs one lock.
+    /// The time between two polls. Twice a second moves a bar smoothly enough and costs one lock.
     static let interval: Nanoseconds = .milliseconds(500)
 
     private let cache: MediaCache
     private let key: ResourceKey
     private let report: LoaderReport
     private let mailbox: any Mailbox
-    /// How many look rounds were begun; the timer of an older one ends by itself.
+    /// The number of polling rounds so far. The timer of an earlier round stops by itself.
     private let round = Locked<(number: Int, isWanted: Bool)>((0, false))
     private let broadcast: Locked<Broadcast<AssetProgress>?> = Locked(nil)
 
+    /// Creates a watch of one resource.
     package init(cache: MediaCache, key: ResourceKey, report: LoaderReport, mailbox: any Mailbox) {
         self.cache = cache
         self.key = key
@@ -25,7 +26,7 @@ package final class AssetWatch: Sendable {
 
     deinit { broadcast.withLock { $0 }?.finish() }
 
-    /// What is followed.
+    /// The broadcast of the resource's progress, created at its first use.
     package var progress: Broadcast<AssetProgress> {
         let made = Broadcast(AssetProgress()) { [weak self] isWanted in self?.interest(isWanted) }
         return broadcast.withLock { existing in
@@ -57,7 +58,7 @@ package final class AssetWatch: Sendable {
             progress.cached = status?.stored ?? ByteRangeSet()
             progress.length = status?.representation.length
         case .failure:
-            // A closed cache says so to whoever reads; a bar keeps what it shows.
+            // A closed cache reports the error to its readers. A progress bar keeps its last state.
             return
         }
         (progress.bytesFromCache, progress.bytesFromOrigin) = report.bytes
@@ -66,14 +67,17 @@ package final class AssetWatch: Sendable {
 }
 
 extension CachingAVURLAsset {
-    /// What is stored of the resource and where the player's bytes came from: now, and at each change, twice a second at most.
+    /// The stored ranges of the resource and the source of the player's bytes: now, and at each
+    /// change, at most twice a second.
     ///
-    /// Ends with the asset. Ends at once for an asset without a loader: a plain one, one that plays from its stored file (`route` is `.file`),
-    /// and a playlist that goes through a loopback endpoint. Progress of the last two is planned; `MediaCache.status(of:)` has it now.
+    /// The stream ends with the asset. It ends at once for an asset without a loader: a plain one,
+    /// one that plays from its stored file (`route` is `.file`), and a playlist that goes through a
+    /// loopback endpoint. Progress of the last two is planned. `MediaCache.status(of:)` has it now.
     public var progress: AsyncStream<AssetProgress> {
         broadcast?.stream() ?? AsyncStream { $0.finish() }
     }
 
+    /// The broadcast behind `progress`, or nil for an asset without a loader.
     package var broadcast: Broadcast<AssetProgress>? { watch?.progress }
 }
 #endif

@@ -1,6 +1,6 @@
 import SpoolSystem
 
-/// A value that many follow: each gets the newest, and is told when it changes.
+/// A value with followers. Each follower gets the current value, and each change of it.
 package final class Broadcast<Value: Equatable & Sendable>: Sendable {
     private struct State {
         var value: Value
@@ -10,17 +10,19 @@ package final class Broadcast<Value: Equatable & Sendable>: Sendable {
     }
 
     private let state: Locked<State>
-    /// Called when the first follower comes and when the last one goes.
+    /// Called when the first follower arrives and when the last one leaves.
     private let onInterest: @Sendable (Bool) -> Void
 
+    /// Creates a broadcast with a value.
     package init(_ value: Value, onInterest: @escaping @Sendable (Bool) -> Void = { _ in }) {
         state = Locked(State(value: value))
         self.onInterest = onInterest
     }
 
+    /// The current value.
     package var value: Value { state.withLock { $0.value } }
 
-    /// Tells everyone, unless it is what they know already.
+    /// Sets the value and passes it to the followers, unless it is unchanged.
     package func send(_ value: Value) {
         let followers = state.withLock { state -> [@Sendable (Value) -> Void] in
             guard value != state.value, !state.isOver else { return [] }
@@ -30,7 +32,7 @@ package final class Broadcast<Value: Equatable & Sendable>: Sendable {
         for tell in followers { tell(value) }
     }
 
-    /// Nothing follows any more.
+    /// Ends the broadcast and all its followers.
     package func finish() {
         let ends = state.withLock { state in
             defer { state.followers = [] }
@@ -40,7 +42,7 @@ package final class Broadcast<Value: Equatable & Sendable>: Sendable {
         for end in ends { end() }
     }
 
-    /// Tells the value of now, then each that comes. `end` is called once when nothing more comes.
+    /// Passes the current value and each later one to `tell`. Calls `end` once after the last one.
     package func follow(_ tell: @escaping @Sendable (Value) -> Void, end: @escaping @Sendable () -> Void = {}) -> Subscription {
         let (number, value, isFirst) = state.withLock { state -> (Int?, Value, Bool) in
             guard !state.isOver else { return (nil, state.value, false) }
@@ -66,7 +68,8 @@ package final class Broadcast<Value: Equatable & Sendable>: Sendable {
         if wasLast { onInterest(false) }
     }
 
-    /// The value of now and each that comes, for `for await`. A consumer that is slow gets the newest only.
+    /// Returns a stream of the current value and each later one. A slow consumer gets the newest
+    /// value only.
     package func stream() -> AsyncStream<Value> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let subscription = follow({ continuation.yield($0) }, end: { continuation.finish() })
@@ -74,12 +77,13 @@ package final class Broadcast<Value: Equatable & Sendable>: Sendable {
         }
     }
 
-    /// Ends when it is cancelled; letting go of it does not end it.
+    /// The registration of a follower. It ends with `cancel`, and releasing it does not end it.
     package struct Subscription: Sendable {
         private let onCancel: @Sendable () -> Void
 
         fileprivate init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
+        /// Ends the registration.
         package func cancel() { onCancel() }
     }
 }

@@ -4,7 +4,7 @@ public import Spool
 public import SpoolCore
 package import SpoolSystem
 
-/// The fetching of a whole resource into the cache, with a `Progress` for a progress view.
+/// Fetches a whole resource into the cache, with a `Progress` for a progress view.
 ///
 /// ```swift
 /// let download = cache.download(url)
@@ -12,12 +12,14 @@ package import SpoolSystem
 /// try await download.finish()
 /// ```
 ///
-/// It shares its origin requests with whoever plays the resource at the same time, and what is stored already is not fetched again.
-/// Letting go of it cancels it; what arrived stays. Safe to use from any thread.
+/// The download shares its origin requests with players of the same resource, and does not fetch
+/// stored bytes again. Releasing it cancels it, and bytes that arrived stay stored. Safe to use
+/// from any thread.
 public final class MediaDownload: @unchecked Sendable {
-    // Safe to share: `progress` guards itself, as its documentation says; the rest is behind the lock.
+    // Safe to share: `progress` protects itself, as its documentation states. The rest is behind
+    // the lock.
 
-    /// Bytes that are there, of all. Cancelling it cancels the download.
+    /// The available bytes, of all. Cancelling the progress cancels the download.
     public let progress = Progress(totalUnitCount: -1)
 
     private struct State {
@@ -29,11 +31,12 @@ public final class MediaDownload: @unchecked Sendable {
         var waiting: [CheckedContinuation<Result<Void, CacheError>, Never>] = []
     }
 
-    /// Chunks that are taken in one job.
+    /// The number of chunks that one job takes.
     private static let chunksAtOnce = 64
-    /// The most bytes of one chunk.
+    /// The largest chunk, in bytes.
     private static let chunkBytes = 1 << 20
-    /// The last bytes are on their way to the disk when the last one was read: how often, and how far apart, it is looked for them.
+    /// The number of checks for the last bytes, which may still be on their way to the disk after
+    /// they were read, and the time between two checks.
     private static let maxLooks = 100
     private static let lookInterval: Nanoseconds = .milliseconds(100)
 
@@ -42,6 +45,7 @@ public final class MediaDownload: @unchecked Sendable {
     private let mailbox: any Mailbox
     private let state = Locked(State())
 
+    /// Starts the download.
     package init(cache: MediaCache, url: String, key: ResourceKey, options: ReadOptions, mailbox: any Mailbox) {
         self.cache = cache
         self.key = key
@@ -63,9 +67,10 @@ public final class MediaDownload: @unchecked Sendable {
         state.withLock { $0.reader }?.leave(explicitly: true)
     }
 
-    /// Returns when every byte is stored.
+    /// Waits until every byte is stored.
     ///
-    /// - Throws: what keeps it from that; `.notStored` for a resource that must not be kept, `.closed` after `cancel`.
+    /// - Throws: The error that prevents it. `.notStored` for a resource that must not be stored,
+    ///   `.closed` after `cancel`.
     public func finish() async throws(CacheError) {
         let result = await withCheckedContinuation { continuation in
             let known = state.withLock { state in
@@ -77,12 +82,12 @@ public final class MediaDownload: @unchecked Sendable {
         try result.get()
     }
 
-    /// Ends it; what arrived stays.
+    /// Cancels the download. Bytes that arrived stay stored.
     public func cancel() {
         end(.failure(CacheError(.closed, "the download was cancelled", key: key)))
     }
 
-    /// How it ended; nil while it runs.
+    /// The result of the download, or nil while it runs.
     package var result: Result<Void, CacheError>? { state.withLock { $0.result } }
 
     // MARK: Reading
@@ -102,7 +107,9 @@ public final class MediaDownload: @unchecked Sendable {
         mailbox.post { [weak self] in self?.look() }
     }
 
-    /// Whether the length is known now.
+    /// Reads the length of the resource.
+    ///
+    /// - Returns: Whether the length is known now.
     private func learn(_ reader: SessionReader) -> Bool {
         switch reader.prepare() {
         case .wait: return false
@@ -125,7 +132,7 @@ public final class MediaDownload: @unchecked Sendable {
         }
     }
 
-    /// Every byte was there; now see that they stay.
+    /// Checks that the bytes are stored, after all of them were available.
     private func confirm() {
         let (length, looks) = state.withLock { state in
             state.looks += 1
@@ -156,9 +163,9 @@ public final class MediaDownload: @unchecked Sendable {
 }
 
 extension CachingAssetFactory {
-    /// Fetches a whole resource into the cache; parameters as for `asset(for:)`.
+    /// Fetches a whole resource into the cache. The parameters are those of `asset(for:)`.
     ///
-    /// - Throws: `.unsupportedURL` for what can't be cached.
+    /// - Throws: `.unsupportedURL` for a URL that cannot be cached.
     public func download(
         _ url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
     ) throws(CacheError) -> MediaDownload {
@@ -177,7 +184,7 @@ extension CachingAssetFactory {
 extension MediaCache {
     /// Fetches a whole resource into the cache.
     ///
-    /// - Throws: `.unsupportedURL` for what can't be cached.
+    /// - Throws: `.unsupportedURL` for a URL that cannot be cached.
     public func download(
         _ url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
     ) throws(CacheError) -> MediaDownload {

@@ -2,10 +2,11 @@
 public import Combine
 import SpoolSystem
 
-// The same news for those who use Combine; type-checked only where Combine is.
+// The same values for Combine. These declarations are type-checked only where Combine exists.
 
 extension CachingAVURLAsset {
-    /// As `progress`. Values come from any thread; `receive(on:)` brings them to one.
+    /// The values of `progress` as a publisher. They may come on any thread. Use `receive(on:)` to
+    /// choose one.
     public var progressPublisher: AnyPublisher<AssetProgress, Never> {
         guard let watch else { return Empty().eraseToAnyPublisher() }
         return watch.progress.publisher
@@ -13,15 +14,16 @@ extension CachingAVURLAsset {
 }
 
 extension PlaybackObserver {
-    /// As `states`. Values come on the main thread.
+    /// The values of `states` as a publisher. They come on the main thread.
     public var statePublisher: AnyPublisher<PlaybackState, Never> { broadcast.publisher }
 }
 
 extension Broadcast {
-    /// The value of now and each that comes.
+    /// A publisher of the current value and each later one.
     var publisher: AnyPublisher<Value, Never> {
         Deferred { [self] in
-            // Its current value is what came last: nothing that is told before the subscriber is there gets lost.
+            // The subject stores its latest value, so a value that comes before the subscriber is
+            // not lost.
             let subject = CurrentValueSubject<Value, Never>(value)
             let carried = Handed(subject)
             let subscription = follow({ carried.value.send($0) }, end: { carried.value.send(completion: .finished) })

@@ -7,15 +7,17 @@ import SpoolSystem
 
 /// Follows an app to the background and back, for one cache.
 ///
-/// When the app goes to the background and no player is loading, everything is made durable and every lock on the store is let go of: a
-/// process that is suspended with a lock in a shared container is ended by its system. While a player is loading, as an app with
-/// background audio does, the cache stays open: what is stored becomes durable every few seconds anyway. When the app is back, the cache
-/// takes its locks again, and connections that died meanwhile are tried anew, inside the same loading requests.
+/// When the app goes to the background and no player is loading, the cache makes everything durable
+/// and releases every lock on the store. The system ends a process that is suspended with a lock in
+/// a shared container. While a player is loading, as in an app with background audio, the cache
+/// stays open. Stored bytes become durable every few seconds in any case. When the app is back, the
+/// cache takes its locks again. Connections that died are retried within the same loading requests.
 ///
-/// Ends when it is let go of. Safe to use from any thread.
+/// Following ends when this object is released. Safe to use from any thread.
 public final class AppLifecycle: Sendable {
     private let center: LifecycleCenter
 
+    /// Starts to follow the notifications of `center`.
     package init(cache: MediaCache, center: LifecycleCenter) {
         self.center = center
         let door = cache.attachments.object(DoorState.self, make: DoorState.init)
@@ -36,10 +38,11 @@ public final class AppLifecycle: Sendable {
         }
     }
 
-    /// Asks the system not to suspend the process before the answer is called.
+    /// Asks the system not to suspend the process before the returned closure is called.
     private static func keepAwake() -> @Sendable () -> Void {
         #if os(iOS) || os(tvOS) || os(visionOS)
-        // The system suspends the process when this block returns, or when its time is up (`isExpired`).
+        // The system suspends the process when this block returns, or when its time is up
+        // (`isExpired`).
         let isDone = DispatchSemaphore(value: 0)
         ProcessInfo.processInfo.performExpiringActivity(withReason: "making stored media durable") { isExpired in
             if isExpired { isDone.signal() } else { isDone.wait() }
@@ -51,13 +54,14 @@ public final class AppLifecycle: Sendable {
     }
 }
 
-/// Where an app's coming and going is told.
+/// The notifications of an app's lifecycle.
 package struct LifecycleCenter: Sendable {
     let tokens: NoticeTokens
     let background: Notification.Name
     let foreground: Notification.Name
 
-    /// The names are those of UIKit's notifications, written out: an app extension has no application to ask.
+    /// The defaults are the names of UIKit's notifications, written out because an app extension
+    /// has no application object.
     package init(
         center: NotificationCenter = .default, background: String = "UIApplicationDidEnterBackgroundNotification",
         foreground: String = "UIApplicationWillEnterForegroundNotification"
@@ -69,7 +73,8 @@ package struct LifecycleCenter: Sendable {
 }
 
 extension MediaCache {
-    /// Follows the app to the background and back for as long as the result is kept. On macOS, where apps are not suspended, it hears nothing.
+    /// Follows the app to the background and back for as long as the result is kept. It has no
+    /// effect on macOS, where apps are not suspended.
     public func followAppLifecycle() -> AppLifecycle {
         AppLifecycle(cache: self, center: LifecycleCenter())
     }

@@ -4,13 +4,13 @@ public import Spool
 
 /// A queue player with its observer.
 public final class CachingQueuePlayer: AVQueuePlayer {
-    /// What looks after it, and says what it is doing.
+    /// The observer of the player.
     @MainActor public private(set) lazy var playback = PlaybackObserver(player: self)
 }
 
 extension MediaCache {
-    /// A queue player that is looked after: what was played stops loading when the queue goes on, and later items step back for the one
-    /// that plays.
+    /// Returns a queue player with an observer. Played items stop loading when the queue advances,
+    /// and later items yield to the one that plays.
     ///
     /// ```swift
     /// let player = cache.queuePlayer(items: urls.map { cache.playerItem(for: $0) })

@@ -1,9 +1,10 @@
 #if !os(watchOS)
 import AVFoundation
 
-/// The loaders of the items in a player's list, so that one which is in it no more can be told to stop.
+/// The loaders of the items in a player's list, so that the loader of a removed item can be
+/// stopped.
 ///
-/// Loaders and not assets: the copies that a looper makes share one.
+/// It keeps loaders rather than assets, because the copies that a looper makes share one.
 @MainActor struct KeptLoaders {
     private struct Entry {
         weak var loader: AssetLoader?
@@ -11,10 +12,11 @@ import AVFoundation
     }
 
     private var entries: [ObjectIdentifier: Entry] = [:]
-    /// Loaders that left the list and were not stopped yet.
+    /// The loaders that left the list and were not stopped yet.
     private var departed: [ObjectIdentifier: Entry] = [:]
 
-    /// Takes the list as it is now, gives each loader its urgency, and returns the loaders that left since the last call.
+    /// Updates the list, sets the urgency of each loader, and returns the loaders that left since
+    /// the last call.
     mutating func follow(_ items: [AVPlayerItem], current: AVPlayerItem?) -> [AssetLoader] {
         var now: [ObjectIdentifier: Entry] = [:]
         let playing = AssetLoader.of(current)
@@ -29,7 +31,8 @@ import AVFoundation
         return left.values.compactMap(\.loader)
     }
 
-    /// Forgets that `loader` left, and returns its asset unless the list has the loader again.
+    /// Removes `loader` from the departed ones. Returns its asset, or nil when the list has the
+    /// loader again.
     mutating func takeDeparted(_ loader: AssetLoader) -> AVURLAsset? {
         guard let entry = departed.removeValue(forKey: ObjectIdentifier(loader)), !contains(loader) else { return nil }
         return entry.asset
@@ -39,7 +42,7 @@ import AVFoundation
 }
 
 extension AssetLoader {
-    /// The loader behind an item, also when its asset is a copy of another class.
+    /// Returns the loader behind an item, also when its asset is a copy of another class.
     @MainActor static func of(_ item: AVPlayerItem?) -> AssetLoader? {
         (item?.asset as? AVURLAsset)?.resourceLoader.delegate as? AssetLoader
     }

@@ -3,35 +3,42 @@ public import AVFoundation
 import SpoolCore
 package import SpoolSystem
 
-/// Looks after a player whose items come from a cache: stops the loading of items that were switched away, lets later items step back,
-/// resumes after a stall, and says in one word what the player is doing.
+/// Observes a player whose items come from a cache. It stops the loading of items that were
+/// switched away, makes later items yield, resumes after a stall, and publishes one state.
 ///
 /// ```swift
 /// let observer = PlaybackObserver(player: player)
 /// for await state in observer.states { update(state) }
 /// ```
 ///
-/// AVFoundation goes on loading an item that `advanceToNextItem()` or `replaceCurrentItem(with:)` took away, until its asset is released.
-/// Without an observer the run-ahead limit of the asset alone bounds what that costs.
+/// AVFoundation goes on loading an item that `advanceToNextItem()` or `replaceCurrentItem(with:)`
+/// took away, until its asset is released. Without an observer, only the run-ahead limit of the
+/// asset bounds that cost.
 ///
-/// One for each player, kept as long as it shall work; it does not keep the player. It sets `automaticallyWaitsToMinimizeStalling`: to false for
-/// items that the cache serves, as AVFoundation's headers advise for delegates that load media, else to true.
+/// Create one observer for each player and keep it as long as it has to work. It does not retain
+/// the player. It sets `automaticallyWaitsToMinimizeStalling`: to false for items that the cache
+/// serves, as AVFoundation's headers advise for delegates that load media, and otherwise to true.
 @MainActor public final class PlaybackObserver {
-    /// How long an item may stay away before its loading is stopped: a player that moves items about takes them out and puts them back,
-    /// and stopping in the very moment of a change is known to do harm.
+    /// The grace period between the removal of an item and the end of its loading. A player that
+    /// moves items takes them out and puts them back, and stopping in the moment of a change is
+    /// known to do harm.
     nonisolated static let grace: Nanoseconds = .seconds(1)
-    /// Between two tries to go on after a stall, when AVFoundation says nothing by itself.
+    /// The time between two tries to resume after a stall, when AVFoundation does not resume by
+    /// itself.
     nonisolated static let nudgeInterval: Nanoseconds = .seconds(5)
-    /// The most such tries, one after the other: ten minutes.
+    /// The largest number of such tries in a row: ten minutes.
     nonisolated static let maxNudges = 120
 
-    /// What the player is doing.
+    /// The state of the player.
     public private(set) var state = PlaybackState.idle
-    /// Whether it plays on by itself after a stall. A `pause()` of the observer, not of the player, calls that off.
+    /// Whether the observer resumes playback after a stall. A `pause()` of the observer, not of the
+    /// player, prevents that.
     public var resumesAfterStall = true
-    /// Where a player goes on that is sent to an AirPlay receiver, which fetches by itself; nil to leave that to the app.
+    /// The source for a player that is sent to an AirPlay receiver, which fetches the bytes itself.
+    /// With nil, the app handles that.
     public var externalPlayback: ExternalPlaybackRoute? = .original
 
+    /// The broadcast behind `states`.
     nonisolated package let broadcast = Broadcast(PlaybackState.idle)
     private weak var player: AVPlayer?
     private let main: any Mailbox
@@ -45,12 +52,14 @@ package import SpoolSystem
     private var nudges = 0
     private var failure: NSError?
 
-    /// Attaches to `player`, from now on.
+    /// Attaches an observer to `player`.
     public convenience init(player: AVPlayer) {
         self.init(player: player, main: DispatchMailbox(.main))
     }
 
-    /// - Parameter main: what stands for the main queue; a simulator's mailbox in simulations.
+    /// Attaches an observer to `player`.
+    ///
+    /// - Parameter main: The mailbox of the main queue, or of a simulator in simulations.
     package init(player: AVPlayer, main: any Mailbox) {
         self.player = player
         self.main = main
@@ -65,7 +74,8 @@ package import SpoolSystem
         look()
     }
 
-    /// The state of now and each that comes. A consumer that is slow gets the newest only. Ends with the observer.
+    /// A stream of the current state and each later one. A slow consumer gets the newest state
+    /// only. The stream ends with the observer.
     public var states: AsyncStream<PlaybackState> { broadcast.stream() }
 
     deinit { broadcast.finish() }
@@ -78,7 +88,8 @@ package import SpoolSystem
         player?.play()
     }
 
-    /// Pauses, and stays paused also after a stall: the player itself has no word for a pause while it is stalled.
+    /// Pauses, and stays paused also after a stall. The player itself has no method for a pause
+    /// during a stall.
     public func pause() {
         isStalled = false
         player?.pause()
@@ -87,7 +98,7 @@ package import SpoolSystem
 
     // MARK: Looking
 
-    /// A closure that looks on the main queue, from wherever it is called.
+    /// Returns a closure that runs `job` on the main queue, whatever thread calls it.
     private func later(_ job: @escaping @Sendable @MainActor (PlaybackObserver) -> Void) -> @Sendable () -> Void {
         { [weak self, main] in
             main.post { [weak self] in
@@ -170,7 +181,8 @@ package import SpoolSystem
         player.play()
     }
 
-    /// A stalled player may have given up asking: being told to play makes it ask again.
+    /// Retries after a pause. A stalled player may have stopped asking for bytes, and `play()`
+    /// makes it ask again.
     private func nudgeLater() {
         guard nudges < Self.maxNudges, let time = watched.flatMap(AssetLoader.of)?.time else { return }
         nudges += 1
@@ -191,12 +203,12 @@ package import SpoolSystem
 
     // MARK: The queue
 
-    /// Says how urgent each item is, and stops what left.
+    /// Sets the urgency of each item, and stops the items that left.
     private func followQueue(_ player: AVPlayer) {
         let current = player.currentItem
         let items = (player as? AVQueuePlayer)?.items() ?? current.map { [$0] } ?? []
         for loader in kept.follow(items, current: current) {
-            // The item may be back in the list when the grace is over.
+            // The item may be back in the list at the end of the grace period.
             _ = loader.time.after(Self.grace, on: main) { [weak self, weak loader] in
                 MainActor.assumeIsolated { self?.stopIfGone(loader) }
             }
@@ -211,7 +223,8 @@ package import SpoolSystem
 
     // MARK: AirPlay
 
-    /// A receiver fetches by itself and can't ask our loader: the player goes on with a URL that it can fetch.
+    /// Replaces the item by one with a URL that a receiver can fetch, because a receiver cannot ask
+    /// the loader.
     private func leaveForReceiver(_ player: AVPlayer, _ item: AVPlayerItem) {
         guard let externalPlayback, let asset = item.asset as? CachingAVURLAsset, asset.route == .cache, let loader = asset.loader else {
             return

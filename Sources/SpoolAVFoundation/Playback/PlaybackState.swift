@@ -2,33 +2,35 @@
 public import AVFoundation
 public import SpoolCore
 
-/// What a player is doing, in one word; what a list of its properties, notifications and errors comes to.
+/// The state of a player, derived from its properties, notifications and errors.
 public enum PlaybackState: Equatable, Sendable {
-    /// There is nothing to play.
+    /// The player has no item.
     case idle
-    /// The item is being opened.
+    /// The player is opening the item.
     case loading
     case playing
-    /// It could play, and nobody asked it to.
+    /// The player could play, but is paused.
     case paused
-    /// It shall play and waits, for this reason.
+    /// The player should play, but waits for this reason.
     case waiting(AVPlayer.WaitingReason?)
-    /// It ran out of bytes while it played. `PlaybackObserver` lets it go on when there are some.
+    /// The player ran out of bytes while it played. `PlaybackObserver` resumes it when there are
+    /// more.
     case stalled
-    /// It can't go on.
+    /// The player cannot go on.
     case failed(PlaybackFailure)
-    /// It played to the end.
+    /// The player reached the end of the item.
     case ended
 }
 
-/// Why a player can't go on.
+/// The reason why a player cannot go on.
 public struct PlaybackFailure: Error, Equatable, Sendable {
-    /// What AVFoundation says, which is often no more than that something failed.
+    /// AVFoundation's error, which is often unspecific.
     public let error: NSError
-    /// What the cache knows of it: the origin's status, the network, a page instead of media. Nil when it knows nothing.
+    /// The cache's error, such as the origin's status, a network error, or a page instead of media.
+    /// Nil when the cache has none.
     public let cause: CacheError?
 
-    /// Two are equal when they say the same.
+    /// Two failures are equal when their codes, domains and messages are equal.
     public static func == (a: Self, b: Self) -> Bool {
         a.error.domain == b.error.domain && a.error.code == b.error.code && a.cause?.code == b.cause?.code
             && a.cause?.message == b.cause?.message

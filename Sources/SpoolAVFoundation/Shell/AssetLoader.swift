@@ -3,10 +3,11 @@ import AVFoundation
 import Spool
 import SpoolSystem
 
-/// What AVFoundation calls: the delegate of one asset's resource loader.
+/// The delegate of one asset's resource loader, which AVFoundation calls.
 ///
-/// It only hands calls on to the core's mailbox. AVFoundation holds its delegate weakly; the asset and its resource loader hold this one,
-/// so a copied asset, a looper's say, keeps it alive, and when the last of them goes, loading ends at once.
+/// It only passes calls on to the core's mailbox. AVFoundation holds its delegate weakly. The asset
+/// and its resource loader hold this object, so a copied asset, such as a looper's, keeps it alive.
+/// When the last of them is released, loading ends at once.
 final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     let core: LoaderCore
     let report: LoaderReport
@@ -28,7 +29,7 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
         mailbox.post { [core] in core.end() }
     }
 
-    /// Makes this the delegate of the asset's loader, for as long as that lives.
+    /// Makes this object the delegate of the asset's resource loader, which then keeps it alive.
     func attach(to asset: AVURLAsset, on queue: DispatchQueue) {
         asset.resourceLoader.setDelegate(self, queue: queue)
         objc_setAssociatedObject(asset.resourceLoader, AttachmentKey.pointer, self, .OBJC_ASSOCIATION_RETAIN)
@@ -36,7 +37,7 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
 
     var time: any TimeSource { core.cache.environment.time }
 
-    /// How urgent its bytes are; told to the core when that changes.
+    /// Sets the urgency of the asset's bytes, and informs the core of a change.
     func prioritized(_ priority: LoadingPriority) {
         let isNew = self.priority.withLock { known in
             defer { known = priority }
@@ -45,13 +46,13 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
         if isNew { mailbox.post { [core] in core.prioritized(priority) } }
     }
 
-    /// How long the item plays, once the player knows.
+    /// Sets the item's duration, once the player has it.
     func durationLearnt(seconds: Double) {
         guard seconds.isFinite, seconds > 0 else { return }
         mailbox.post { [core] in core.durationLearnt(seconds: seconds) }
     }
 
-    /// The network or the app came back: what waits to be tried again is tried now.
+    /// Retries at once, because the network or the app came back.
     func tryAgain() {
         mailbox.post { [core] in core.tryAgain() }
     }
@@ -66,7 +67,7 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
         return true
     }
 
-    /// Answered like the first time: with what is known by then.
+    /// A renewal is answered like the first request, with the present information.
     func resourceLoader(
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
     ) -> Bool {
@@ -80,7 +81,7 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
         mailbox.post { [core] in core.cancelled(request.value) }
     }
 
-    /// The app's business; without a handler the system does what it does by itself.
+    /// Passes a challenge to the app's handler. Without one, the system applies its default.
     func resourceLoader(
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForResponseTo authenticationChallenge: URLAuthenticationChallenge
     ) -> Bool {
@@ -88,7 +89,7 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     }
 }
 
-/// The address under which a resource loader holds its delegate.
+/// The key under which a resource loader holds its delegate.
 private final class AttachmentKey: Sendable {
     private static let object = AttachmentKey()
     static var pointer: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()) }

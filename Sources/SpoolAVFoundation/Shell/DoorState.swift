@@ -1,9 +1,10 @@
 import SpoolCore
 import SpoolSystem
 
-/// What the door remembers beside a cache, for all its assets, as long as the cache lives.
+/// The state that all assets of a cache share, for as long as the cache lives.
 final class DoorState: Sendable {
-    /// Resources that are remembered to have fallen back, and kinds that were learnt; the oldest are forgotten. A few hundred bytes each.
+    /// The largest number of remembered fallbacks, and of remembered file extensions. The oldest
+    /// are dropped. Each takes a few hundred bytes.
     static let maxRemembered = 256
 
     private struct State {
@@ -17,7 +18,7 @@ final class DoorState: Sendable {
 
     // MARK: Falling back
 
-    /// The reason for which the resource's last asset was sent to the original URL, if it was.
+    /// Returns the reason for which the resource's last asset was sent to the original URL, or nil.
     func fallback(of key: ResourceKey) -> FallbackReason? { state.withLock { $0.fallbacks.values[key] } }
 
     func remember(_ reason: FallbackReason, for key: ResourceKey) { state.withLock { $0.fallbacks.note(reason, key) } }
@@ -27,14 +28,14 @@ final class DoorState: Sendable {
 
     // MARK: Kinds
 
-    /// The extension that fits what the resource turned out to be.
+    /// Returns the file extension for the discovered type of the resource, or nil.
     func fileExtension(of key: ResourceKey) -> String? { state.withLock { $0.extensions.values[key] } }
 
     func learn(fileExtension: String, of key: ResourceKey) { state.withLock { $0.extensions.note(fileExtension, key) } }
 
     // MARK: Who waits
 
-    /// An item that plays waits for bytes, or does so no longer.
+    /// Records whether the item of a loader plays and waits for bytes.
     func note(_ loader: AnyObject, isHungry: Bool) {
         let id = ObjectIdentifier(loader)
         state.withLock { state in
@@ -42,7 +43,7 @@ final class DoorState: Sendable {
         }
     }
 
-    /// A loader has requests open, or has them no longer.
+    /// Records whether a loader has open requests.
     func note(_ loader: any LoadingParty, isLoading: Bool) {
         let id = ObjectIdentifier(loader)
         state.withLock { $0.loading[id] = isLoading ? loader : nil }
@@ -51,22 +52,22 @@ final class DoorState: Sendable {
     /// Whether any player waits for bytes of this cache.
     var isAnyoneLoading: Bool { state.withLock { !$0.loading.isEmpty } }
 
-    /// What waits to be tried again is tried now.
+    /// Lets all loaders with open requests retry at once.
     func tryAgain() {
         for loader in state.withLock({ Array($0.loading.values) }) { loader.tryAgainSoon() }
     }
 
-    /// Whether any item that plays waits for bytes: later ones let it go first.
+    /// Whether any item that plays waits for bytes. Later items then yield.
     var isAnyoneHungry: Bool { state.withLock { !$0.hungry.isEmpty } }
 }
 
-/// Somebody who loads, and is held only while it does.
+/// A loader with open requests, which is retained only while it has some.
 protocol LoadingParty: AnyObject, Sendable {
-    /// Tries at once what waits to be tried again; from any thread.
+    /// Retries at once. May be called from any thread.
     func tryAgainSoon()
 }
 
-/// Facts about resources, of which the oldest are forgotten.
+/// Facts about resources. The oldest are dropped beyond a limit.
 private struct Remembered<Fact> {
     private(set) var values: [ResourceKey: Fact] = [:]
     private var order: [ResourceKey] = []

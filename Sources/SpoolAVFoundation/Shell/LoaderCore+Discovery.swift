@@ -8,10 +8,11 @@ import SpoolSystem
 import UniformTypeIdentifiers
 #endif
 
-// Finding out what the resource is, and telling the player.
+// Discovery of the resource, and the content information for the player.
 
 extension LoaderCore {
-    /// A reader that asks what the resource is, and looks at its first bytes where the server is vague.
+    /// A reader that discovers the resource, and reads its first bytes when the server's type is
+    /// vague.
     struct Discovery {
         let reader: SessionReader
         var version: (GenerationID, Representation)?
@@ -20,7 +21,7 @@ extension LoaderCore {
     }
 
     func discover() {
-        // One that still runs for a request that was taken back answers for this one.
+        // A discovery that still runs for a cancelled request also answers this one.
         guard discovery == nil else { return }
         do {
             let reader = try cache.sessionReader(
@@ -33,7 +34,8 @@ extension LoaderCore {
         }
     }
 
-    /// A wake-up for readers: posts to the mailbox and does not keep the loader alive.
+    /// Returns a wake-up for readers, which posts to the mailbox and does not keep the loader
+    /// alive.
     func wake(_ job: @escaping @Sendable (LoaderCore) -> Void) -> @Sendable () -> Void {
         { [weak self, mailbox] in
             mailbox.post { [weak self] in
@@ -47,7 +49,7 @@ extension LoaderCore {
         discovery = nil
     }
 
-    /// Goes on with the discovery as far as it goes now.
+    /// Continues the discovery as far as it gets now.
     private func lookAround() {
         guard let reader = discovery?.reader else { return }
         if discovery?.version == nil {
@@ -78,9 +80,9 @@ extension LoaderCore {
         return ContentTypeDecision(evidence)
     }
 
-    /// Reads the first bytes. Where they can't be had the decision is made without them.
+    /// Reads the first bytes. When they are unavailable, the decision is made without them.
     private func sniff(_ reader: SessionReader) {
-        // Each turn brings a byte at least, or ends.
+        // Each turn adds at least one byte, or ends.
         for _ in 0...ContentSniffer.byteCount {
             let partial = discovery?.partialBytes ?? []
             guard partial.count < ContentSniffer.byteCount else { break }
@@ -117,13 +119,15 @@ extension LoaderCore {
         if told == nil, let stored = cache.storedNow(of: source.key) { report.begins(with: stored) }
         told = version
         if let kind = identifier.flatMap(MediaKind.ofIdentifier) { door.learn(fileExtension: kind.fileExtension, of: source.key) }
-        // The reader stays until those of the requests are there: what it began goes on for them.
+        // The reader stays until the requests have their readers, so that these join the fetch that
+        // it began.
         perform(machine.discovered(length: length, now: now))
         leaveDiscovery(explicitly: false)
     }
 
-    /// Pages that stand in for media, of a hotel's network say, must not stay behind as the media. A page that came beside stored media
-    /// is an error of the moment: the media stay.
+    /// Removes a page that replaced media, such as that of a hotel's network, so that it is not
+    /// kept as the media. A page that came while media are stored is a temporary error, and the
+    /// media stay.
     private func isNotMedia(_ type: String) {
         if discovery?.reader.readsPage != true {
             cache.remove(source.key) { [log] result in
@@ -137,30 +141,34 @@ extension LoaderCore {
     private func discoveryFailed(_ error: CacheError) {
         switch error.code {
         case .originMalformed, .unsupportedURL, .store, .storeLocked, .closed:
-            // Not the origin's answer to this request but our way of asking: the player may fare better.
+            // The error is in Spool's way of fetching and not in the origin's response, so the
+            // player may succeed by itself.
             report.note(error)
             fallBack(.trouble(error.code), isLasting: !Self.mayPass(error))
         default:
             leaveDiscovery(explicitly: false)
-            // Known also where another try may mend it: the app sees why nothing comes.
+            // Reported also when another try may succeed, so that the app can see why no bytes
+            // come.
             if !isEnded { report.note(error) }
             perform(machine.discoveryFailed(LoadingFailure(error), now: now))
         }
     }
 
-    /// Whether the next try may well fare better: a connection that broke is no property of the resource.
+    /// Whether the next try may succeed. A broken connection is not a property of the resource.
     private static func mayPass(_ error: CacheError) -> Bool {
         if case .truncated = error.cause as? OriginError { return true }
         return false
     }
 
-    /// - Parameter isLasting: the next asset of the resource need not try the cache.
+    /// Sends the player to the original URL.
+    ///
+    /// - Parameter isLasting: Whether later assets of the resource skip the cache as well.
     private func fallBack(_ reason: FallbackReason, isLasting: Bool = true) {
         leaveDiscovery(explicitly: true)
-        // An asset that ended is not the resource's fault.
+        // An asset that ended does not count against the resource.
         guard !isEnded else { return perform(machine.end(.released)) }
         guard told == nil else {
-            // Too late to send the player elsewhere: it was told what the resource is.
+            // The player already has the content information, so it can no longer be redirected.
             return perform(machine.discoveryFailed(LoadingFailure(reason.error(source.key)), now: now))
         }
         if isLasting { door.remember(reason, for: source.key) }
@@ -171,18 +179,20 @@ extension LoaderCore {
 
     // MARK: Telling
 
-    /// Fills in what the player asked to know.
+    /// Fills in the content information of a request.
     func inform(_ id: LoadingRequestID) {
         guard let told, let length = told.representation.length, let request = requests[id], !request.isCancelled, !request.isFinished,
             let information = request.contentInformationRequest
         else { return }
-        // A type that is not allowed would raise an exception; none at all is legal.
+        // A type that is not allowed would raise an exception. No type at all is valid.
         let isAllowed = told.contentType.map { information.allowedContentTypes?.contains($0) ?? true } ?? false
         information.contentType = isAllowed ? told.contentType : nil
         information.contentLength = length
-        // Also for servers that answer 200: ranges are served from what is stored and what comes.
+        // Set also for servers that answer 200, because ranges are served from stored and arriving
+        // bytes.
         information.isByteRangeAccessSupported = true
-        // Then the player asks for just what it needs, when it needs it. With one byte missing it would wait for the network there.
+        // The player then asks for exactly the bytes that it needs, when it needs them. If one byte
+        // were missing, the player would wait for the network at that point.
         information.isEntireLengthAvailableOnDemand = isComplete(length)
         if let renewalDate = source.renewalDate { information.renewalDate = renewalDate }
     }

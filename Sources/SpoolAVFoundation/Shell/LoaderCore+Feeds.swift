@@ -5,15 +5,15 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-// Reading for requests, piece by piece.
+// Delivery of bytes to requests, piece by piece.
 
 extension LoaderCore {
     /// The reader of one feed.
     struct FeedReader {
         let reader: SessionReader
-        /// The version that it reads is the one that the player was told of.
+        /// Whether the reader has the version whose information the player got.
         var isChecked = false
-        /// A timer is set that looks again.
+        /// Whether a timer is set that continues the feed.
         var rests = false
     }
 
@@ -29,7 +29,8 @@ extension LoaderCore {
         }
     }
 
-    /// Lets the reader go. What it began lingers for a moment: a player that cancels mostly comes back. When the asset is gone it does not.
+    /// Releases the reader. Its fetch lingers for a moment, because a player that cancels usually
+    /// comes back. When the asset is gone, the fetch ends at once.
     func close(_ feed: LoadingFeedID) {
         readers.removeValue(forKey: feed)?.reader.leave(explicitly: isEnded)
     }
@@ -38,7 +39,8 @@ extension LoaderCore {
         mailbox.post { [weak self] in self?.pump(feed) }
     }
 
-    /// Hands over one piece if there is one and it is due; more in another job, so that cancels get in between.
+    /// Delivers one piece if it is available and due. The next piece goes in another job, so that
+    /// cancels can come in between.
     func pump(_ feed: LoadingFeedID) {
         guard let open = readers[feed], !open.rests else { return }
         guard open.isChecked || check(feed, open.reader) else { return }
@@ -50,12 +52,12 @@ extension LoaderCore {
         }
     }
 
-    /// A later item of a queue steps back while the one that plays waits.
+    /// The present urgency. A later item of a queue yields while the one that plays waits.
     private var currentPriority: LoadingPriority {
         wantedPriority == .upcoming && door.isAnyoneHungry ? .yielding : wantedPriority
     }
 
-    /// Whether the reader has the version that the player was told of.
+    /// Returns whether the reader has the version whose information the player got.
     private func check(_ feed: LoadingFeedID, _ reader: SessionReader) -> Bool {
         switch reader.prepare() {
         case .wait:
@@ -112,7 +114,7 @@ extension LoaderCore {
     }
 
     private func failed(_ feed: LoadingFeedID, _ error: CacheError) {
-        // Known also where another try may mend it: the app sees why nothing comes.
+        // Reported also when another try may succeed, so that the app can see why no bytes come.
         if !isEnded { report.note(error) }
         perform(machine.failed(feed, LoadingFailure(error), now: now))
     }
@@ -123,7 +125,7 @@ extension LoaderCore {
 
     // MARK: Bytes
 
-    /// What a reader gave.
+    /// The result of reading from a reader.
     enum Piece {
         case bytes(Data)
         case wait
@@ -131,12 +133,14 @@ extension LoaderCore {
         case failed(CacheError)
     }
 
-    /// Chunks that are put into one piece at most: what comes from the network comes in small ones.
+    /// The largest number of chunks in one piece. Bytes from the network come in small chunks.
     private static var maxChunks: Int { 64 }
-    /// Stored bytes that turn out to be unreadable, one after the other, before it is left for later.
+    /// The largest number of unreadable stored ranges in a row before the piece is given up for
+    /// now.
     private static var maxLost: Int { 8 }
 
-    /// Up to `max` bytes that are there now, copied: what the player keeps never changes. Nil where damaged bytes have to be fetched first.
+    /// Returns up to `max` bytes that are available now. They are copied, because the player's data
+    /// must never change. Returns nil when damaged bytes have to be fetched first.
     func piece(of reader: SessionReader, max: Int) -> Piece? {
         var data = Data()
         var lost = 0
@@ -159,7 +163,10 @@ extension LoaderCore {
         return data.isEmpty ? .wait : .bytes(data)
     }
 
-    /// Appends stored bytes; false when they are gone: then they are a gap, and the next look fetches them.
+    /// Appends stored bytes.
+    ///
+    /// - Returns: False when the bytes are unreadable. They are then a gap, and the next call
+    ///   fetches them.
     private func append(_ range: ByteRange, of file: any StoredBytes, _ reader: SessionReader, to data: inout Data) -> Bool {
         let start = data.count
         data.count += Int(range.count)

@@ -4,12 +4,15 @@ import Spool
 import SpoolCore
 import SpoolSystem
 
-/// Carries out what the state machine of one asset decides: reads from the cache, answers AVFoundation.
+/// Performs the actions of one asset's state machine: reads from the cache and answers
+/// AVFoundation.
 ///
-/// Everything happens on the asset's mailbox, job by job, so that a callback has returned before its request is answered and a cancel is
-/// seen between two pieces. Files: this one holds requests and actions; `+Discovery` finds out what the resource is, `+Feeds` reads.
+/// All work runs on the asset's mailbox, job by job. So a callback has returned before its request
+/// is answered, and a cancel takes effect between two pieces. This file contains requests and
+/// actions, `+Discovery` the discovery of the resource, and `+Feeds` the reading.
 final class LoaderCore: LoadingParty, @unchecked Sendable {
-    // Safe to share: constants aside, everything is touched in jobs of `mailbox` only, one at a time.
+    // Safe to share: apart from constants, only jobs of `mailbox` use the properties, one at a
+    // time.
     let cache: MediaCache
     let source: LoaderSource
     let door: DoorState
@@ -21,7 +24,8 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     var requests: [LoadingRequestID: AVAssetResourceLoadingRequest] = [:]
     var readers: [LoadingFeedID: FeedReader] = [:]
     var discovery: Discovery?
-    /// What the player was told; from then on it gets bytes of this version or an error.
+    /// The version whose information the player got. From then on the player gets bytes of this
+    /// version or an error.
     var told: ToldVersion?
     var wantedPriority = LoadingPriority.playing
     var isEnded = false
@@ -54,7 +58,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         perform(actions)
     }
 
-    /// Matched by identity: every request of an asset has the same URL.
+    /// Requests are matched by identity, because every request of an asset has the same URL.
     func cancelled(_ request: AVAssetResourceLoadingRequest) {
         guard let id = requests.first(where: { $0.value === request })?.key else { return }
         log.trace("cancels request \(id.rawValue)")
@@ -64,7 +68,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
 
     // MARK: From the app
 
-    /// The asset is gone: everything that is open ends, the readers leave at once.
+    /// Ends every request, and releases the readers at once, because the asset is gone.
     func end() {
         isEnded = true
         leaveDiscovery(explicitly: true)
@@ -79,7 +83,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         for feed in readers.keys.sorted() { pump(feed) }
     }
 
-    /// The source's options, as urgent as the item is.
+    /// The source's options, with the urgency of the item.
     var readOptions: ReadOptions {
         var options = source.options
         options.priority = wantedPriority == .playing ? .playing : .upcoming
@@ -91,7 +95,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         machine.mediaRateLearnt(bytesPerSecond: rate)
     }
 
-    /// The network or the app came back: what waits to be tried again is tried now.
+    /// Retries at once, because the network or the app came back.
     func tryAgain() {
         perform(machine.triedAgain(now: now))
     }
@@ -106,7 +110,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         for action in actions { perform(action) }
         assert(machine.violations.isEmpty, "loader of \(source.key): \(machine.violations.joined(separator: "; "))")
         if machine.requests.isEmpty { door.note(self, isHungry: false) }
-        // An asset that is gone is let go of, whatever it had open.
+        // An asset that is gone is released even if it had open requests.
         door.note(self, isLoading: !machine.requests.isEmpty && !isEnded)
         armTimer()
     }
@@ -123,7 +127,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         }
     }
 
-    /// Answers a request for the last time, unless the player has taken it back.
+    /// Gives a request its last answer, unless the player has cancelled it.
     private func end(_ id: LoadingRequestID, _ answer: (AVAssetResourceLoadingRequest) -> Void) {
         guard let request = requests.removeValue(forKey: id), !request.isCancelled, !request.isFinished else { return }
         answer(request)
@@ -135,7 +139,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
                 report.note(error)
                 log.failed(error)
             }
-            // Without a type of some kind the asset's `playable` never completes after a failure.
+            // Without a content type, the asset's `playable` never completes after a failure.
             if let information = request.contentInformationRequest, information.contentType == nil, information.allowedContentTypes == nil {
                 information.contentType = ""
             }
@@ -143,7 +147,8 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         }
     }
 
-    /// Sends the player elsewhere: only HTTP and HTTPS, and only before it was told anything.
+    /// Redirects the player, which works only for HTTP and HTTPS, and only before the player got
+    /// information.
     private func redirect(_ id: LoadingRequestID, _ reason: FallbackReason) {
         let target = source.redirectTarget(reason, cache.loopback)
         report.note(reason.error(source.key))
@@ -166,7 +171,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
             (timer, timerDeadline) = (nil, nil)
             return
         }
-        // An earlier timer finds out by itself about this deadline.
+        // An earlier timer finds this deadline by itself.
         guard timerDeadline.map({ deadline < $0 }) ?? true else { return }
         timer?.cancel()
         timerDeadline = deadline
@@ -180,7 +185,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
 }
 
 extension LoadingAsk {
-    /// What a loading request of AVFoundation asks for.
+    /// Creates the ask of an AVFoundation loading request.
     init(_ request: AVAssetResourceLoadingRequest) {
         self.init(
             wantsInformation: request.contentInformationRequest != nil,

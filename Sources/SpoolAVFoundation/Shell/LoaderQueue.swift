@@ -2,20 +2,26 @@
 package import Dispatch
 package import SpoolSystem
 
-/// Where the loader of one asset works: the serial queue that AVFoundation calls it on, and the same queue as a mailbox.
+/// The serial queue on which AVFoundation calls the loader of one asset, and the same queue as a
+/// mailbox.
 ///
-/// Never the main queue: a player's own property access may block the main thread until bytes come.
+/// It is never the main queue, because a player's own property access may block the main thread
+/// until bytes come.
 package struct LoaderQueue: Sendable {
+    /// The serial queue.
     package let queue: DispatchQueue
+    /// The mailbox that posts to the queue.
     package let mailbox: any Mailbox
 
-    /// - Parameter mailbox: another mailbox than the queue's, for simulations.
+    /// Creates the pair.
+    ///
+    /// - Parameter mailbox: A mailbox other than the queue's, for simulations.
     package init(queue: DispatchQueue, mailbox: (any Mailbox)? = nil) {
         self.queue = queue
         self.mailbox = mailbox ?? DispatchMailbox(queue)
     }
 
-    /// A queue of its own for each asset: one that waits for a disk holds up no other.
+    /// Creates a queue for one asset, so that an asset that waits for a disk delays no other.
     package static func make() -> LoaderQueue {
         LoaderQueue(queue: DispatchQueue(label: "spool.asset", qos: .userInitiated))
     }
@@ -25,18 +31,20 @@ package struct LoaderQueue: Sendable {
 package final class DispatchMailbox: Mailbox {
     private let queue: DispatchQueue
 
+    /// Creates a mailbox for a serial queue.
     package init(_ queue: DispatchQueue) {
         self.queue = queue
     }
 
+    /// Posts a job to the queue.
     package func post(_ job: @escaping @Sendable () -> Void) {
         queue.async(execute: job)
     }
 }
 
-/// Carries an object that its framework does not call Sendable to the one queue that uses it.
+/// Carries an object of a framework, which is not `Sendable`, to the one queue that uses it.
 struct Handed<Value>: @unchecked Sendable {
-    // Safe: whoever hands it over does not touch it afterwards.
+    // Safe: the sender does not use the object afterwards.
     let value: Value
 
     init(_ value: Value) { self.value = value }

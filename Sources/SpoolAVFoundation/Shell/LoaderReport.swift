@@ -1,11 +1,12 @@
 package import SpoolCore
 import SpoolSystem
 
-/// What an asset tells about its loading, from any thread.
+/// The error and the byte counts of an asset's loading, readable from any thread.
 package final class LoaderReport: Sendable {
     private struct State {
         var lastError: CacheError?
-        /// What was stored when the asset began, and what it got since: whoever asks for it again costs no origin a byte.
+        /// The bytes that were stored when the asset began, and those it got since. A repeated
+        /// request for them costs the origin no byte.
         var known = ByteRangeSet()
         var bytesFromCache: Int64 = 0
         var bytesFromOrigin: Int64 = 0
@@ -13,17 +14,18 @@ package final class LoaderReport: Sendable {
 
     private let state = Locked(State())
 
+    /// Creates an empty report.
     package init() {}
 
-    /// The last trouble, also where the loader went on.
+    /// The last error, also when the loader continued after it.
     package var lastError: CacheError? { state.withLock { $0.lastError } }
 
     func note(_ error: CacheError) { state.withLock { $0.lastError = error } }
 
-    /// The asset begins to load, and so much is stored.
+    /// Records the stored bytes at the beginning of loading.
     func begins(with stored: ByteRangeSet) { state.withLock { $0.known.formUnion(stored) } }
 
-    /// These bytes were handed to the player.
+    /// Counts bytes that were delivered to the player.
     func delivered(_ range: ByteRange) {
         state.withLock { state in
             let cached = state.known.intersection(range).totalBytes
@@ -33,6 +35,7 @@ package final class LoaderReport: Sendable {
         }
     }
 
-    /// Bytes that were handed to the player, by whether they were fetched for it.
+    /// The bytes that were delivered to the player: those that were stored before, and those that
+    /// were fetched.
     package var bytes: (fromCache: Int64, fromOrigin: Int64) { state.withLock { ($0.bytesFromCache, $0.bytesFromOrigin) } }
 }

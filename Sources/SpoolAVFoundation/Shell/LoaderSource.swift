@@ -3,17 +3,21 @@ package import Foundation
 package import Spool
 package import SpoolCore
 
-/// What an asset is made of, as far as its loader needs it. The original URL travels here and is never rebuilt from the custom one.
+/// The properties of an asset that its loader needs. It carries the original URL, which is never
+/// rebuilt from the custom one.
 package struct LoaderSource: Sendable {
+    /// The URL that the app gave.
     package var originalURL: URL
+    /// The key of the resource.
     package var key: ResourceKey
-    /// Fields, networks and policy of the asset's reads.
+    /// The fields, networks and policy of the asset's reads.
     package var options: ReadOptions
-    /// The app's word on what the resource is: a MIME type or a type identifier.
+    /// The app's hint on the type of the resource: a MIME type or a type identifier.
     package var typeHint: String?
-    /// When the answer expires by the app's knowledge, say with the signature of the URL.
+    /// When the response expires according to the app, for example with the signature of the URL.
     package var renewalDate: Date?
 
+    /// Creates the source of an asset.
     package init(originalURL: URL, key: ResourceKey, options: ReadOptions, typeHint: String? = nil, renewalDate: Date? = nil) {
         self.originalURL = originalURL
         self.key = key
@@ -22,7 +26,8 @@ package struct LoaderSource: Sendable {
         self.renewalDate = renewalDate
     }
 
-    /// Where the player is sent that can't be served: a playlist to the cache's own server if there is one, all else to the original.
+    /// Returns the URL for a player that cannot be served: the loopback endpoint for a playlist if
+    /// there is one, and otherwise the original URL.
     func redirectTarget(_ reason: FallbackReason, _ loopback: (any LoopbackEndpoint)?) -> URL {
         guard reason == .playlist, let local = loopback?.url(for: originalURL.absoluteString).flatMap({ URL(string: $0) }) else {
             return originalURL
@@ -32,7 +37,7 @@ package struct LoaderSource: Sendable {
 }
 
 extension FallbackReason {
-    /// In words for people.
+    /// The reason as text.
     var words: String {
         switch self {
         case .unknownLength: "the origin does not tell how long it is"
@@ -48,18 +53,19 @@ extension FallbackReason {
     }
 }
 
-/// The version that a player was told of.
+/// The version whose information a player got.
 struct ToldVersion {
     var generation: GenerationID
     var representation: Representation
     var contentType: String?
 
-    /// Whether bytes of that version may follow bytes of this one.
+    /// Returns whether bytes of that version may follow bytes of this one.
     ///
-    /// Another generation is the same version when both have one strong validator and one length: a resource that was evicted or removed
-    /// and fetched again. Without a strong validator each request has a response of its own, as it has when the player loads without
-    /// a cache: then an equal length and type are the same version to the player. The bytes of one response are never completed by
-    /// stored ones of another.
+    /// Another generation is the same version when both have one strong validator and one length.
+    /// That happens when a resource was evicted or removed and then fetched again. Without a strong
+    /// validator each request has a response of its own, as when the player loads without a cache.
+    /// An equal length and type then make the same version for the player. Bytes of one response
+    /// are never completed with stored bytes of another.
     func isSame(_ other: GenerationID, _ representation: Representation) -> Bool {
         if generation == other { return true }
         let told = self.representation

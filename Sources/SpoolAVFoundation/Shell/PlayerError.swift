@@ -2,16 +2,19 @@ package import Foundation
 public import SpoolCore
 
 extension CacheError.Code {
-    /// What came is no media: a sign-in page, an error page. Nothing of it stays in the cache.
+    /// The response is no media but a page, such as a sign-in page or an error page. The cache does
+    /// not keep it.
     public static let notMedia = CacheError.Code("notMedia")
-    /// The player was sent to the original URL; the message says why. Not a failure unless the player refuses.
+    /// The player was sent to the original URL. The message contains the reason. This is no failure
+    /// unless the player refuses.
     public static let fellBack = CacheError.Code("fellBack")
 }
 
-/// The error that a loading request ends with, in the words that AVFoundation knows.
+/// Returns the error for a loading request, in a form that AVFoundation understands.
 ///
-/// Trouble on the way to the origin has the codes of `NSURLErrorDomain`, as if the player had loaded by itself: some versions ask again
-/// after those. The error of the cache lies beneath. AVFoundation often replaces both by one of its own, so an app reads
+/// Errors on the way to the origin have the codes of `NSURLErrorDomain`, as if the player had
+/// loaded by itself. Some versions ask again after those. The cache's error is the underlying
+/// error. AVFoundation often replaces both with one of its own, so an app should read
 /// `CachingAVURLAsset.lastError`.
 package func playerError(_ error: CacheError) -> NSError {
     let text = "\(error.code): \(error.message)"

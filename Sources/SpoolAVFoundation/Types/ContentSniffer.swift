@@ -1,17 +1,17 @@
-/// Tells what media is by its first bytes, where the server doesn't say or says what is not so.
+/// Detects the kind of media from its first bytes, for servers that send a wrong type or none.
 package enum ContentSniffer {
-    /// What the first bytes look like.
+    /// The result of the detection.
     package enum Finding: Hashable, Sendable {
         case media(MediaKind)
-        /// Text that begins like HTML, XML or JSON: an error page or a sign-in page, no media.
+        /// Text that begins like HTML, XML or JSON: an error page or a sign-in page, and no media.
         case markup
         case unknown
     }
 
-    /// As many bytes as are looked at; fewer may be given.
+    /// The number of bytes that the detection uses. Fewer may be given.
     package static let byteCount = 16
 
-    /// Looks at the first bytes of a resource.
+    /// Detects the kind of a resource from its first bytes.
     package static func look(at bytes: [UInt8]) -> Finding {
         if let kind = signatures.first(where: { $0.matches(bytes) })?.kind { return .media(kind) }
         if let kind = isoBaseMedia(bytes) { return .media(kind) }
@@ -48,7 +48,8 @@ package enum ContentSniffer {
 
     // MARK: Structures
 
-    /// A box type at 4 (ISO/IEC 14496-12): the brand of `ftyp` tells which of the family it is.
+    /// Returns the kind of a file with a box type at offset 4 (ISO/IEC 14496-12). The brand of
+    /// `ftyp` determines the member of the family.
     private static func isoBaseMedia(_ bytes: [UInt8]) -> MediaKind? {
         guard bytes.count >= 8 else { return nil }
         let type = String(decoding: bytes[4..<8], as: UTF8.self)
@@ -61,7 +62,8 @@ package enum ContentSniffer {
         return ["M4A ": .m4a, "M4B ": .m4b, "M4V ": .m4v, "qt  ": .mov][brand] ?? .mp4
     }
 
-    /// Eleven ones begin a frame of MPEG audio; ADTS has layer 0 behind them, mp3 layer 3.
+    /// Returns the kind of MPEG audio. A frame begins with eleven ones, followed by layer 0 for
+    /// ADTS and by layer 3 for mp3.
     private static func audioFrame(_ bytes: [UInt8]) -> MediaKind? {
         guard bytes.count >= 2, bytes[0] == 0xFF else { return nil }
         switch bytes[1] {

@@ -1,34 +1,36 @@
 import SpoolCore
 
-/// What the player is told that a resource is.
+/// The content type for the player.
 ///
-/// The app's hint wins. Else a MIME type that names a kind; where the server is vague (`application/octet-stream`, `text/plain`, nothing)
-/// the first bytes, then the extension. A server that says HTML has to be contradicted by the bytes.
+/// The app's hint has precedence, then a MIME type that names a kind. When the server's type is
+/// vague (`application/octet-stream`, `text/plain`, none), the first bytes decide, then the
+/// extension. When the server's type is HTML, only the bytes can override it.
 package enum ContentTypeDecision: Hashable, Sendable {
-    /// Tell this identifier.
+    /// Give the player this type identifier.
     case identifier(String)
-    /// Nobody knows; the player finds out by itself from the bytes and the URL.
+    /// The type is unknown. The player detects it from the bytes and the URL.
     case undecided
-    /// A playlist, which the loader can't serve.
+    /// A playlist, which the loader cannot serve.
     case playlist
-    /// Look at the first bytes, then ask again.
+    /// Read the first bytes, then decide again.
     case needsBytes
-    /// This is no media.
+    /// The resource is no media.
     case notMedia(String)
 
-    /// What is known of a resource.
+    /// The known facts about a resource.
     package struct Evidence: Sendable {
-        /// The app's own word: a MIME type or an identifier.
+        /// The app's hint: a MIME type or an identifier.
         package var hint: String?
-        /// `Content-Type` as the origin gave it.
+        /// The origin's `Content-Type`.
         package var contentType: String?
         /// The extension of the URL's path, in lower case.
         package var fileExtension: String?
-        /// The first bytes, once they were read; empty when they can't be had.
+        /// The first bytes, once they were read. Empty when they are unavailable.
         package var firstBytes: [UInt8]?
-        /// What the platform knows beyond the table: the identifier of a MIME type.
+        /// Returns the platform's identifier of a MIME type, for types beyond the table.
         package var identifierOfMediaType: @Sendable (String) -> String? = { _ in nil }
 
+        /// Creates the facts about a resource.
         package init(hint: String? = nil, contentType: String? = nil, fileExtension: String? = nil, firstBytes: [UInt8]? = nil) {
             self.hint = hint
             self.contentType = contentType
@@ -37,6 +39,7 @@ package enum ContentTypeDecision: Hashable, Sendable {
         }
     }
 
+    /// Decides on the content type from the facts.
     package init(_ evidence: Evidence) {
         if let hint = evidence.hint {
             self = Self.hinted(hint, evidence)
@@ -73,7 +76,8 @@ package enum ContentTypeDecision: Hashable, Sendable {
         kind.isPlaylist ? .playlist : .identifier(kind.identifier)
     }
 
-    /// Type and subtype in lower case, without parameters, also where those are malformed (`video/mp4;UTF-8`).
+    /// Returns type and subtype in lower case without parameters, also when the parameters are
+    /// malformed (`video/mp4;UTF-8`).
     private static func essence(_ contentType: String?) -> String? {
         guard let contentType else { return nil }
         if let type = MediaType(contentType) { return type.essence }
@@ -81,13 +85,13 @@ package enum ContentTypeDecision: Hashable, Sendable {
         return head.isEmpty ? nil : String(head).asciiLowercased
     }
 
-    /// What servers say when they don't know.
+    /// The types that servers send when they do not have a better one.
     private static let vagueTypes: Set<String> = [
         "application/octet-stream", "binary/octet-stream", "application/x-octet-stream", "application/unknown", "text/plain", "text/html",
         "application/xhtml+xml", "application/json", "application/xml", "text/xml", "application/force-download", "application/download",
     ]
 
-    /// What is a page unless its bytes say otherwise.
+    /// The types of pages, unless the bytes show media.
     private static let pageTypes: Set<String> = [
         "text/html", "application/xhtml+xml", "application/json", "application/xml", "text/xml",
     ]

@@ -1,14 +1,17 @@
-/// A kind of media that the player knows: its uniform type identifier, and by which names others call it.
+/// A kind of media that the player supports: its uniform type identifier, its MIME types and its
+/// file extensions.
 package struct MediaKind: Hashable, Sendable {
-    /// The uniform type identifier, which is what content information wants; a MIME type there makes the player fail.
+    /// The uniform type identifier, which content information requires. With a MIME type there, the
+    /// player fails.
     package let identifier: String
-    /// The MIME types that servers send for it, in lower case; the first one is the proper one.
+    /// The MIME types that servers send for it, in lower case. The first one is the proper one.
     package let mediaTypes: [String]
-    /// The file extensions, in lower case; the first one is put on URLs.
+    /// The file extensions, in lower case. The first one is used in URLs.
     package let fileExtensions: [String]
-    /// It lists other resources, whose bytes the loader can't give.
+    /// Whether the kind lists other resources, whose bytes the loader cannot supply.
     package var isPlaylist = false
 
+    /// The preferred file extension.
     package var fileExtension: String { fileExtensions[0] }
 }
 
@@ -16,13 +19,13 @@ extension MediaKind {
     /// Every kind in the table.
     package static let all: [MediaKind] = audio + video + text + playlists
 
-    /// The kind of a MIME type without parameters, in lower case.
+    /// Returns the kind of a MIME type without parameters, in lower case.
     package static func ofMediaType(_ essence: String) -> MediaKind? { byMediaType[essence] }
 
-    /// The kind of files with this extension, in lower case.
+    /// Returns the kind of files with this extension, in lower case.
     package static func ofFileExtension(_ name: String) -> MediaKind? { byFileExtension[name] }
 
-    /// The kind with this uniform type identifier.
+    /// Returns the kind with this uniform type identifier.
     package static func ofIdentifier(_ identifier: String) -> MediaKind? { all.first { $0.identifier == identifier } }
 
     private static let byMediaType = Dictionary(
@@ -30,40 +33,56 @@ extension MediaKind {
     private static let byFileExtension = Dictionary(
         all.flatMap { kind in kind.fileExtensions.map { ($0, kind) } }, uniquingKeysWith: { first, _ in first })
 
+    /// MP3 audio.
     package static let mp3 = MediaKind(
         identifier: "public.mp3",
         mediaTypes: [
             "audio/mpeg", "audio/mp3", "audio/x-mp3", "audio/mpeg3", "audio/x-mpeg3", "audio/mpg", "audio/x-mpg", "audio/x-mpeg",
         ],
         fileExtensions: ["mp3"])
+    /// MPEG-4 audio in an `.m4a` file.
     package static let m4a = MediaKind(
         identifier: "com.apple.m4a-audio", mediaTypes: ["audio/x-m4a", "audio/m4a"], fileExtensions: ["m4a"])
+    /// An audiobook in an `.m4b` file.
     package static let m4b = MediaKind(
         identifier: "com.apple.protected-mpeg-4-audio-b", mediaTypes: ["audio/x-m4b"], fileExtensions: ["m4b"])
-    /// The system takes `audio/mp4` for this one, and for `.m4a` the one above; both open the same way.
+    /// MPEG-4 audio. The system uses this kind for `audio/mp4` and `m4a` for `.m4a`. Both open the
+    /// same way.
     package static let mpeg4Audio = MediaKind(
         identifier: "public.mpeg-4-audio", mediaTypes: ["audio/mp4"], fileExtensions: ["mp4a"])
+    /// AAC audio in ADTS frames.
     package static let aac = MediaKind(
         identifier: "public.aac-audio", mediaTypes: ["audio/aac", "audio/x-aac", "audio/aacp", "audio/vnd.dlna.adts"],
         fileExtensions: ["aac", "adts"])
+    /// WAV audio.
     package static let wav = MediaKind(
         identifier: "com.microsoft.waveform-audio", mediaTypes: ["audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave"],
         fileExtensions: ["wav", "wave", "bwf"])
+    /// AIFF audio.
     package static let aiff = MediaKind(
         identifier: "public.aiff-audio", mediaTypes: ["audio/aiff", "audio/x-aiff"], fileExtensions: ["aiff", "aif"])
+    /// Compressed AIFF audio.
     package static let aifc = MediaKind(identifier: "public.aifc-audio", mediaTypes: [], fileExtensions: ["aifc", "cdda"])
+    /// Core Audio Format.
     package static let caf = MediaKind(
         identifier: "com.apple.coreaudio-format", mediaTypes: ["audio/x-caf"], fileExtensions: ["caf"])
+    /// FLAC audio.
     package static let flac = MediaKind(
         identifier: "org.xiph.flac", mediaTypes: ["audio/flac", "audio/x-flac"], fileExtensions: ["flac"])
+    /// AC-3 audio.
     package static let ac3 = MediaKind(
         identifier: "public.ac3-audio", mediaTypes: ["audio/ac3", "audio/x-ac3"], fileExtensions: ["ac3"])
+    /// Enhanced AC-3 audio.
     package static let eac3 = MediaKind(
         identifier: "public.enhanced-ac3-audio", mediaTypes: ["audio/eac3", "audio/x-eac3"], fileExtensions: ["eac3", "ec3"])
+    /// AMR audio.
     package static let amr = MediaKind(
         identifier: "org.3gpp.adaptive-multi-rate-audio", mediaTypes: ["audio/amr"], fileExtensions: ["amr"])
+    /// Sun audio.
     package static let au = MediaKind(identifier: "public.au-audio", mediaTypes: ["audio/basic"], fileExtensions: ["au", "snd"])
+    /// Opus audio.
     package static let opus = MediaKind(identifier: "org.xiph.opus", mediaTypes: ["audio/opus"], fileExtensions: ["opus"])
+    /// Ogg audio.
     package static let ogg = MediaKind(
         identifier: "org.xiph.ogg-audio", mediaTypes: ["audio/ogg", "application/ogg"], fileExtensions: ["ogg", "oga"])
 
@@ -74,21 +93,30 @@ extension MediaKind {
         mpeg4Audio, aac, wav, aiff, aifc, caf, flac, ac3, eac3, amr, au, opus, ogg,
     ]
 
+    /// MPEG-4 video.
     package static let mp4 = MediaKind(
         identifier: "public.mpeg-4", mediaTypes: ["video/mp4", "application/mp4"], fileExtensions: ["mp4", "mpg4"])
+    /// A QuickTime movie.
     package static let mov = MediaKind(
         identifier: "com.apple.quicktime-movie", mediaTypes: ["video/quicktime"], fileExtensions: ["mov", "qt"])
+    /// MPEG-4 video in an `.m4v` file.
     package static let m4v = MediaKind(identifier: "com.apple.m4v-video", mediaTypes: ["video/x-m4v"], fileExtensions: ["m4v"])
+    /// 3GPP media.
     package static let mobile3GPP = MediaKind(
         identifier: "public.3gpp", mediaTypes: ["video/3gpp", "audio/3gpp"], fileExtensions: ["3gp", "3gpp", "sdv"])
+    /// 3GPP2 media.
     package static let mobile3GPP2 = MediaKind(
         identifier: "public.3gpp2", mediaTypes: ["video/3gpp2", "audio/3gpp2"], fileExtensions: ["3g2", "3gp2"])
+    /// An MPEG-2 transport stream.
     package static let transportStream = MediaKind(
         identifier: "public.mpeg-2-transport-stream", mediaTypes: ["video/mp2t"], fileExtensions: ["ts", "m2ts"])
+    /// AVI video.
     package static let avi = MediaKind(
         identifier: "public.avi", mediaTypes: ["video/avi", "video/x-msvideo"], fileExtensions: ["avi"])
+    /// WebM media.
     package static let webm = MediaKind(
         identifier: "org.webmproject.webm", mediaTypes: ["video/webm", "audio/webm"], fileExtensions: ["webm"])
+    /// Matroska media.
     package static let matroska = MediaKind(
         identifier: "org.matroska.mkv", mediaTypes: ["video/x-matroska", "video/matroska", "audio/x-matroska"],
         fileExtensions: ["mkv", "mka"])
@@ -97,6 +125,7 @@ extension MediaKind {
 
     private static let text = [MediaKind(identifier: "org.w3.webvtt", mediaTypes: ["text/vtt"], fileExtensions: ["vtt"])]
 
+    /// An HLS playlist, or another M3U playlist.
     package static let hls = MediaKind(
         identifier: "public.m3u-playlist",
         mediaTypes: [
@@ -108,7 +137,7 @@ extension MediaKind {
         hls,
         MediaKind(
             identifier: "public.pls-playlist", mediaTypes: ["audio/scpls", "audio/x-scpls"], fileExtensions: ["pls"], isPlaylist: true),
-        // DASH is nothing that the player reads; it stays the original's business.
+        // The player cannot read DASH, so such a manifest goes to the original URL.
         MediaKind(identifier: "org.iso.dash-mpd", mediaTypes: ["application/dash+xml"], fileExtensions: ["mpd"], isPlaylist: true),
     ]
 }
