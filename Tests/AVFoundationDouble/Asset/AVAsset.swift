@@ -6,6 +6,7 @@ public import Foundation
 open class AVAsset: NSObject, NSCopying, @unchecked Sendable {
     // Safe to share: nothing changes after the initialiser, and the table of associated objects has
     // a lock.
+    /// The objects that are associated with this asset.
     package let associatedObjects = AssociatedObjects()
 
     /// Unavailable in the real class.

@@ -5,6 +5,7 @@ public let AVFoundationErrorDomain = "AVFoundationErrorDomain"
 
 /// An error of AVFoundation, with the codes that loading can cause.
 public struct AVError: CustomNSError, Hashable, Sendable {
+    /// The codes of the errors.
     public enum Code: Int, Sendable {
         case unknown = -11800
         case mediaServicesWereReset = -11819
@@ -18,14 +19,18 @@ public struct AVError: CustomNSError, Hashable, Sendable {
         case operationCancelled = -11878
     }
 
+    /// The domain of these errors.
     public static var errorDomain: String { AVFoundationErrorDomain }
 
+    /// The code of the error.
     public let code: Code
 
+    /// Makes an error with a code.
     public init(_ code: Code) {
         self.code = code
     }
 
+    /// The code as a number.
     public var errorCode: Int { code.rawValue }
 
     /// Returns the error as the system does, with its cause beneath if there is one.

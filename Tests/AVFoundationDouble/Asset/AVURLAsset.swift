@@ -1,14 +1,24 @@
 public import Foundation
 
+/// The key of a Boolean option: whether durations and seeks have to be precise.
 public let AVURLAssetPreferPreciseDurationAndTimingKey = "AVURLAssetPreferPreciseDurationAndTimingKey"
+/// The key of an option: the restrictions on references to other media.
 public let AVURLAssetReferenceRestrictionsKey = "AVURLAssetReferenceRestrictionsKey"
+/// The key of an option: the cookies that requests may send.
 public let AVURLAssetHTTPCookiesKey = "AVURLAssetHTTPCookiesKey"
+/// The key of a Boolean option: whether requests may use cellular networks.
 public let AVURLAssetAllowsCellularAccessKey = "AVURLAssetAllowsCellularAccessKey"
+/// The key of a Boolean option: whether requests may use expensive networks.
 public let AVURLAssetAllowsExpensiveNetworkAccessKey = "AVURLAssetAllowsExpensiveNetworkAccessKey"
+/// The key of a Boolean option: whether requests may use constrained networks.
 public let AVURLAssetAllowsConstrainedNetworkAccessKey = "AVURLAssetAllowsConstrainedNetworkAccessKey"
+/// The key of an option: the attribution of requests: the developer or the user.
 public let AVURLAssetURLRequestAttributionKey = "AVURLAssetURLRequestAttributionKey"
+/// The key of an option: the `User-Agent` of requests.
 public let AVURLAssetHTTPUserAgentKey = "AVURLAssetHTTPUserAgentKey"
+/// The key of an option: the identifier of the primary playback session.
 public let AVURLAssetPrimarySessionIdentifierKey = "AVURLAssetPrimarySessionIdentifierKey"
+/// The key of an option: the MIME type that replaces the server's.
 public let AVURLAssetOverrideMIMETypeKey = "AVURLAssetOverrideMIMETypeKey"
 
 /// Timed media behind a URL.
@@ -19,6 +29,7 @@ open class AVURLAsset: AVAsset, @unchecked Sendable {
     /// The options of the initialiser.
     package let options: [String: Any]
 
+    /// Makes an asset for a URL.
     public init(url URL: URL, options: [String: Any]? = nil) {
         assetURL = URL
         loader = AVAssetResourceLoader()

@@ -30,6 +30,7 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
     private static let emptyAskTime = Nanoseconds.seconds(1)
 
     private let state = Locked(State())
+    /// The objects that are associated with this loader.
     package let associatedObjects = AssociatedObjects()
 
     /// Unavailable in the real class, which an asset makes.

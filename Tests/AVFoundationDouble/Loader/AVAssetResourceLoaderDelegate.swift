@@ -12,7 +12,8 @@ public protocol AVAssetResourceLoaderDelegate: NSObjectProtocol {
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForLoadingOfRequestedResource loadingRequest: AVAssetResourceLoadingRequest
     ) -> Bool
 
-    /// Whether the delegate will renew its information about a resource whose renewal date has come.
+    /// Whether the delegate will renew its information about a resource whose renewal date has
+    /// come.
     func resourceLoader(
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
     ) -> Bool
@@ -30,19 +31,24 @@ public protocol AVAssetResourceLoaderDelegate: NSObjectProtocol {
 }
 
 extension AVAssetResourceLoaderDelegate {
+    /// Refuses the request.
     public func resourceLoader(
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForLoadingOfRequestedResource loadingRequest: AVAssetResourceLoadingRequest
     ) -> Bool { false }
 
+    /// Refuses the renewal.
     public func resourceLoader(
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
     ) -> Bool { false }
 
+    /// Does nothing.
     public func resourceLoader(_ resourceLoader: AVAssetResourceLoader, didCancel loadingRequest: AVAssetResourceLoadingRequest) {}
 
+    /// Refuses the challenge.
     public func resourceLoader(
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForResponseTo authenticationChallenge: URLAuthenticationChallenge
     ) -> Bool { false }
 
+    /// Does nothing.
     public func resourceLoader(_ resourceLoader: AVAssetResourceLoader, didCancel authenticationChallenge: URLAuthenticationChallenge) {}
 }

@@ -6,6 +6,7 @@ public import FoundationNetworking
 /// Only the delegate that accepted the request retains it, until it is finished or cancelled.
 open class AVAssetResourceLoadingRequest: NSObject, @unchecked Sendable {
     // Safe to share: the transaction is.
+    /// The transaction behind this request.
     package let transaction: LoadingTransaction
     private let information: AVAssetResourceLoadingContentInformationRequest?
     private let data: AVAssetResourceLoadingDataRequest?

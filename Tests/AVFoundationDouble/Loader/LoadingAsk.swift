@@ -5,11 +5,14 @@ package import FoundationNetworking
 package struct LoadingAsk: Sendable {
     /// The data part.
     package struct Data: Hashable, Sendable {
+        /// The first requested byte.
         package var offset: Int64
         /// `Int.max` for all bytes up to an unknown end.
         package var length: Int
+        /// Whether the range reaches to the end of the resource.
         package var toEnd: Bool
 
+        /// Makes a range of bytes.
         package init(offset: Int64, length: Int, toEnd: Bool = false) {
             self.offset = offset
             self.length = length
@@ -25,14 +28,20 @@ package struct LoadingAsk: Sendable {
         }
     }
 
+    /// The request with the asset's own URL.
     package var request: URLRequest
+    /// Whether content information is requested.
     package var wantsInformation: Bool
+    /// The requested bytes, or nil for information only.
     package var data: Data?
+    /// The content types that the delegate may set. Nil allows all.
     package var allowedContentTypes: [String]?
+    /// Whether it renews earlier content information.
     package var isRenewal = false
     /// The length of the resource, if an earlier request of the asset brought it.
     package var knownLength: Int64?
 
+    /// Makes the contents of a request.
     package init(url: URL, wantsInformation: Bool = false, data: Data? = nil) {
         request = URLRequest(url: url)
         self.wantsInformation = wantsInformation
@@ -42,10 +51,15 @@ package struct LoadingAsk: Sendable {
 
 /// A delegate's statements about a resource.
 package struct ContentInformation: Sendable {
+    /// The uniform type identifier.
     package var contentType: String?
+    /// The length of the resource in bytes.
     package var contentLength: Int64 = 0
+    /// Whether ranges can be requested.
     package var isByteRangeAccessSupported = false
+    /// The time at which the information has to be renewed, or nil for never.
     package var renewalDate: Date?
+    /// Whether every byte is available at once.
     package var isEntireLengthAvailableOnDemand = false
     /// Whether any property was set.
     package var isTouched = false

@@ -34,10 +34,13 @@ package final class LoadingTransaction: Sendable {
         weak var request: AVAssetResourceLoadingRequest?
     }
 
+    /// The number of the request in its loader, from 1.
     package let number: Int
+    /// The contents of the request.
     package let ask: LoadingAsk
     /// The asset of the request.
     let owner: ObjectIdentifier?
+    /// The environment of the request.
     package let world: PlaybackWorld
     private let mailbox: any Mailbox
     private let events: @Sendable (LoadingEvent) -> Void
@@ -63,10 +66,15 @@ package final class LoadingTransaction: Sendable {
 
     // MARK: The state behind the objects
 
+    /// Whether the request was neither finished nor cancelled.
     package var isOpen: Bool { state.withLock { $0.phase == .open } }
+    /// Whether the delegate finished the request.
     package var isFinished: Bool { state.withLock { $0.phase == .finished } }
+    /// Whether the system cancelled the request.
     package var isCancelled: Bool { state.withLock { $0.phase == .cancelling || $0.phase == .cancelled } }
+    /// The offset of the next byte.
     package var currentOffset: Int64 { state.withLock { $0.currentOffset } }
+    /// The content information so far.
     package var information: ContentInformation { state.withLock { $0.information } }
 
     var response: URLResponse? {

@@ -11,12 +11,14 @@ package import SpoolSystem
         case failed = 2
     }
 
+    /// Whether the player plays, waits or is paused.
     public enum TimeControlStatus: Int, Sendable {
         case paused = 0
         case waitingToPlayAtSpecifiedRate = 1
         case playing = 2
     }
 
+    /// The player's action at the end of an item.
     public enum ActionAtItemEnd: Int, Sendable {
         case advance = 0
         case pause = 1
@@ -25,12 +27,17 @@ package import SpoolSystem
 
     /// The reason why a player that should play waits.
     public struct WaitingReason: RawRepresentable, Hashable, Sendable {
+        /// The name of the reason.
         public let rawValue: String
 
+        /// Makes a reason from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
+        /// The player waits for enough bytes to avoid a stall.
         public static let toMinimizeStalls = WaitingReason(rawValue: "AVPlayerWaitingToMinimizeStallsReason")
+        /// The player measures the rate of loading.
         public static let evaluatingBufferingRate = WaitingReason(rawValue: "AVPlayerWaitingWhileEvaluatingBufferingRateReason")
+        /// The player has no item.
         public static let noItemToPlay = WaitingReason(rawValue: "AVPlayerWaitingWithNoItemToPlayReason")
     }
 
@@ -39,35 +46,53 @@ package import SpoolSystem
         case currentItem, rate, timeControlStatus, reasonForWaitingToPlay, status, error, isExternalPlaybackActive
     }
 
+    /// The state of a player, behind its lock.
     package nonisolated struct State {
         /// The items, the playing one first. Only a queue has more than one.
         package var items: [AVPlayerItem] = []
+        /// The requested rate. 0 pauses.
         package var rate: Float = 0
+        /// The rate of `play()`.
         package var defaultRate: Float = 1
+        /// Whether the player plays, waits or is paused.
         package var timeControlStatus = TimeControlStatus.paused
+        /// The reason why the player waits, or nil.
         package var reasonForWaitingToPlay: WaitingReason?
+        /// Whether the player waits for enough bytes before it plays.
         package var automaticallyWaitsToMinimizeStalling = true
+        /// The action at the end of an item.
         package var actionAtItemEnd: ActionAtItemEnd
+        /// Whether external playback is allowed.
         package var allowsExternalPlayback = true
+        /// Whether an external device plays.
         package var isExternalPlaybackActive = false
+        /// The readiness of the player.
         package var status = Status.unknown
+        /// The error of a failed player.
         package var error: (any Error)?
+        /// The volume, from 0 to 1.
         package var volume: Float = 1
+        /// Whether the sound is muted.
         package var isMuted = false
+        /// The machinery that carries out the calls.
         package weak var machinery: (any PlayerMachinery)?
     }
 
+    /// The state, behind a lock.
     nonisolated package let state: Locked<State>
+    /// The observers of the player's properties.
     nonisolated package let observers = ObserverTable<Property>()
 
     public nonisolated override init() {
         state = Locked(State(actionAtItemEnd: .pause))
     }
 
+    /// Makes a player with one item.
     public nonisolated init(playerItem item: AVPlayerItem?) {
         state = Locked(State(items: item.map { [$0] } ?? [], actionAtItemEnd: .pause))
     }
 
+    /// Makes a player with one item for a URL.
     public nonisolated convenience init(url URL: URL) {
         self.init(playerItem: AVPlayerItem(url: URL))
     }
@@ -196,6 +221,7 @@ package import SpoolSystem
         observers.tell(names)
     }
 
+    /// The machinery that carries out the calls.
     nonisolated package var machinery: (any PlayerMachinery)? {
         get { state.withLock { $0.machinery } }
         set { state.withLock { $0.machinery = newValue } }

@@ -16,31 +16,48 @@ package import SpoolSystem
         case status, error, duration, isPlaybackLikelyToKeepUp, isPlaybackBufferFull, isPlaybackBufferEmpty
     }
 
+    /// The state of an item, behind its lock.
     package nonisolated struct State {
+        /// The readiness of the item.
         package var status = Status.unknown
+        /// The error of a failed item.
         package var error: (any Error)?
+        /// The duration of the media.
         package var duration = CMTime.indefinite
+        /// Whether the item can play without a stall soon.
         package var isPlaybackLikelyToKeepUp = false
+        /// Whether the buffer is full.
         package var isPlaybackBufferFull = false
+        /// Whether the buffer is empty.
         package var isPlaybackBufferEmpty = true
+        /// The number of seconds to read ahead, or 0 for the player's choice.
         package var preferredForwardBufferDuration: TimeInterval = 0
+        /// The playing position.
         package var currentTime = CMTime.zero
+        /// Whether a paused live stream may use the network.
         package var canUseNetworkResourcesForLiveStreamingWhilePaused = false
+        /// The preferred limit of the bit rate.
         package var preferredPeakBitRate: Double = 0
     }
 
+    /// The asset, for simulations that are not on the main actor.
     nonisolated package let mediaAsset: AVAsset
+    /// The state, behind a lock.
     nonisolated package let state = Locked(State())
+    /// The observers of the item's properties.
     nonisolated package let observers = ObserverTable<Property>()
 
+    /// Makes an item for an asset. The keys are ignored.
     public nonisolated init(asset: AVAsset, automaticallyLoadedAssetKeys: [String]?) {
         mediaAsset = asset
     }
 
+    /// Makes an item for an asset.
     public nonisolated convenience init(asset: AVAsset) {
         self.init(asset: asset, automaticallyLoadedAssetKeys: ["duration"])
     }
 
+    /// Makes an item for a URL.
     public nonisolated convenience init(url URL: URL) {
         self.init(asset: AVURLAsset(url: URL))
     }
@@ -104,19 +121,31 @@ extension AVPlayerItem {
 public let AVPlayerItemFailedToPlayToEndTimeErrorKey = "AVPlayerItemFailedToPlayToEndTimeErrorKey"
 
 extension AVPlayerItem {
+    /// Posted when an item has played to its end.
     public nonisolated static let didPlayToEndTimeNotification = Notification.Name("AVPlayerItemDidPlayToEndTimeNotification")
+    /// Posted when an item failed before its end.
     public nonisolated static let failedToPlayToEndTimeNotification = Notification.Name("AVPlayerItemFailedToPlayToEndTimeNotification")
+    /// Posted when an item stalled.
     public nonisolated static let playbackStalledNotification = Notification.Name("AVPlayerItemPlaybackStalledNotification")
+    /// Posted when an item's time jumped.
     public nonisolated static let timeJumpedNotification = Notification.Name("AVPlayerItemTimeJumpedNotification")
+    /// Posted when an item has a new access log entry.
     public nonisolated static let newAccessLogEntryNotification = Notification.Name("AVPlayerItemNewAccessLogEntryNotification")
+    /// Posted when an item has a new error log entry.
     public nonisolated static let newErrorLogEntryNotification = Notification.Name("AVPlayerItemNewErrorLogEntryNotification")
 }
 
 extension Notification.Name {
+    /// Posted when an item has played to its end.
     public static let AVPlayerItemDidPlayToEndTime = AVPlayerItem.didPlayToEndTimeNotification
+    /// Posted when an item failed before its end.
     public static let AVPlayerItemFailedToPlayToEndTime = AVPlayerItem.failedToPlayToEndTimeNotification
+    /// Posted when an item stalled.
     public static let AVPlayerItemPlaybackStalled = AVPlayerItem.playbackStalledNotification
+    /// Posted when an item's time jumped.
     public static let AVPlayerItemTimeJumped = AVPlayerItem.timeJumpedNotification
+    /// Posted when an item has a new access log entry.
     public static let AVPlayerItemNewAccessLogEntry = AVPlayerItem.newAccessLogEntryNotification
+    /// Posted when an item has a new error log entry.
     public static let AVPlayerItemNewErrorLogEntry = AVPlayerItem.newErrorLogEntryNotification
 }

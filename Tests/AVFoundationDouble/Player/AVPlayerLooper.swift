@@ -10,6 +10,7 @@ public import Foundation
     private var copies: [AVPlayerItem] = []
     private var observation: NSKeyValueObservation?
 
+    /// Makes a looper and fills the queue of `player`.
     public init(player: AVQueuePlayer, templateItem itemToLoop: AVPlayerItem) {
         self.player = player
         template = itemToLoop

@@ -6,6 +6,7 @@ import SpoolSystem
         super.init(items: [], actionAtItemEnd: .advance)
     }
 
+    /// Makes a player with a queue of items.
     public nonisolated init(items: [AVPlayerItem]) {
         super.init(items: items, actionAtItemEnd: .advance)
     }

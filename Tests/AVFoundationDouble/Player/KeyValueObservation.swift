@@ -3,11 +3,15 @@ import SpoolSystem
 
 /// The values that an observer requests.
 public struct NSKeyValueObservingOptions: OptionSet, Sendable {
+    /// The bits of the options.
     public let rawValue: UInt
 
+    /// Makes options from bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
+    /// Reports the new value.
     public static let new = NSKeyValueObservingOptions(rawValue: 1)
+    /// Requests the old value, which the double does not have.
     public static let old = NSKeyValueObservingOptions(rawValue: 2)
     /// Also reports the present value, before `observe` returns.
     public static let initial = NSKeyValueObservingOptions(rawValue: 4)
@@ -19,6 +23,7 @@ public struct NSKeyValueObservedChange<Value> {
     public let newValue: Value?
     /// Always nil, because the double keeps no old values.
     public let oldValue: Value?
+    /// Whether the report precedes the change. Always false in the double.
     public let isPrior: Bool
 }
 
@@ -34,6 +39,7 @@ public final class NSKeyValueObservation: NSObject, Sendable {
         onInvalidate()
     }
 
+    /// Ends the observation.
     public func invalidate() { onInvalidate() }
 }
 

@@ -10,6 +10,7 @@ package final class LoadingTranscript {
 
     private let start: MonotonicInstant
     private var asked: [Int: String] = [:]
+    /// The lines without the heading.
     package private(set) var lines: [String] = []
 
     init(start: MonotonicInstant) {

@@ -10,6 +10,7 @@ import SpoolSystem
 package final class MediaFeeder: @unchecked Sendable {
     // Sendable for the events of its requests, all of which arrive on the player's mailbox.
 
+    /// The phase of reading an item.
     package enum Phase: Sendable {
         /// No request yet.
         case idle
@@ -45,7 +46,9 @@ package final class MediaFeeder: @unchecked Sendable {
         var next: Int64 { (data?.offset ?? 0) + receivedBytes }
     }
 
+    /// The number of the feeder in its player, from 1.
     package let number: Int
+    /// The layout of the item's media.
     package let media: SimulatedMedia
     let habits: PlayerHabits
     let world: PlaybackWorld
@@ -54,9 +57,11 @@ package final class MediaFeeder: @unchecked Sendable {
     package private(set) weak var item: AVPlayerItem?
     private weak var asset: AVURLAsset?
     private let wake: @Sendable () -> Void
+    /// The requests and their outcomes.
     package let transcript: LoadingTranscript
 
     package internal(set) var phase = Phase.idle
+    /// The content information of the item's resource.
     package private(set) var information: ContentInformation?
     /// The length that the player assumes.
     package internal(set) var length: Int64?
@@ -88,6 +93,7 @@ package final class MediaFeeder: @unchecked Sendable {
     package internal(set) var cancelCount = 0
     /// The number of requests that were open when the player released the item.
     package private(set) var droppedCount = 0
+    /// The last error of a request.
     package private(set) var lastError: NSError?
 
     init(

@@ -27,6 +27,7 @@ package struct PlayerHabits: Sendable {
     package var lowWaterBytes: Int64 = 512 << 10
     /// Whether a request is never cancelled for being far ahead (T1b).
     package var isGreedy = false
+    /// The order of the cancel and the new request at a seek.
     package var cancelOrder = CancelOrder.cancelFirst
     /// The number of additional requests for content information at the start (D11).
     package var duplicateInformation = 0
@@ -48,6 +49,7 @@ package struct PlayerHabits: Sendable {
     package var repeatsTail = false
     /// The number of retries of a failed request (C10).
     package var retries = 2
+    /// The outcome after all retries failed.
     package var afterRetries = AfterRetries.fails
     /// The time between a failure and the next retry.
     package var retryDelay: Nanoseconds = .seconds(1)
@@ -72,6 +74,7 @@ package struct PlayerHabits: Sendable {
     /// The interval at which the media's time advances.
     package var tick: Nanoseconds = .milliseconds(500)
 
+    /// Makes the habits of the usual player.
     package init() {}
 
     /// Returns random habits, in proportion to media of `length` bytes.

@@ -3,6 +3,7 @@ package import SpoolSystem
 
 /// The layout of a media file: the bytes to read before playback, and the samples.
 package struct SimulatedMedia: Sendable {
+    /// The layouts of media files.
     package enum Kind: CaseIterable, Sendable {
         /// Frames from the first byte on.
         case mp3
@@ -14,6 +15,7 @@ package struct SimulatedMedia: Sendable {
         case tracksApart
     }
 
+    /// The layout of the file.
     package var kind: Kind
     /// A label for tests.
     package var label = ""
@@ -27,6 +29,7 @@ package struct SimulatedMedia: Sendable {
     /// or nil if all are right.
     package var firstDifference: @Sendable (UnsafeRawBufferPointer, Int64) -> Int?
 
+    /// Makes a layout.
     package init(
         kind: Kind, seconds: Double, headBytes: Int64, tailBytes: Int64 = 0,
         firstDifference: @escaping @Sendable (UnsafeRawBufferPointer, Int64) -> Int?
@@ -72,10 +75,12 @@ package struct SimulatedMedia: Sendable {
 }
 
 extension RandomSource {
+    /// Returns a random number in a range.
     package func number(in range: ClosedRange<Int64>) -> Int64 {
         range.lowerBound + Int64(next(below: UInt64(range.upperBound - range.lowerBound) + 1))
     }
 
+    /// Returns a random element.
     package func pick<Element>(_ elements: [Element]) -> Element {
         elements[Int(next(below: UInt64(elements.count)))]
     }

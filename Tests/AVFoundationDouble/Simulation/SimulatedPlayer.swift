@@ -11,7 +11,9 @@ import SpoolSystem
 package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
     // Sendable for its jobs, all of which run on its mailbox.
 
+    /// The player whose calls it carries out.
     package let player: AVPlayer
+    /// The request patterns.
     package let habits: PlayerHabits
     private let world: PlaybackWorld
     private let mailbox: any Mailbox
@@ -30,7 +32,9 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
     private var published: [Int: Published] = [:]
 
     // Counters for tests.
+    /// The number of items that played to their end.
     package private(set) var endCount = 0
+    /// The number of stalls.
     package private(set) var stallCount = 0
 
     /// - Parameter media: Returns the media of an item. An item without media plays nothing.
@@ -61,6 +65,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
 
     // MARK: Calls of the app
 
+    /// Starts or stops playing at the player's new rate.
     package func rateChanged(immediately: Bool) {
         look { [weak self] in
             guard let self, player.state.withLock({ $0.rate }) > 0 else { return }
@@ -69,10 +74,12 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
         }
     }
 
+    /// Follows the player's new items.
     package func itemsChanged() {
         look {}
     }
 
+    /// Seeks in the current item.
     package func seek(to time: CMTime, completion: @escaping @Sendable (Bool) -> Void) {
         look { [weak self] in
             guard let self, let current else { return completion(false) }

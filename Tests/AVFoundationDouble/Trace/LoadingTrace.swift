@@ -10,18 +10,24 @@ package struct LoadingTrace: Sendable {
         case failed(bytes: Int64, domain: String, code: Int)
     }
 
+    /// One line of a trace.
     package struct Entry: Hashable, Sendable {
         /// The time since the start of the trace.
         package let milliseconds: Int64
+        /// The number of the request.
         package let request: Int
+        /// The event of the line.
         package let event: Event
     }
 
     /// The error of a malformed trace.
     package struct NotATrace: Error, CustomStringConvertible {
+        /// The number of the malformed line, from 1.
         package let line: Int
+        /// The expected text.
         package let expected: String
 
+        /// The line, and the expected text.
         package var description: String { "line \(line): expected \(expected)" }
     }
 
@@ -30,11 +36,13 @@ package struct LoadingTrace: Sendable {
 
     /// The values of the comments at the head, by key.
     package private(set) var header: [String: String] = [:]
+    /// The lines, in order.
     package private(set) var entries: [Entry] = []
 
     /// The length of the resource, if the header states it.
     package var length: Int64? { header["length"].flatMap { Int64($0) } }
 
+    /// Parses a trace.
     package init(_ text: String) throws(NotATrace) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count <= Self.maxLines else { throw NotATrace(line: Self.maxLines, expected: "the end") }

@@ -4,9 +4,12 @@ import Foundation
 package struct TraceFile: CustomStringConvertible, Sendable {
     private let url: URL
 
+    /// The name of the file.
     package var description: String { url.lastPathComponent }
 
+    /// Returns the text of the file.
     package func text() throws -> String { try String(contentsOf: url, encoding: .utf8) }
+    /// Returns the parsed trace.
     package func read() throws -> LoadingTrace { try LoadingTrace(try text()) }
 
     /// All trace files, sorted by name. Empty if the package's directory is not the one of the

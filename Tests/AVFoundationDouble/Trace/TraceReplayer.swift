@@ -35,7 +35,9 @@ package final class TraceReplayer: @unchecked Sendable {
     package var isOver: Bool { next == trace.entries.count }
     /// Every byte that was delivered.
     package private(set) var delivered = ByteRangeSet()
+    /// The number of cancelled requests.
     package private(set) var cancelCount = 0
+    /// The errors of requests, in order.
     package private(set) var errors: [NSError] = []
 
     /// Begins at once.

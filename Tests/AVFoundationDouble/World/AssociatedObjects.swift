@@ -29,6 +29,7 @@ package final class AssociatedObjects: Sendable {
 
     private let entries = Locked<[UInt: Entry]>([:])
 
+    /// Makes an empty table.
     package init() {}
 
     fileprivate static func of(_ object: Any) -> AssociatedObjects {

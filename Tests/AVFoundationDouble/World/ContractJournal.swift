@@ -42,9 +42,12 @@ package enum ContractRule: String, CaseIterable, Sendable {
 
 /// One breach of the contract.
 package struct ContractBreach: Hashable, Sendable, CustomStringConvertible {
+    /// The rule that was broken.
     package let rule: ContractRule
+    /// A description of the breach.
     package let words: String
 
+    /// The number of the rule, and the description.
     package var description: String { "\(rule.rawValue): \(words)" }
 }
 
@@ -71,13 +74,16 @@ package final class ContractJournal: Sendable {
 
     private let state = Locked(State())
 
+    /// Makes an empty journal.
     package init() {}
 
     /// The first ``maxBreaches`` breaches, in order.
     package var breaches: [ContractBreach] { state.withLock { $0.breaches } }
 
+    /// The number of breaches, with those that were not recorded.
     package var count: Int { state.withLock { $0.count } }
 
+    /// Records a breach of a rule.
     package func note(_ rule: ContractRule, _ words: String) {
         state.withLock { state in
             state.count += 1

@@ -8,9 +8,13 @@ package import SpoolSystem
 /// In a simulation every queue is a mailbox of one seeded scheduler, and the queue of a delegate is
 /// not used. Otherwise the queues are real ones.
 package final class PlaybackWorld: Sendable {
+    /// The clocks and timers.
     package let time: any TimeSource
+    /// The source of randomness.
     package let random: any RandomSource
+    /// The breaches of the contract so far.
     package let journal = ContractJournal()
+    /// Whether the world is simulated.
     package let isSimulated: Bool
     /// The queue on which players notify their observers: the main queue.
     package let main: any Mailbox
@@ -50,10 +54,12 @@ package final class PlaybackWorld: Sendable {
 package final class QueueMailbox: Mailbox {
     private let queue: DispatchQueue
 
+    /// Makes a mailbox that posts to a serial queue.
     package init(_ queue: DispatchQueue) {
         self.queue = queue
     }
 
+    /// Posts a job to the queue.
     package func post(_ job: @escaping @Sendable () -> Void) {
         queue.async(execute: job)
     }
