@@ -96,7 +96,7 @@ struct RunningServer {
     /// site only.
     func proxied(_ url: String) -> String? { isGeneral ? "\(address)?url=\(url.percentEncodedForQuery)" : nil }
 
-    // MARK: Asking
+    // MARK: Commands
 
     /// The result of a removal: the number of resources and of bytes.
     struct Outcome {

@@ -13,8 +13,8 @@ public struct ProxyOptions: Sendable {
     /// The site that the proxy stands in for (`https://example.com`), or nil for the URL forms of a
     /// general proxy.
     public var fixedOrigin: String?
-    /// Names that the `Host` field may have besides IP literals and `localhost`. Other names are
-    /// refused, as a protection against DNS rebinding.
+    /// Names and addresses that the `Host` field may have besides the proxy's own addresses and
+    /// `localhost`. `*` allows all. Others are refused, as a protection against DNS rebinding.
     public var allowedHosts: [String] = []
     /// The origins (`https://example.com`) that the proxy may contact, or nil for all.
     public var allowedOrigins: [String]?

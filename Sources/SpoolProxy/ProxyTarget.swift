@@ -51,7 +51,7 @@ package struct ProxyTargetRules: Sendable {
     /// 9112 §3.2, §3.3).
     ///
     /// - Parameter isFromNetwork: Whether the client is on another machine. Such a client gets no
-    ///   services of this machine.
+    ///   services of this machine, except origins that the rules name.
     package func read(path: String, host: String?, isFromNetwork: Bool = false) -> ProxyTarget {
         let target = read(path: path, host: host)
         guard isFromNetwork, case .resource(let url, _) = target, let origin = (try? URIReference(url))?.origin else { return target }
@@ -128,8 +128,8 @@ package struct ProxyTargetRules: Sendable {
 
     // MARK: Guards
 
-    /// Whether a foreign page cannot lead a browser to this host. That holds for a name that
-    /// foreign DNS cannot rebind, and for an address that browsers can distinguish.
+    /// Whether the request's host is one to which no foreign page can lead a browser: a name that
+    /// foreign DNS cannot rebind, or an address that browsers can distinguish.
     ///
     /// Browsers also reach a loopback listener by `0.0.0.0` and by mapped addresses, and then do
     /// not name the requesting site. Those are never allowed. On loopback, other addresses belong

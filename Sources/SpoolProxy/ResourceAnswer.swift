@@ -264,7 +264,7 @@ final class ResourceAnswer {
         return fields
     }
 
-    // MARK: Ends
+    // MARK: Errors and the end
 
     private func fail(_ error: CacheError) {
         if error.code == .rangeNotSatisfiable { return rangeFailed(error) }

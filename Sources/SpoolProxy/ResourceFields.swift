@@ -49,7 +49,7 @@ struct ResourceFields: Sendable {
         !isSite && request.has("Sec-Fetch-Dest") && BrowserDestination(request["Sec-Fetch-Dest"]) == .document
     }
 
-    // MARK: Power
+    // MARK: Restrictions
 
     private func withoutPower(_ fields: HTTPFields) -> HTTPFields {
         guard !isSite else { return fields }

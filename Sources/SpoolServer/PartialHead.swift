@@ -203,7 +203,7 @@ struct PartialHead {
         contentLength = value.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 
-    // MARK: The whole
+    // MARK: The complete head
 
     /// Returns the length of the body that follows and is to be skipped. Refuses a body that is too
     /// long, or whose length is ambiguous (RFC 9112 §6.3).

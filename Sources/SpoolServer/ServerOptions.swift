@@ -6,7 +6,7 @@ package struct ServerOptions: Sendable {
     /// The limits on each request.
     package var requestLimits = RequestLimits()
     /// The largest number of connections. At the limit, the connection that is idle for longest
-    /// makes room. If none is idle, a new one gets 503.
+    /// makes room. If none is idle or stalled, a new one gets 503.
     package var maximumConnections = 1024
     /// The largest number of connections of one client, as `clientName` identifies clients. A
     /// further one gets 503. 128 is enough for a browser and a few players, and an eighth of the

@@ -156,7 +156,7 @@ extension LoadingRequestStateMachine {
     }
 }
 
-// MARK: - What the resource is
+// MARK: - Discovery
 
 extension LoadingRequestStateMachine {
     /// Handles a successful discovery of a resource that can be served.

@@ -80,7 +80,7 @@ package import SpoolSystem
 
     deinit { broadcast.finish() }
 
-    // MARK: What the app does
+    // MARK: Controls
 
     /// Plays.
     public func play() {
@@ -96,7 +96,7 @@ package import SpoolSystem
         look()
     }
 
-    // MARK: Looking
+    // MARK: Updates
 
     /// Returns a closure that runs `job` on the main queue, whatever thread calls it.
     private func later(_ job: @escaping @Sendable @MainActor (PlaybackObserver) -> Void) -> @Sendable () -> Void {
@@ -151,7 +151,7 @@ package import SpoolSystem
         self.notices = notices
     }
 
-    // MARK: News of the item
+    // MARK: Item notifications
 
     private func ended() {
         hasEnded = true
@@ -172,7 +172,7 @@ package import SpoolSystem
         look()
     }
 
-    // MARK: Going on after a stall
+    // MARK: Resuming after a stall
 
     private func resume(_ player: AVPlayer, _ item: AVPlayerItem) {
         if player.timeControlStatus == .playing, item.isPlaybackLikelyToKeepUp { isStalled = false }

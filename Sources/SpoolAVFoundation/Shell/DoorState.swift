@@ -16,7 +16,7 @@ final class DoorState: Sendable {
 
     private let state = Locked(State())
 
-    // MARK: Falling back
+    // MARK: Fallbacks
 
     /// Returns the reason for which the resource's last asset was sent to the original URL, or nil.
     func fallback(of key: ResourceKey) -> FallbackReason? { state.withLock { $0.fallbacks.values[key] } }
@@ -26,14 +26,14 @@ final class DoorState: Sendable {
     /// Lets the resource be tried through the cache again.
     func forgetFallback(of key: ResourceKey) { state.withLock { $0.fallbacks.forget(key) } }
 
-    // MARK: Kinds
+    // MARK: File extensions
 
     /// Returns the file extension for the discovered type of the resource, or nil.
     func fileExtension(of key: ResourceKey) -> String? { state.withLock { $0.extensions.values[key] } }
 
     func learn(fileExtension: String, of key: ResourceKey) { state.withLock { $0.extensions.note(fileExtension, key) } }
 
-    // MARK: Who waits
+    // MARK: Waiting loaders
 
     /// Records whether the item of a loader plays and waits for bytes.
     func note(_ loader: AnyObject, isHungry: Bool) {

@@ -177,7 +177,7 @@ extension LoaderCore {
         perform(machine.fellBack(reason))
     }
 
-    // MARK: Telling
+    // MARK: Content information
 
     /// Fills in the content information of a request.
     func inform(_ id: LoadingRequestID) {

@@ -104,7 +104,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         mailbox.post { [self] in tryAgain() }
     }
 
-    // MARK: Acting
+    // MARK: Actions
 
     func perform(_ actions: [LoadingAction]) {
         for action in actions { perform(action) }
