@@ -49,7 +49,7 @@ struct ManifestTests {
         }
     }
 
-    @Test func `on Linux each C library has the name of its package`() throws {
+    @Test func `on Linux the manifest has the three C library targets`() throws {
         let manifest = try Manifest.dump(.linux)
         #expect(manifest.targets(ofType: "system") == ["CCurl", "COpenSSL", "CSQLite"])
     }

@@ -45,7 +45,7 @@ import Glibc
         #expect(world.origin.log.handedOver(film.url).bytes < film.length + 2 * (film.length - end) + 1_000_000)
     }
 
-    @Test func `only errors of the disk itself count as lost bytes`() {
+    @Test func `only a lasting read error counts as lost bytes`() {
         func loses(_ code: Int32) -> Bool { StoreError.io(SystemError(code: code, operation: "pread")).losesBytes }
         #expect([EIO, ESTALE, ENOENT].allSatisfy(loses))
         #expect(![EPERM, EACCES, EMFILE, ENFILE, EINTR, EWOULDBLOCK].contains(where: loses))

@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: ["/secret/page?q", "/secret/", "/secret"])
-    func `the token does not reach the origin, and its locations are rewritten below the token`(page: String) throws {
+    func `the token stays with the proxy, and the origin's locations are rewritten below it`(page: String) throws {
         let world = try world(
             script: { request, _ in
                 .status(303, fields: ["Location": VirtualResource.site + (request.url.hasSuffix("/") ? "" : "/home?x#y")])

@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a modifier that never answers does not keep a fetch without readers`() async throws {
+    @Test func `a modifier that never answers keeps no fetch without readers`() async throws {
         let silence = Silence()
         try await withCache(silence, 401) { cache, origin in
             let reader = try cache.reader(for: Self.song.url)

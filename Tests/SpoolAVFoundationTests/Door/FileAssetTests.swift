@@ -27,7 +27,7 @@ import Testing
         let bytes = try Data(contentsOf: asset.url)
         #expect(bytes.count == 3 << 20)
         #expect(bytes.withUnsafeBytes { Self.songs[0].content.firstDifference(in: $0, at: 0) } == nil)
-        // Only a factory that prefers files returns the file.
+        // Only `preparedAsset(for:)` of a factory with `handsOutFiles` returns the file.
         #expect(shelf.cache.asset(for: Self.url(0)).route == .cache)
         #expect(await CachingAssetFactory(cache: shelf.cache).preparedAsset(for: Self.url(0)).route == .cache)
         await shelf.close()

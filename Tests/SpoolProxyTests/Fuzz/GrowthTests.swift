@@ -55,8 +55,8 @@ import Glibc
             Parser(testDescription: "head of many '\(unit)'", unit: unit, prefix: "HTTP/1.1 200 OK\r\n") { _ = FuzzTests.head($0) }
         }
         + ["A: b\r\n", "A: bbbbbbbbbbbbbbbbbbbbbbb\r\n", "\r\n", "a"].map { unit in
-            // A byte at a time, as a slow client sends it: no byte may be looked at again for each
-            // that comes.
+            // A byte at a time, as from a slow client. A parser that scans all earlier bytes again
+            // at each new one would be quadratic.
             Parser(testDescription: "request of many '\(unit)'", unit: unit, prefix: "GET / HTTP/1.1\r\n", bytes: 7000, parse: bytewise)
         }
 
