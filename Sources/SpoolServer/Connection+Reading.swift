@@ -32,7 +32,7 @@ extension Connection {
         swap(&bytes, &input)
         let consumed = bytes.withUnsafeBytes { consume($0) }
         if phase != .closed, phase != .draining, consumed < bytes.count {
-            // Nothing moves while a head grows, even when it arrives in very small steps.
+            // No byte is moved while a head grows, even when it arrives in very small steps.
             if consumed > 0 { bytes.removeFirst(consumed) }
             input = bytes
         }

@@ -249,8 +249,8 @@ extension Connection {
         min(max(0, count), sending.demand(server.options.bytesPerTurn / cost))
     }
 
-    /// The share of a turn that a byte of memory takes, where a byte of a file takes 1. Memory is
-    /// copied, and often decrypted before.
+    /// The cost of a byte of memory in a turn, where a byte of a file costs 1. Memory is copied,
+    /// and often decrypted before.
     private static var memoryCost: Int { 2 }
 
     /// The number of bytes to read from the disk before any of them is sent.

@@ -22,14 +22,12 @@ final class Connection: @unchecked Sendable {
         case waiting
         /// A lane brings the next bytes of a file into memory. → sending, closed
         case warming
-        /// The connection has sent its last byte and drops the bytes that the client still sends. →
-        /// closed
+        /// The connection sends no more, and drops the bytes that the client still sends. → closed
         case draining
         case closed
     }
 
-    /// The server. It holds the connection until that is closed, and the connection holds the
-    /// server.
+    /// The server, which also holds the connection until it is closed.
     let server: HTTPServer
     let loop: EventLoop
     var socket: Socket

@@ -139,8 +139,8 @@ package final class HTTPServer: @unchecked Sendable {
         do throws(SystemError) {
             try connection.open()
         } catch {
-            // The kernel has no memory for another registration. The connection's end closes the
-            // socket, and the client sees that.
+            // The kernel has no memory for another registration. Releasing the connection closes
+            // the socket, and the client notices.
             return
         }
         connection.position = connections.count

@@ -9,8 +9,9 @@ import SpoolCore
 /// range.
 ///
 /// A match is enough to answer the next request. It differs from this one in the digits of the
-/// range only, and digits move no line end and no field name. So the parser would produce the same
-/// head, and the handler would see the same fields. Belongs to the loop's thread.
+/// range only, and digits cannot change line ends or field names. So the parser would produce the
+/// same head with another range, and the handler would see the same other fields. Belongs to the
+/// loop's thread.
 final class RepeatedRequest {
     let head: RequestHead
     let responder: any RangeResponder
