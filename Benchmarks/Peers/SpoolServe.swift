@@ -14,8 +14,8 @@ final class SpoolServe: Server {
     /// Starts the program. A cache in `directory` that has contents is served as it is.
     ///
     /// - Parameters:
-    ///   - authority: The authority of the origin's certificate. With it, origin requests use HTTP/2
-    ///     over TLS.
+    ///   - authority: The authority of the origin's certificate. With it, origin requests use
+    ///     HTTP/2 over TLS.
     ///   - flags: Further arguments.
     init(executable: String, directory: String, origin: UInt16, authority: CertificateAuthority? = nil, flags: [String] = []) throws {
         self.origin = origin

@@ -1,7 +1,7 @@
 import AVFoundation
 
-// Paste this file into an app to record the requests that AVPlayer makes of a resource loader, in the
-// notation of docs/traces/README.md.
+// Paste this file into an app to record the requests that AVPlayer makes of a resource loader, in
+// the notation of docs/traces/README.md.
 //
 //     let recorder = LoadingTraceRecorder(to: directory.appendingPathComponent("my.trace"), header: ["system": "iOS 18.1 iPhone15,2"])
 //     let loader = TracedFileLoader(file: song, contentType: "public.mp3", bytesPerSecond: 500_000, recorder: recorder)
