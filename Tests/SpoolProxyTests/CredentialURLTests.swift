@@ -8,7 +8,8 @@ import Testing
     private static let alices = VirtualResource(url: "http://alice:s3cret@media.example/film.mp4", seed: 1, length: 1000)
     private static let everybodys = VirtualResource(url: "http://media.example/film.mp4", seed: 2, length: 1000)
 
-    @Test(arguments: StoreKind.allCases) func `a password in a URL reaches the origin, and neither the index nor the page`(store: StoreKind) throws
+    @Test(arguments: StoreKind.allCases) func `a password in a URL reaches the origin, and neither the index nor the page`(store: StoreKind)
+        throws
     {
         let world = try ProxyWorld([Self.alices], store: store)
         defer { world.stop() }

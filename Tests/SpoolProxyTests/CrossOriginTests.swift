@@ -42,7 +42,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Answer.allCases) func `a page gets the CORS fields for its own site, and the bytes are fetched once`(answer: Answer) throws {
+    @Test(arguments: Answer.allCases) func `a page gets the CORS fields for its own site, and the bytes are fetched once`(answer: Answer)
+        throws
+    {
         let (world, film) = try world(answer)
         defer { world.stop() }
         for site in [Self.a, Self.a, Self.b, Self.b, Self.a] {

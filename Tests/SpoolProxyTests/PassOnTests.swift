@@ -162,7 +162,9 @@ import Testing
 
     // MARK: Credentials
 
-    @Test(arguments: ["Cookie", "Authorization"]) func `a request with credentials always goes to the origin, and its answer is not stored`(name: String)
+    @Test(arguments: ["Cookie", "Authorization"]) func `a request with credentials always goes to the origin, and its answer is not stored`(
+        name: String
+    )
         throws
     {
         var film = VirtualResource.film()

@@ -50,8 +50,7 @@ import Testing
         await shelf.close()
     }
 
-    @Test func `an encrypted store, a misleading name and the standard policy keep the loader`() async throws
-    {
+    @Test func `an encrypted store, a misleading name and the standard policy keep the loader`() async throws {
         let key = try #require(EncryptionKey(bytes: [UInt8](1...32)))
         let changes: [(inout Configuration) -> Void] = [
             { $0.encryption = EncryptionOptions(keyProvider: .key(key)) }, { $0.cachePolicy = .standard },

@@ -53,7 +53,9 @@ import Testing
         var now = Self.start
         _ = Self.drain(&machine, from: now, until: now)
         for _ in 0..<100 {
-            guard case .rest(let until) = machine.turn(of: Self.feed, now: now) else { return #expect(Bool(false), "the feed did not rest") }
+            guard case .rest(let until) = machine.turn(of: Self.feed, now: now) else {
+                return #expect(Bool(false), "the feed did not rest")
+            }
             #expect(until - now <= .seconds(1) * Int64(machine.limits.slowPieceBytes) / machine.limits.floorBytesPerSecond + 1)
             now = until
             guard case .read(let max) = machine.turn(of: Self.feed, now: now) else { return #expect(Bool(false), "the feed did not read") }
