@@ -61,9 +61,10 @@ extension ResourceSession {
             segment = Segment(start: offset, pooled: pooled, capacity: shared.segmentBytes - Int(offset % Int64(shared.segmentBytes)))
         } else {
             // A resource of a few kilobytes takes the memory of its bytes and not of a block:
-            // hundreds of images may load at once.
-            let toEnd = state.machine.version?.representation.length.map { Int(clamping: $0 - offset) } ?? toBlockEnd
-            segment = Segment(start: offset, capacity: min(toBlockEnd, max(toEnd, 1)))
+            // hundreds of images may load at once. The response's own end counts: the version may
+            // have another length than a response that belongs to one reader.
+            let toEnd = state.machine.servedEnd(of: intake.id).map { Int(clamping: $0 - offset) } ?? toBlockEnd
+            segment = Segment(start: offset, capacity: toEnd > 0 ? min(toBlockEnd, toEnd) : toBlockEnd)
         }
         segment.isBeginning = intake.segments.isEmpty
         intake.segments.append(segment)

@@ -312,6 +312,10 @@ extension SessionStateMachine {
 
     // MARK: Bodies
 
+    /// The offset at which the body of a fetch ends according to its own head; nil when the head
+    /// does not state it.
+    package func servedEnd(of id: FetchID) -> Int64? { fetches.first { $0.id == id }?.servedEnd }
+
     /// The decision about offered body bytes.
     package enum Intake: Hashable, Sendable {
         /// Keep `count` bytes, which belong at `offset`.
