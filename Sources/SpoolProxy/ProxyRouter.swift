@@ -1,0 +1,116 @@
+import Spool
+import SpoolCore
+import SpoolServer
+import SpoolSystem
+
+/// Routes each request to the proxy's own pages, the admin API, the fixed origin or the cache, or
+/// refuses it.
+final class ProxyRouter: Handler {
+    private let cache: MediaCache
+    private let rules: ProxyTargetRules
+    private let pages: OwnPages
+    private let prefix: String
+    private let admin: AdminAPI?
+    private let sites: SitePolicy
+    private let loops: LoopGuard
+    private let site: FixedSite?
+    private let fieldRules: ResourceFields
+    private let wallNow: @Sendable () -> Timestamp
+    private let memo = TargetMemo()
+
+    init(
+        cache: MediaCache, rules: ProxyTargetRules, pages: OwnPages, prefix: String, admin: AdminAPI?, sites: SitePolicy,
+        loops: LoopGuard, site: FixedSite?, wallNow: @escaping @Sendable () -> Timestamp
+    ) {
+        self.cache = cache
+        self.rules = rules
+        self.pages = pages
+        self.prefix = prefix
+        self.admin = admin
+        self.sites = sites
+        self.loops = loops
+        self.site = site
+        fieldRules = ResourceFields(isSite: site != nil)
+        self.wallNow = wallNow
+    }
+
+    /// The caching policy for a fixed origin: the site's caching rules, unless the configuration
+    /// stores everything. Nil selects the cache's policy.
+    private var policy: CachePolicy? {
+        rules.fixedOrigin != nil && cache.configuration.cachePolicy != .storeEverything ? .standard : nil
+    }
+
+    func bodySink(for request: RequestHead) -> (any BodySink)? {
+        site?.passesOn(request) ?? false ? PassedBody(count: request.contentLength) : nil
+    }
+
+    /// Returns the meaning of a path. An authority equal to the last allowed one skips the host
+    /// check.
+    private func read(path: String, authority: String?, isFromNetwork: Bool) -> ProxyTarget {
+        if authority == memo.allowedAuthority { return rules.read(path: path, host: nil, isFromNetwork: isFromNetwork) }
+        let target = rules.read(path: path, host: authority, isFromNetwork: isFromNetwork)
+        if case .resource = target { memo.allowedAuthority = authority }
+        return target
+    }
+
+    func respond(to request: RequestHead, on exchange: Exchange) {
+        if request.method == "POST", let admin, case .own(let path) = rules.read(path: request.path, host: request.authority) {
+            return admin.respond(to: request, path: path, on: exchange)
+        }
+        let passesOn = site?.passesOn(request) ?? false
+        if request.method != "GET" && request.method != "HEAD" && !passesOn {
+            return exchange.respond(.error(405, "this cache answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
+        }
+        let path = request.path, authority = request.authority
+        let isFromNetwork = exchange.isFromNetwork
+        let meaning = memo.meaning(of: path, authority: authority, isFromNetwork: isFromNetwork) {
+            let target = read(path: path, authority: authority, isFromNetwork: isFromNetwork)
+            guard case .resource(let url, let chosen) = target else { return .init(target: target) }
+            if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
+            // A URL without a key gets its refusal when the reader is made.
+            guard let key = try? cache.readingKey(for: url, chosen: chosen.map(ResourceKey.init(normalized:))) else {
+                return .init(target: target)
+            }
+            let hits = HitAnswer(
+                cache: cache, key: key, url: url, policy: cache.policy(for: url, policy), fields: fieldRules, wallNow: wallNow)
+            return .init(target: target, key: key, hits: hits)
+        }
+        if case .refused(let refusal) = meaning.target { return exchange.respond(.error(refusal.status, refusal.explanation)) }
+        if let refusal = sites.refusal(of: request) { return exchange.respond(.error(403, refusal)) }
+        if loops.hasPassed(request) {
+            return exchange.respond(.error(508, "this request went through the proxy before: its origin leads back here"))
+        }
+        switch meaning.target {
+        case .resource(let url, _) where passesOn:
+            if let site { PassOn(exchange, url: url, site: site, cache: cache).begin() }
+        case .resource(let url, _):
+            if let refusal = fieldRules.refusal(of: request) {
+                return exchange.respond(.error(403, refusal, fields: fieldRules.error([:])))
+            }
+            if let hits = meaning.hits, hits.respond(to: request, on: exchange) { return }
+            ResourceAnswer(
+                exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy, page: page(of: request),
+                fields: fieldRules, now: wallNow
+            ).begin()
+        case .own where request.method != "GET" && request.method != "HEAD":
+            exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
+        case .own(let path):
+            pages.respond(to: path, on: exchange)
+        case .page:
+            exchange.respond(Response(302, fields: ["Location": "\(prefix)_spool/"]))
+        case .refused(let refusal):
+            exchange.respond(.error(refusal.status, refusal.explanation))
+        }
+    }
+}
+
+extension ProxyRouter {
+    /// Returns the web site whose page makes a browser send the request, for the request to the
+    /// origin. A page of the proxy counts as one of the site that the proxy stands in for. Call it
+    /// only for a request that `SitePolicy` allows.
+    private func page(of request: RequestHead) -> String? {
+        guard request.has("Origin"), let page = request.fields.single("Origin").value else { return nil }
+        let isOwn = request.authority.map { page.equalsIgnoringCase("http://\($0)") } ?? false
+        return isOwn ? rules.fixedOrigin : page
+    }
+}

@@ -1,0 +1,40 @@
+package import SpoolCore
+import SpoolOrigin
+import SpoolSystem
+
+extension ProxyTargetRules {
+    /// Creates the rules from the options of a proxy.
+    ///
+    /// - Throws: `.configuration` for invalid options.
+    package init(_ options: ProxyOptions) throws(CacheError) {
+        let isLoopback = SocketAddress.resolve(options.host, port: options.port).allSatisfy(\.isLoopback)
+        guard isLoopback || options.token != nil else {
+            throw CacheError(.configuration, "\(options.host) can be reached by others: give a token (--token), or listen on 127.0.0.1")
+        }
+        if let token = options.token, token.isEmpty || token != token.percentEncoded || token == "_spool" {
+            throw CacheError(.configuration, "the token may have letters, digits, '-', '.', '_' and '~' only, and is not empty")
+        }
+        token = options.token
+        listensOnLoopback = isLoopback
+        let fixed = try options.fixedOrigin.map { text throws(CacheError) in try Self.origin(text) }
+        fixedOrigin = fixed?.description
+        allowedHosts = Set(options.allowedHosts.map(\.asciiLowercased))
+        if let list = options.allowedOrigins {
+            var origins = Set<URIReference.Origin>()
+            for text in list { origins.insert(try Self.origin(text)) }
+            allowedOrigins = origins
+        } else {
+            allowedOrigins = nil
+        }
+        reach = OriginReach(allowed: allowedOrigins, named: fixed.map { [$0] } ?? [], servesNetwork: !isLoopback)
+    }
+
+    static func origin(_ text: String) throws(CacheError) -> URIReference.Origin {
+        guard let reference = try? URIReference(text), let origin = reference.origin, reference.path.isEmpty || reference.path == "/",
+            origin.scheme == "http" || origin.scheme == "https"
+        else {
+            throw CacheError(.configuration, "'\(text)' is not an origin such as https://example.com")
+        }
+        return origin
+    }
+}
