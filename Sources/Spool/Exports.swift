@@ -3,3 +3,4 @@
 @_exported public import SpoolCore
 @_exported public import SpoolOrigin
 @_exported public import SpoolStore
+@_exported public import struct SpoolSystem.SystemError

@@ -6,16 +6,19 @@ import SpoolStore
 extension MediaCache {
     /// Returns the status of a resource, or nil if the cache has nothing of it.
     ///
-    /// - Throws: `.store`, `.closed`.
-    public func status(of key: ResourceKey) async throws(CacheError) -> ResourceStatus? {
-        try await withCheckedContinuation { continuation in status(of: key) { continuation.resume(returning: $0) } }.get()
+    /// - Parameter name: The resource, by its URL or key.
+    /// - Throws: `.store`, `.closed`, `.unsupportedURL`.
+    public func status(of name: some ResourceName) async throws(CacheError) -> ResourceStatus? {
+        let key = try name.key(in: self)
+        return try await withCheckedContinuation { continuation in status(of: key) { continuation.resume(returning: $0) } }.get()
     }
 
     /// Returns whether every byte of a resource is stored.
     ///
-    /// - Throws: `.store`, `.closed`.
-    public func isComplete(_ key: ResourceKey) async throws(CacheError) -> Bool {
-        try await status(of: key)?.isComplete ?? false
+    /// - Parameter name: The resource, by its URL or key.
+    /// - Throws: `.store`, `.closed`, `.unsupportedURL`.
+    public func isComplete(_ name: some ResourceName) async throws(CacheError) -> Bool {
+        try await status(of: name)?.isComplete ?? false
     }
 
     /// Returns resources in the order of their keys. For more, call again with the key of the last
@@ -49,11 +52,14 @@ extension MediaCache {
 
     /// Removes a resource and its pin from the cache. Its readers end with `.removed`.
     ///
+    /// - Parameter name: The resource, by its URL or key.
     /// - Returns: False if nothing was stored of the resource.
-    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`.
+    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
+    ///   `.unsupportedURL`.
     @discardableResult
-    public func remove(_ key: ResourceKey) async throws(CacheError) -> Bool {
-        try await withCheckedContinuation { continuation in remove(key) { continuation.resume(returning: $0) } }.get()
+    public func remove(_ name: some ResourceName) async throws(CacheError) -> Bool {
+        let key = try name.key(in: self)
+        return try await withCheckedContinuation { continuation in remove(key) { continuation.resume(returning: $0) } }.get()
     }
 
     /// Removes every resource and every pin from the cache. Readers end with `.removed`.

@@ -16,7 +16,7 @@ extension MediaCache {
     /// leaves no file. Nothing is fetched. The memory in use does not grow with the file.
     ///
     /// - Parameters:
-    ///   - key: The key of the resource.
+    ///   - name: The resource, by its URL or key.
     ///   - path: The path of the file, in an existing directory.
     ///   - options: Whether the file may replace another one or be a link.
     ///   - progress: Called with the number of bytes done since the last call, on a thread of the
@@ -25,12 +25,13 @@ extension MediaCache {
     /// - Throws: `.notStored` if bytes are missing; `.exists` if there is a file of that name;
     ///   `.file` if the file can't be written; `.store` if stored bytes are damaged, which become a
     ///   gap; `.representationChanged` if the resource is removed or replaced meanwhile;
-    ///   `.transform`, `.cancelled`, `.closed`.
+    ///   `.transform`, `.cancelled`, `.closed`, `.unsupportedURL`.
     @discardableResult
     public func export(
-        _ key: ResourceKey, to path: String, options: ExportOptions = ExportOptions(),
+        _ name: some ResourceName, to path: String, options: ExportOptions = ExportOptions(),
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(CacheError) -> ExportedFile {
+        let key = try name.key(in: self)
         let cancellation = TransferCancellation()
         return try await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

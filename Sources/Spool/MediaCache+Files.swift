@@ -9,12 +9,14 @@ extension MediaCache {
     /// Bytes that an earlier run stored are compared with their checks first, which takes about a
     /// second for each GiB. Bytes that do not match become a gap.
     ///
+    /// - Parameter name: The resource, by its URL or key.
     /// - Returns: The file, or nil if bytes are missing or damaged. Also nil if no file contains
     ///   the bytes as readers get them: in an encrypted store, with a content transform, or for an
     ///   empty resource.
-    /// - Throws: `.store`, `.closed`.
-    public func completeFile(for key: ResourceKey) async throws(CacheError) -> CompleteFile? {
-        try await withCheckedContinuation { continuation in
+    /// - Throws: `.store`, `.closed`, `.unsupportedURL`.
+    public func completeFile(for name: some ResourceName) async throws(CacheError) -> CompleteFile? {
+        let key = try name.key(in: self)
+        return try await withCheckedContinuation { continuation in
             completeFile(for: key) { continuation.resume(returning: $0) }
         }.get()
     }

@@ -1,6 +1,6 @@
 public import SpoolCore
 import SpoolOrigin
-import SpoolStore
+public import SpoolStore
 import SpoolSystem
 #if !os(Linux)
 import SpoolURLSession
@@ -21,12 +21,11 @@ extension MediaCache {
     ///
     /// If another process writes the store, this cache reads it and stores nothing. Once that
     /// process is gone, the next fetch makes this cache the writer. The call reads and writes
-    /// files, so do not make it on a thread that must not block. On Linux it traps if the process
-    /// has no descriptor left for the network loop.
+    /// files, so do not make it on a thread that must not block.
     ///
     /// - Parameter configuration: The settings, which the cache copies.
-    /// - Throws: `.configuration` if a value is out of bounds; `.store`, with a message that
-    ///   describes the remedy; `.key` if the store needs a key and the provider has none or another
+    /// - Throws: `.configuration` if a value is out of bounds, or if the process has no descriptor
+    ///   left; `.store`, with a message that describes the remedy; `.key` if the store needs a key and the provider has none or another
     ///   one; `.storeLocked`.
     public convenience init(configuration: Configuration = Configuration()) throws(CacheError) {
         if let complaint = configuration.complaint() { throw CacheError(.configuration, complaint) }
@@ -43,6 +42,30 @@ extension MediaCache {
             throw error
         }
         try self.init(configuration: configuration, environment: Self.environment(configuration, random: random), store: store)
+    }
+
+    /// Creates a cache over a store of the app, and starts the threads of the cache.
+    ///
+    /// The cache takes over the store: it makes the index calls on one lane and closes the store
+    /// with itself. The settings that concern the files of the built-in store, such as `directory`,
+    /// `isReadOnly` and `encryption`, have no effect.
+    ///
+    /// ```swift
+    /// let cache = try MediaCache(store: MemoryStore(capacityBytes: 64 << 20))   // nothing on disk
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - configuration: The settings, which the cache copies.
+    ///   - store: A store that keeps the rules of `StoreContract` in `SpoolTesting`, and that no
+    ///     other cache uses. `MemoryStore` is one.
+    /// - Throws: `.configuration` if a value is out of bounds, or if the process has no descriptor
+    ///   left.
+    public convenience init(
+        configuration: Configuration = Configuration(), store: any ResourceStore
+    ) throws(CacheError) {
+        if let complaint = configuration.complaint() { throw CacheError(.configuration, complaint) }
+        try self.init(
+            configuration: configuration, environment: Self.environment(configuration, random: SystemRandom()), store: store)
     }
 
     /// Sets the attributes of the directory. A failure is recorded as an event and does not keep
@@ -69,7 +92,11 @@ extension MediaCache {
         return options
     }
 
-    private static func environment(_ configuration: Configuration, random: any RandomSource) -> CacheEnvironment {
+    private static func environment(
+        _ configuration: Configuration, random: any RandomSource
+    ) throws(CacheError) -> CacheEnvironment {
+        // First, because it may throw: threads of lanes would stay.
+        let (wire, loop) = try transport(configuration)
         let control = DiskLane(name: "spool-control")
         let index = DiskLane(name: "spool-index")
         let sync = DiskLane(name: "spool-sync")
@@ -77,7 +104,6 @@ extension MediaCache {
         // written.
         let data = [DiskLane(name: "spool-data-0"), DiskLane(name: "spool-data-1")]
         let lanes = data + [sync, index, control]
-        let (wire, loop) = transport(configuration)
         if configuration.keepsLanesOffLoop { loop?.keepOffItsCore(lanes) }
         var transport: any Transport = RedirectingTransport(
             wire, privateNames: configuration.privateNames, fieldsForURL: configuration.requestFieldsForURL)
@@ -92,7 +118,7 @@ extension MediaCache {
     }
 
     /// Returns the transport, and its loop if that can be shared.
-    private static func transport(_ configuration: Configuration) -> (any Transport, LoopThread?) {
+    private static func transport(_ configuration: Configuration) throws(CacheError) -> (any Transport, LoopThread?) {
         if let given = configuration.transport { return (given, nil) }
         #if os(Linux)
         var options = CurlTransportOptions()
@@ -103,7 +129,8 @@ extension MediaCache {
             let loop = try LoopThread(name: "spool-loop")
             return (CurlTransport(options: options, on: loop), loop)
         } catch {
-            preconditionFailure("no descriptor is left for the transport's loop: \(error)")
+            throw CacheError(
+                .configuration, "can't open the descriptors of the network loop; close files or raise the limit: \(error)", cause: error)
         }
         #else
         var options = URLSessionTransportOptions()

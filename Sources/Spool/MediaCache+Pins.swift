@@ -10,20 +10,26 @@ extension MediaCache {
     ///
     /// Pinned bytes count towards the quota. If pins take all of it, nothing else is stored.
     ///
+    /// - Parameter name: The resource, by its URL or key.
     /// - Returns: False if the resource was pinned already.
-    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`.
+    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
+    ///   `.unsupportedURL`.
     @discardableResult
-    public func pin(_ key: ResourceKey) async throws(CacheError) -> Bool {
-        try await withCheckedContinuation { continuation in setPinned(key, true) { continuation.resume(returning: $0) } }.get()
+    public func pin(_ name: some ResourceName) async throws(CacheError) -> Bool {
+        let key = try name.key(in: self)
+        return try await withCheckedContinuation { continuation in setPinned(key, true) { continuation.resume(returning: $0) } }.get()
     }
 
     /// Removes the pin of a resource, so that it may be evicted again.
     ///
+    /// - Parameter name: The resource, by its URL or key.
     /// - Returns: False if the resource was not pinned.
-    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`.
+    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
+    ///   `.unsupportedURL`.
     @discardableResult
-    public func unpin(_ key: ResourceKey) async throws(CacheError) -> Bool {
-        try await withCheckedContinuation { continuation in setPinned(key, false) { continuation.resume(returning: $0) } }.get()
+    public func unpin(_ name: some ResourceName) async throws(CacheError) -> Bool {
+        let key = try name.key(in: self)
+        return try await withCheckedContinuation { continuation in setPinned(key, false) { continuation.resume(returning: $0) } }.get()
     }
 
     /// The most keys that one call of `pinsWithoutBytes(after:)` returns.
@@ -47,6 +53,13 @@ extension MediaCache {
     /// Protects a resource from eviction for as long as the returned object lives. The pin is not
     /// persisted.
     public func temporaryPin(_ key: ResourceKey) -> TemporaryPin { TemporaryPin(key: key, pins: temporaryPins) }
+
+    /// Protects the resource of a URL from eviction for as long as the returned object lives.
+    ///
+    /// - Throws: `.unsupportedURL`.
+    public func temporaryPin(_ name: some ResourceName) throws(CacheError) -> TemporaryPin {
+        temporaryPin(try name.key(in: self))
+    }
 
     /// Sets or removes a pin. Calls `done` on the index lane.
     package func setPinned(

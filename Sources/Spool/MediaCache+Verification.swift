@@ -11,18 +11,19 @@ extension MediaCache {
     /// time of the disk. Readers go on meanwhile.
     ///
     /// - Parameters:
-    ///   - key: The key of the resource.
+    ///   - name: The resource, by its URL or key.
     ///   - isRepairing: Whether damaged bytes are removed from the index, so that they are fetched
     ///     again.
     ///   - progress: Called with the number of bytes compared since the last call, on a thread of
     ///     the cache.
     /// - Returns: The result, or nil if nothing is stored of the resource.
-    /// - Throws: `.store`, `.closed`, and `.storeLocked` for a repair while another process writes
+    /// - Throws: `.store`, `.closed`, `.unsupportedURL`, and `.storeLocked` for a repair while another process writes
     ///   the store.
     public func verify(
-        _ key: ResourceKey, isRepairing: Bool = false, progress: @escaping @Sendable (Int64) -> Void = { _ in }
+        _ name: some ResourceName, isRepairing: Bool = false, progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(CacheError) -> Verification? {
-        try await withCheckedContinuation { continuation in
+        let key = try name.key(in: self)
+        return try await withCheckedContinuation { continuation in
             verify(key, isRepairing: isRepairing, progress: progress) { continuation.resume(returning: $0) }
         }.get()
     }

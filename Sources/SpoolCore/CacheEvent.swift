@@ -1,4 +1,10 @@
 /// An event in a cache, for logs, metrics and tests.
+///
+/// A later version may add cases. Outside this package, a `switch` needs `@unknown default` or
+/// `default`.
+#if compiler(>=6.3)
+@nonexhaustive
+#endif
 public enum CacheEvent: Sendable {
     /// A reader of `[start, end)` came; `end` is nil for the end of the resource.
     case readerJoined(ResourceKey, start: Int64, end: Int64?)

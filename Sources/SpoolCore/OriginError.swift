@@ -1,4 +1,10 @@
 /// An error of an origin, or of the way to it.
+///
+/// A later version may add cases. Outside this package, a `switch` needs `@unknown default` or
+/// `default`.
+#if compiler(>=6.3)
+@nonexhaustive
+#endif
 public enum OriginError: Error, Hashable, Sendable {
     /// The name was not found, the connection was refused or reset before a response, or there is
     /// no route.

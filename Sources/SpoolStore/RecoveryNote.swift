@@ -1,9 +1,9 @@
-public import SpoolCore
-public import SpoolSystem
+package import SpoolCore
+package import SpoolSystem
 
 /// A damaged or missing part of a store that it recovered from by itself. The caller has nothing to
 /// do.
-public enum RecoveryNote: Hashable, Sendable {
+package enum RecoveryNote: Hashable, Sendable {
     /// The index could not be read. It was set aside at `path`, and the store begins empty.
     case indexSetAside(path: String, reason: String)
     /// The index contradicts itself. The next opening sets it aside.
@@ -34,7 +34,7 @@ public enum RecoveryNote: Hashable, Sendable {
 
 extension RecoveryNote: CustomStringConvertible {
     /// The damage and the store's reaction to it, in one line for people.
-    public var description: String {
+    package var description: String {
         switch self {
         case .indexSetAside(let path, let reason): "the index can't be read (\(reason)); it is kept at \(path), and the store begins empty"
         case .indexDamaged(let reason): "the index contradicts itself (\(reason)); the next start sets it aside"

@@ -17,7 +17,7 @@ extension SQLiteStore {
 
     /// Begins a durable point over everything committed. An unfinished point is abandoned, and its
     /// contents join the new one.
-    public func beginDurablePoint() throws(StoreError) -> DurablePoint? {
+    package func beginDurablePoint() throws(StoreError) -> DurablePoint? {
         try write { (index) throws(StoreError) in
             abandonPoint(index)
             _ = try dropFailed(index)
@@ -39,7 +39,7 @@ extension SQLiteStore {
     }
 
     /// Ends a durable point. Does nothing when another point has replaced it.
-    public func finish(_ point: DurablePoint) -> DurablePointOutcome {
+    package func finish(_ point: DurablePoint) -> DurablePointOutcome {
         var outcome = DurablePointOutcome()
         do throws(StoreError) {
             try write { (index) throws(StoreError) in

@@ -1,18 +1,18 @@
-public import SpoolCore
+package import SpoolCore
 import SpoolSystem
 
 // Pins, eviction candidates and the eviction of blocks.
 
 extension SQLiteStore {
     /// Pins or unpins a key. Uses the reserve when the disk is full.
-    public func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
+    package func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
         try writeWithReserve { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.setPinned(key, isPinned, time: time) }
         }
     }
 
     /// Returns up to `limit` pinned keys without stored bytes, in the order of their hashes.
-    public func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey] {
+    package func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey] {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.pinsWithoutBytes(after: key, limit: limit) }
         }
@@ -20,14 +20,14 @@ extension SQLiteStore {
 
     /// Returns up to `limit` unpinned resources, longest unused first. Equal times are in the order
     /// of the keys' hashes.
-    public func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
+    package func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.evictionCandidates(after: last, limit: limit) }
         }
     }
 
     /// Returns the same candidates, restricted to those that occupy more than `bytes`.
-    public func evictionCandidates(
+    package func evictionCandidates(
         after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
     ) throws(StoreError) -> [EvictionCandidate] {
         try read { (index) throws(StoreError) in
@@ -39,7 +39,7 @@ extension SQLiteStore {
 
     /// Returns up to `limit` unpinned resources without a stored byte, as far as there are more
     /// than `kept`.
-    public func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey] {
+    package func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey] {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.emptyResources(beyond: kept, limit: limit) }
         }
@@ -47,7 +47,7 @@ extension SQLiteStore {
 
     /// Removes blocks from the index, then punches them out of the file. Reports `.notPunched` when
     /// the file can't be changed.
-    public func evict(_ blocks: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) -> Bool {
+    package func evict(_ blocks: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) -> Bool {
         try writeWithReserve { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.discard(blocks, of: generation) }
             var isFreed = true
@@ -71,13 +71,13 @@ extension SQLiteStore {
     }
 
     /// Returns the free space of the disk, in bytes.
-    public func freeBytes() throws(StoreError) -> Int64? {
+    package func freeBytes() throws(StoreError) -> Int64? {
         do throws(SystemError) { return try fileSystem.freeBytes(layout.root) } catch { throw StoreError(error) }
     }
 
     /// Returns the path of a plain store's data file, or nil when nothing is stored or the store is
     /// encrypted.
-    public func filePath(of resource: StoredResource) -> String? {
+    package func filePath(of resource: StoredResource) -> String? {
         guard keys == nil, !resource.spans.isEmpty else { return nil }
         return path(of: resource.generation, hash: fileHash(of: resource.key, resource.generation), fileExtension: resource.fileExtension)
     }

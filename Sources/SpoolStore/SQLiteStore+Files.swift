@@ -1,4 +1,4 @@
-public import SpoolCore
+package import SpoolCore
 import SpoolSystem
 
 // Opening, checking and unlinking data files.
@@ -6,7 +6,7 @@ import SpoolSystem
 extension SQLiteStore {
     /// Returns the open file of a generation, or opens it. Creates an empty file when it is missing
     /// and the store is writable.
-    public func dataFile(
+    package func dataFile(
         of generation: GenerationID, key: ResourceKey, fileExtension: String
     ) throws(StoreError) -> any DataFile {
         guard !files.isClosed else { throw .closed }
@@ -193,7 +193,7 @@ extension SQLiteStore {
     // MARK: Unlinking
 
     /// Retires a generation and unlinks its file. Removes its directory if that is empty.
-    public func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String) {
+    package func drop(_ generation: GenerationID, key: ResourceKey, fileExtension: String) {
         files.retire(generation)
         let hash = fileHash(of: key, generation)
         let path = path(of: generation, hash: hash, fileExtension: fileExtension)
@@ -207,7 +207,7 @@ extension SQLiteStore {
     }
 
     /// Drops a generation unless the index has it.
-    public func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError) {
+    package func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError) {
         let isNamed = try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.file(of: generation) } != nil
         }

@@ -1,4 +1,4 @@
-public import SpoolCore
+package import SpoolCore
 import SpoolSystem
 
 // Handling of a full disk: a reserve of space for the index, and the release of bytes that the
@@ -39,14 +39,14 @@ extension SQLiteStore {
     }
 
     /// Returns the bytes of a generation that are in the index.
-    public func namedBytes(of generation: GenerationID) throws(StoreError) -> ByteRangeSet {
+    package func namedBytes(of generation: GenerationID) throws(StoreError) -> ByteRangeSet {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.spans(of: generation).all }
         }
     }
 
     /// Frees the space of a file except `kept` and the bytes in the index.
-    public func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) {
+    package func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) {
         try write { (index) throws(StoreError) in
             let named = try index.translating { (index) throws(SQLiteError) in try index.spans(of: generation).all }
             try file.release(allBut: kept.union(named))

@@ -1,4 +1,4 @@
-public import SpoolCore
+package import SpoolCore
 import SpoolSystem
 
 // Detection of keys that are certainly not stored, without the index. It works for a plain store
@@ -9,18 +9,18 @@ import SpoolSystem
 
 extension SQLiteStore {
     /// Whether the filter certainly does not contain the key. False when the store has no filter.
-    public func certainlyLacks(_ key: ResourceKey) -> Bool {
+    package func certainlyLacks(_ key: ResourceKey) -> Bool {
         guard let known = knownKeys.withLock({ $0 }) else { return false }
         return known.excludes(options.keyHash(key.string))
     }
 
     /// Inserts the key into the filter.
-    public func expect(_ key: ResourceKey) {
+    package func expect(_ key: ResourceKey) {
         knownKeys.withLock { $0 }?.insert(options.keyHash(key.string))
     }
 
     /// Reads up to `limit` hashes of stored keys into the filter. Returns true when all are read.
-    public func readKeys(limit: Int) throws(StoreError) -> Bool {
+    package func readKeys(limit: Int) throws(StoreError) -> Bool {
         guard let known = knownKeys.withLock({ $0 }), let cursor = known.cursor else { return true }
         let hashes = try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.keyHashes(after: cursor, limit: limit) }

@@ -1,4 +1,4 @@
-public import SpoolCore
+package import SpoolCore
 import SpoolSystem
 
 // The rotation of an encrypted store's key. The index changes at once: from then on the store opens
@@ -7,7 +7,7 @@ import SpoolSystem
 
 extension SQLiteStore {
     /// The result of beginning a rotation.
-    public enum RotationStart: Hashable, Sendable {
+    package enum RotationStart: Hashable, Sendable {
         /// The store has the new key.
         case begun
         /// The store already has this key. There may be files to reseal.
@@ -18,15 +18,15 @@ extension SQLiteStore {
     }
 
     /// The amount of data that is not sealed with the store's current key.
-    public struct RotationBacklog: Hashable, Sendable {
+    package struct RotationBacklog: Hashable, Sendable {
         /// The number of resources.
-        public var resources = 0
+        package var resources = 0
         /// The number of their stored bytes.
-        public var bytes: Int64 = 0
+        package var bytes: Int64 = 0
     }
 
     /// The result of entering a resealed resource.
-    public enum ResealOutcome: Hashable, Sendable {
+    package enum ResealOutcome: Hashable, Sendable {
         /// The new file has replaced the old one, which is unlinked.
         case replaced
         /// More bytes of the resource were stored meanwhile. These bytes are missing in the new
@@ -47,7 +47,7 @@ extension SQLiteStore {
     ///   - algorithm: the algorithm that seals media from now on, or nil for the current one.
     /// - Throws: `.key(.notEncrypted)` for a plain store, `.key(.unavailable)` when the provider
     ///   has no key, `.readOnly`.
-    public func beginRotation(
+    package func beginRotation(
         to encryption: EncryptionOptions, algorithm: CipherAlgorithm? = nil
     ) throws(StoreError) -> RotationStart {
         try write { (index) throws(StoreError) in
@@ -99,13 +99,13 @@ extension SQLiteStore {
     }
 
     /// Whether a generation is sealed with the key before the store's current one.
-    public func isSealedByPreviousKey(_ generation: GenerationID) -> Bool {
+    package func isSealedByPreviousKey(_ generation: GenerationID) -> Bool {
         keys?.previous.map { generation <= $0.lastGeneration } ?? false
     }
 
     /// Returns the amount of data that must still be resealed. Both numbers are 0 when there is no
     /// rotation. Index call.
-    public func rotationBacklog() throws(StoreError) -> RotationBacklog {
+    package func rotationBacklog() throws(StoreError) -> RotationBacklog {
         try read { (index) throws(StoreError) in
             guard let previous = keys?.previous else { return RotationBacklog() }
             let found = try index.translating { (index) throws(SQLiteError) in try index.backlog(upTo: previous.lastGeneration) }
@@ -118,7 +118,7 @@ extension SQLiteStore {
     ///
     /// Rows that do not open, and generations that are not current, can't be read. The method
     /// removes them on the way.
-    public func nextToReseal(after generation: GenerationID?) throws(StoreError) -> StoredResource? {
+    package func nextToReseal(after generation: GenerationID?) throws(StoreError) -> StoredResource? {
         try write { (index) throws(StoreError) in
             guard let previous = keys?.previous else { return nil }
             var last = generation ?? GenerationID(rawValue: .min)
@@ -146,7 +146,7 @@ extension SQLiteStore {
     }
 
     /// Creates the copy of a resource for the new key. Index call.
-    public func reseal(_ resource: StoredResource) throws(StoreError) -> ResealedCopy {
+    package func reseal(_ resource: StoredResource) throws(StoreError) -> ResealedCopy {
         if owesGenerations() { try reserveGenerations() }
         let generation = makeGeneration()
         func file(_ generation: GenerationID) throws(StoreError) -> StoreDataFile? {
@@ -160,7 +160,7 @@ extension SQLiteStore {
 
     /// Replaces a resource by its copy, if the copy has all stored bytes. The caller has made the
     /// copy durable (`synchronize`). Index call.
-    public func enter(_ copy: ResealedCopy) throws(StoreError) -> ResealOutcome {
+    package func enter(_ copy: ResealedCopy) throws(StoreError) -> ResealOutcome {
         try write { (index) throws(StoreError) in
             let old = copy.resource.generation
             guard let entry = try index.translating({ (index) throws(SQLiteError) in try index.lookup(copy.resource.key) }),
@@ -182,7 +182,7 @@ extension SQLiteStore {
 
     /// Ends a rotation and removes the previous key. Returns false when something is still sealed
     /// with that key, or will be. Index call.
-    public func finishRotation() throws(StoreError) -> Bool {
+    package func finishRotation() throws(StoreError) -> Bool {
         try write { (index) throws(StoreError) in
             let last = keys?.previous?.lastGeneration
             // Bytes of a running fetch or import are not in the index yet.

@@ -21,7 +21,7 @@ extension SQLiteStore {
 
     /// Opens the store for writing if this process reads and no other process writes. Returns
     /// whether it did.
-    public func becomeWriter() throws(StoreError) -> Bool {
+    package func becomeWriter() throws(StoreError) -> Bool {
         guard !isWritable else { return false }
         try read { (_) throws(StoreError) in }
         guard !options.isReadOnly, let opened = try opening.openForWritingIfFree() else { return false }
@@ -44,7 +44,7 @@ extension SQLiteStore {
     // MARK: Suspension
 
     /// Makes everything durable, closes the index and releases all locks.
-    public func suspend() throws(StoreError) {
+    package func suspend() throws(StoreError) {
         knownKeys.withLock { $0 = nil }
         let openings = try read { (index) throws(StoreError) in index.openings }
         let failure = try settle()
@@ -63,7 +63,7 @@ extension SQLiteStore {
 
     /// Opens the index again and takes the locks. Returns false when another process may have
     /// written meanwhile.
-    public func resume() throws(StoreError) -> Bool {
+    package func resume() throws(StoreError) -> Bool {
         guard role.withLock({ $0.isSuspended }) else { return true }
         // The files are locked before the index is read, in the same order as when a file is
         // opened.

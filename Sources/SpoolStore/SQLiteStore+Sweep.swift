@@ -20,13 +20,13 @@ struct OrphanSweep {
 
 extension SQLiteStore {
     /// Whether the sweep has not ended yet.
-    public var owesSweep: Bool { sweep.use { $0 != nil } }
+    package var owesSweep: Bool { sweep.use { $0 != nil } }
 
     /// Whether the sweep has not examined all files yet.
-    public var hasUncountedFiles: Bool { sweep.use { $0?.hasFiles ?? false } }
+    package var hasUncountedFiles: Bool { sweep.use { $0?.hasFiles ?? false } }
 
     /// Examines up to `limit` directories or generations. Returns true when the sweep has ended.
-    public func sweepOrphans(limit: Int) throws(StoreError) -> Bool {
+    package func sweepOrphans(limit: Int) throws(StoreError) -> Bool {
         guard var step = sweep.use({ $0 }) else { return true }
         let isDone = try write { (index) throws(StoreError) in
             guard step.hasFiles else {

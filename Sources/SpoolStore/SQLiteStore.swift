@@ -1,4 +1,4 @@
-public import SpoolCore
+package import SpoolCore
 package import SpoolSystem
 
 /// The store on a disk: an index in SQLite, and one sparse data file for each generation.
@@ -10,17 +10,17 @@ package import SpoolSystem
 /// Index calls block, and callers make them one at a time, on one lane; two at once trap.
 /// `makeGeneration` and `dataFile(of:)` may be called on any thread, but `dataFile(of:)` for one
 /// generation one at a time.
-public final class SQLiteStore: ResourceStore {
+package final class SQLiteStore: ResourceStore {
     /// The settings with which a store is opened.
-    public struct Options: Sendable {
+    package struct Options: Sendable {
         /// Whether opening fails with `.locked` when another process has the store. Otherwise the
         /// store opens for reading.
-        public var mustBeWritable = false
+        package var mustBeWritable = false
         /// Whether the store always opens for reading. It then takes no lock, so another process
         /// can still open it for writing.
-        public var isReadOnly = false
+        package var isReadOnly = false
         /// The encryption of the store, or nil for a plain one.
-        public var encryption: EncryptionOptions?
+        package var encryption: EncryptionOptions?
         /// The resources whose files may be unlinked when the disk has no space to open the index
         /// for writing. The caller is about to remove them.
         package var expendable: Expendable?
@@ -31,7 +31,7 @@ public final class SQLiteStore: ResourceStore {
         package var openFiles = OpenFileLimits()
         /// Called for each damage that was found and repaired, on the thread of the call that found
         /// it.
-        public var onRecovery: @Sendable (RecoveryNote) -> Void = { _ in }
+        package var onRecovery: @Sendable (RecoveryNote) -> Void = { _ in }
         /// Whether the store keeps a reserve for its index. Nil means yes, except with
         /// `usesFileSystemForIndex`.
         package var keepsReserve: Bool?
@@ -46,7 +46,7 @@ public final class SQLiteStore: ResourceStore {
         package var keyHash: @Sendable (String) -> [UInt8] = { SHA256Digest.of($0) }
 
         /// Creates the default settings: a plain store that may be opened for reading.
-        public init() {}
+        package init() {}
     }
 
     /// The resources that a caller is about to remove.
@@ -58,7 +58,7 @@ public final class SQLiteStore: ResourceStore {
     }
 
     /// Whether this process is the writer. Changes when it becomes the writer, or is suspended.
-    public var isWritable: Bool { role.withLock { $0.lock != nil } }
+    package var isWritable: Bool { role.withLock { $0.lock != nil } }
     let layout: StoreLayout
     let fileSystem: any FileSystem
     let files: OpenDataFiles
@@ -125,16 +125,16 @@ public final class SQLiteStore: ResourceStore {
     }
 
     /// Returns the next unused generation number.
-    public func makeGeneration() -> GenerationID { numbers.make() }
+    package func makeGeneration() -> GenerationID { numbers.make() }
 
     /// Whether the writing process has to reserve more numbers. Returns true once for each
     /// reservation.
-    public func owesGenerations() -> Bool { isWritable && numbers.beginReservation() }
+    package func owesGenerations() -> Bool { isWritable && numbers.beginReservation() }
 
     // MARK: Index calls
 
     /// Reserves a block of generation numbers after the last one handed out.
-    public func reserveGenerations() throws(StoreError) {
+    package func reserveGenerations() throws(StoreError) {
         defer { numbers.endReservation() }
         try write { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.reserveGenerations(behind: numbers.next - 1) }
@@ -143,7 +143,7 @@ public final class SQLiteStore: ResourceStore {
     }
 
     /// Returns the stored resource of a key, clipped to the bytes that its file really has, or nil.
-    public func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource? {
+    package func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource? {
         try read { (index) throws(StoreError) in
             guard let entry = try index.translating({ (index) throws(SQLiteError) in try index.lookup(key) }) else { return nil }
             return try checked(entry, index)
@@ -152,7 +152,7 @@ public final class SQLiteStore: ResourceStore {
 
     /// Enters a commit, and unlinks the files of the generations that it replaces. Uses the reserve
     /// when the disk is full.
-    public func commit(_ commit: StoreCommit) throws(StoreError) {
+    package func commit(_ commit: StoreCommit) throws(StoreError) {
         try writeWithReserve { (index) throws(StoreError) in
             // A holder of a retired generation can still read and write its file, but nothing of it
             // enters the index again.
@@ -170,21 +170,21 @@ public final class SQLiteStore: ResourceStore {
     }
 
     /// Returns the pieces of a generation that have bytes in `range`.
-    public func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece] {
+    package func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece] {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.pieces(of: generation, in: range) }
         }
     }
 
     /// Removes ranges of a generation from the index. Uses the reserve when the disk is full.
-    public func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError) {
+    package func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError) {
         try writeWithReserve { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.discard(ranges, of: generation) }
         }
     }
 
     /// Sets access times.
-    public func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) {
+    package func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) {
         try write { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.touch(accesses) }
         }
@@ -192,7 +192,7 @@ public final class SQLiteStore: ResourceStore {
 
     /// Removes a resource. On a full disk, unlinks its file first, so that the index has space to
     /// enter the removal.
-    public func remove(_ key: ResourceKey) throws(StoreError) -> Bool {
+    package func remove(_ key: ResourceKey) throws(StoreError) -> Bool {
         do throws(StoreError) { return try removeByIndex(key) } catch {
             guard error == .full, try freeWithoutIndex(key) else { throw error }
             return try removeByIndex(key)
@@ -210,7 +210,7 @@ public final class SQLiteStore: ResourceStore {
 
     /// Removes everything. On a full disk, unlinks the files first, so that the index has space to
     /// enter the removal.
-    public func removeAll() throws(StoreError) {
+    package func removeAll() throws(StoreError) {
         let next = numbers.next
         do throws(StoreError) { try removeAll(below: next) } catch {
             guard error == .full else { throw error }
@@ -229,21 +229,21 @@ public final class SQLiteStore: ResourceStore {
     }
 
     /// Returns up to `limit` resources after `key`, in the order of the keys' bytes.
-    public func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource] {
+    package func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource] {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.entries(after: key, limit: limit) }.map(\.resource)
         }
     }
 
     /// Returns the bytes that the data files occupy, as far as they are counted.
-    public func totalSizeBytes() throws(StoreError) -> Int64 {
+    package func totalSizeBytes() throws(StoreError) -> Int64 {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.allocatedBytes(isSoleWriter: isWritable) }
         }
     }
 
     /// Returns the number of resources.
-    public func count() throws(StoreError) -> Int {
+    package func count() throws(StoreError) -> Int {
         try read { (index) throws(StoreError) in
             try index.translating { (index) throws(SQLiteError) in try index.count() }
         }
@@ -251,7 +251,7 @@ public final class SQLiteStore: ResourceStore {
 
     /// Makes everything durable, closes the index and releases all locks. Releases them even when a
     /// durable point fails, and then throws.
-    public func close() throws(StoreError) {
+    package func close() throws(StoreError) {
         let wasSuspended = role.withLock { role in
             defer { role.isSuspended = false }
             return role.isSuspended

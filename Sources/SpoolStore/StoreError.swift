@@ -2,6 +2,12 @@ public import SpoolCore
 public import SpoolSystem
 
 /// An error of a store.
+///
+/// A later version may add cases. Outside this package, a `switch` needs `@unknown default` or
+/// `default`.
+#if compiler(>=6.3)
+@nonexhaustive
+#endif
 public enum StoreError: Error, Hashable, Sendable {
     /// The disk or the quota has no space.
     case full

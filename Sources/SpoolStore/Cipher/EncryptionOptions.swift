@@ -20,6 +20,12 @@ public struct EncryptionOptions: Sendable {
 }
 
 /// The reason why the key of a store and the given key do not match. The store is unchanged.
+///
+/// A later version may add cases. Outside this package, a `switch` needs `@unknown default` or
+/// `default`.
+#if compiler(>=6.3)
+@nonexhaustive
+#endif
 public enum KeyProblem: Hashable, Sendable {
     /// The store is encrypted, and no key was given.
     case missing

@@ -1,4 +1,4 @@
-public import SpoolCore
+package import SpoolCore
 import SpoolSystem
 
 /// A copy of a resource during a key rotation. It opens the bytes with the previous key and seals
@@ -6,11 +6,11 @@ import SpoolSystem
 ///
 /// The original file stays unchanged and readable meanwhile. The copy keeps only the seals in
 /// memory, 28 bytes for each 64 KiB.
-public struct ResealedCopy: Sendable {
+package struct ResealedCopy: Sendable {
     /// The resource that is copied.
-    public let resource: StoredResource
+    package let resource: StoredResource
     /// The new generation.
-    public let generation: GenerationID
+    package let generation: GenerationID
     /// Nil when nothing is stored.
     let source: StoreDataFile?
     let target: StoreDataFile?
@@ -18,13 +18,13 @@ public struct ResealedCopy: Sendable {
     private let fileSystem: any FileSystem
     private var pieces: [Piece] = []
     /// The bytes that are in the new file.
-    public private(set) var copied = ByteRangeSet()
+    package private(set) var copied = ByteRangeSet()
 
     /// The maximum number of bytes that are opened and sealed at a time.
     static let turnBytes: Int64 = 1 << 20
     /// The maximum number of bytes that one call of `copy` takes: the bytes whose seals one row of
     /// the index can contain.
-    public static let runBytes = PieceRow.groupBytes
+    package static let runBytes = PieceRow.groupBytes
 
     init(
         resource: StoredResource, generation: GenerationID, source: StoreDataFile?, target: StoreDataFile?, directories: [String],
@@ -40,7 +40,7 @@ public struct ResealedCopy: Sendable {
 
     /// Returns the next stored bytes at or after `position`, up to the end of their group, or nil
     /// after the last ones.
-    public func nextRun(at position: Int64, of spans: ByteRangeSet) -> ByteRange? {
+    package func nextRun(at position: Int64, of spans: ByteRangeSet) -> ByteRange? {
         guard let run = spans.firstRange(atOrAfter: position) else { return nil }
         let end = (run.lowerBound / Self.runBytes).nextMultiple(of: Self.runBytes)
         return ByteRange(run.lowerBound, min(run.upperBound, end))
@@ -51,7 +51,7 @@ public struct ResealedCopy: Sendable {
     ///
     /// - Parameter pieces: the pieces of the run in the index.
     /// - Returns: the bytes that do not open.
-    public mutating func copy(_ run: ByteRange, _ pieces: [Piece]) throws(StoreError) -> ByteRangeSet {
+    package mutating func copy(_ run: ByteRange, _ pieces: [Piece]) throws(StoreError) -> ByteRangeSet {
         guard let source, let target else { return ByteRangeSet() }
         var damaged = ByteRangeSet(source.admit(pieces).map(\.range))
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(Self.turnBytes), alignment: 4096)
@@ -100,7 +100,7 @@ public struct ResealedCopy: Sendable {
 
     /// Makes the copy and the directory entries of its file durable. Blocks on the disk, so callers
     /// run it on the data lane of the new generation.
-    public func synchronize() throws(StoreError) {
+    package func synchronize() throws(StoreError) {
         guard let target else { return }
         do throws(SystemError) {
             try target.use().synchronize(full: false)
