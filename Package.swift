@@ -54,7 +54,8 @@ var targets: [Target] = [
 
     // The HTTP door
     module("SpoolServer", ["SpoolCore", "SpoolSystem"]),
-    module("SpoolProxy", ["SpoolCore", "SpoolSystem", "SpoolServer", "Spool"]),
+    module("SpoolManifests", ["SpoolCore"]),
+    module("SpoolProxy", ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolManifests", "Spool"]),
 
     // The AVFoundation door
     module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "Spool"] + avFoundation),
@@ -84,6 +85,7 @@ var targets: [Target] = [
         "SpoolSimulationTests",
         ["SpoolAVFoundation", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + avFoundation),
     tests("SpoolServerTests", ["SpoolServer", "SpoolSystem", "SpoolCore"]),
+    tests("SpoolManifestsTests", ["SpoolManifests", "SpoolCore"]),
     tests(
         "SpoolProxyTests",
         ["SpoolProxy", "SpoolServer", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"]),

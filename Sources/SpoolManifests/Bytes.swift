@@ -1,0 +1,34 @@
+/// Bytes of the grammars of manifests.
+extension UInt8 {
+    static let lineFeed = UInt8(ascii: "\n"), carriageReturn = UInt8(ascii: "\r"), space = UInt8(ascii: " "), tab = UInt8(ascii: "\t")
+    static let hash = UInt8(ascii: "#"), quote = UInt8(ascii: "\""), comma = UInt8(ascii: ","), equals = UInt8(ascii: "=")
+    static let colon = UInt8(ascii: ":"), openBrace = UInt8(ascii: "{"), closeBrace = UInt8(ascii: "}"), dollar = UInt8(ascii: "$")
+
+    /// Whether the byte is a space or a tab.
+    var isBlank: Bool { self == .space || self == .tab }
+}
+
+extension RandomAccessCollection<UInt8> {
+    /// Whether the bytes are those of `text`.
+    func equals(_ text: StaticString) -> Bool {
+        count == text.utf8CodeUnitCount && text.withUTF8Buffer { elementsEqual($0) }
+    }
+
+    /// Whether the first bytes are those of `text`.
+    func begins(with text: StaticString) -> Bool {
+        text.withUTF8Buffer { starts(with: $0) }
+    }
+
+    /// The bytes as text. Bytes that are no UTF-8 become replacement characters.
+    var text: String { String(decoding: self, as: UTF8.self) }
+}
+
+extension ArraySlice<UInt8> {
+    /// The bytes without spaces and tabs at both ends.
+    var trimmed: ArraySlice<UInt8> {
+        var result = self
+        while let first = result.first, first.isBlank { result = result.dropFirst() }
+        while let last = result.last, last.isBlank { result = result.dropLast() }
+        return result
+    }
+}

@@ -1,0 +1,47 @@
+/// The attribute list of a tag (rfc8216bis §4.2), with the place of each value.
+package struct HLSAttributes {
+    /// One attribute.
+    package struct Attribute {
+        /// The bytes of the name.
+        var name: ArraySlice<UInt8>
+        /// The bytes of the value, without quotes.
+        package var value: ArraySlice<UInt8>
+        package var isQuoted: Bool
+    }
+
+    /// The attributes in their order.
+    package private(set) var list: [Attribute] = []
+
+    /// Reads a list. Elements without `=` are skipped, and an open quote ends at the end of the
+    /// line, so that a malformed list loses only its malformed part.
+    init(_ bytes: ArraySlice<UInt8>) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let nameEnd = rest.firstIndex { $0 == .equals || $0 == .comma } ?? rest.endIndex
+            let name = rest[..<nameEnd].trimmed
+            guard nameEnd < rest.endIndex, rest[nameEnd] == .equals else {
+                rest = rest[Swift.min(nameEnd + 1, rest.endIndex)...]
+                continue
+            }
+            rest = rest[(nameEnd + 1)...]
+            list.append(Self.attribute(name, &rest))
+        }
+    }
+
+    /// Takes a value and the comma behind it from `rest`.
+    private static func attribute(_ name: ArraySlice<UInt8>, _ rest: inout ArraySlice<UInt8>) -> Attribute {
+        let start = rest.drop(while: \.isBlank)
+        let isQuoted = start.first == .quote
+        let content = isQuoted ? start.dropFirst() : start
+        let end = content.firstIndex(of: isQuoted ? .quote : .comma) ?? content.endIndex
+        let value = isQuoted ? content[..<end] : content[..<end].trimmed
+        let comma = isQuoted ? content[end...].firstIndex(of: .comma) ?? content.endIndex : end
+        rest = content[Swift.min(comma + 1, content.endIndex)...]
+        return Attribute(name: name, value: value, isQuoted: isQuoted)
+    }
+
+    /// The first attribute with this name.
+    package subscript(name: StaticString) -> Attribute? {
+        list.first { $0.name.equals(name) }
+    }
+}

@@ -1,0 +1,153 @@
+package import SpoolCore
+
+/// An HLS playlist (rfc8216bis), as far as a cache has to understand it.
+///
+/// Only lines and attributes with URIs are read, and the tags that decide how long a stored playlist
+/// serves. Everything else may contain anything.
+package struct HLSPlaylist {
+    /// The references and rules of the playlist.
+    package private(set) var contents = ManifestContents(.hlsMedia)
+    /// The target duration in seconds, or nil for a playlist without one.
+    package private(set) var targetDuration: Int64?
+    /// Whether the server adds no segment any more.
+    package private(set) var isEnded = false
+    /// Whether the playlist is an update that lacks older segments (`EXT-X-SKIP`).
+    package private(set) var isDelta = false
+
+    private let bytes: [UInt8]
+    private let base: ManifestBase
+    private let limits: ManifestLimits
+    private var variables: HLSVariables
+    private var isVOD = false
+    /// Whether the next line without `#` names a playlist.
+    private var expectsPlaylist = false
+    private var steering = HLSSteeringTag()
+
+    /// Whether the bytes begin as a playlist does. A byte order mark is not allowed (§4).
+    package static func isPlaylist(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
+        guard bytes.begins(with: "#EXTM3U") else { return false }
+        guard let next = bytes.dropFirst(7).first else { return true }
+        return next == .lineFeed || next == .carriageReturn || next.isBlank
+    }
+
+    /// Reads a playlist.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the playlist: the last one after redirects.
+    ///   - variables: The variables of the multivariant playlist above.
+    /// - Throws: `ParseError` for a playlist beyond the limits, and for one with bytes that the
+    ///   format forbids.
+    package init(_ bytes: [UInt8], at url: String, variables: [String: String] = [:], limits: ManifestLimits = ManifestLimits())
+        throws(ParseError)
+    {
+        try Self.checkText(bytes)
+        self.bytes = bytes
+        self.limits = limits
+        base = try ManifestBase(url)
+        self.variables = HLSVariables(imported: variables, query: base.url.query, limits: limits)
+        try readLines()
+        finish()
+    }
+
+    /// Checks that the bytes are UTF-8 without control characters (§4). A tab is common, and
+    /// allowed here.
+    private static func checkText(_ bytes: [UInt8]) throws(ParseError) {
+        if let wrong = bytes.firstIndex(where: { ($0 < 0x20 && $0 != .lineFeed && $0 != .carriageReturn && $0 != .tab) || $0 == 0x7F }) {
+            throw ParseError(offset: wrong, expected: "no control character")
+        }
+        guard bytes.contains(where: { $0 > 0x7F }) else { return }
+        guard String(validating: bytes, as: UTF8.self) != nil else { throw ParseError(offset: 0, expected: "UTF-8") }
+    }
+
+    private mutating func readLines() throws(ParseError) {
+        var start = 0, count = 0
+        while start < bytes.count {
+            count += 1
+            guard count <= limits.maxLines, contents.references.count <= limits.maxReferences else {
+                throw ParseError(offset: start, expected: "at most \(limits.maxLines) lines and \(limits.maxReferences) references")
+            }
+            let end = bytes[start...].firstIndex(of: .lineFeed) ?? bytes.count
+            let hasReturn = end > start && bytes[end - 1] == .carriageReturn
+            try read(line: bytes[start..<(hasReturn ? end - 1 : end)], span: start..<min(end + 1, bytes.count))
+            start = end + 1
+        }
+    }
+
+    /// Reads one line. `span` contains its line end.
+    private mutating func read(line: ArraySlice<UInt8>, span: Range<Int>) throws(ParseError) {
+        guard let first = line.first else { return }
+        if first == .hash {
+            if line.begins(with: "#EXT") { try read(tag: line.dropFirst(), span: span) }
+            return
+        }
+        let uri = line.trimmed
+        guard !uri.isEmpty else { return }
+        try add(uri, expectsPlaylist ? .playlist : .segment, .plain)
+        expectsPlaylist = false
+    }
+
+    private mutating func read(tag: ArraySlice<UInt8>, span: Range<Int>) throws(ParseError) {
+        let colon = tag.firstIndex(of: .colon)
+        let name = colon.map { tag[..<$0] } ?? tag.trimmed
+        // Most lines of a long playlist have this tag.
+        if name.equals("EXTINF") { return }
+        let value = colon.map { tag[($0 + 1)...] } ?? tag[tag.endIndex...]
+        if HLSTag.isMultivariant(name) { contents.kind = .hlsMultivariant }
+        if readMark(name, value) { return }
+        guard name.begins(with: "EXT-X-") else { return }
+        let attributes = HLSAttributes(value)
+        if name.equals("EXT-X-DEFINE") { return try variables.define(attributes, at: name.startIndex) }
+        steering.take(name, attributes, span: span)
+        for place in HLSTag.places(name, attributes) {
+            for attribute in attributes.list where attribute.name.equals(place.attribute) {
+                try add(attribute.value, place.role, attribute.isQuoted ? .plain : .unquoted)
+            }
+        }
+    }
+
+    /// Reads a tag without references.
+    private mutating func readMark(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> Bool {
+        if name.equals("EXT-X-STREAM-INF") {
+            expectsPlaylist = true
+            // Its attributes have no references, but steering needs them.
+            return false
+        }
+        if name.equals("EXT-X-TARGETDURATION") {
+            targetDuration = Int64(value.prefix { $0 != UInt8(ascii: ".") }.trimmed.text)
+        } else if name.equals("EXT-X-ENDLIST") {
+            isEnded = true
+        } else if name.equals("EXT-X-PLAYLIST-TYPE") {
+            isVOD = value.trimmed.equals("VOD")
+        } else if name.equals("EXT-X-SKIP") {
+            isDelta = true
+        } else {
+            return name.equals("EXT-X-BYTERANGE") || name.equals("EXT-X-PROGRAM-DATE-TIME")
+        }
+        return true
+    }
+
+    private mutating func add(_ value: ArraySlice<UInt8>, _ role: ManifestReference.Role, _ syntax: ManifestReference.Syntax)
+        throws(ParseError)
+    {
+        // A player fails at a variable that is not defined, so there is nothing to resolve.
+        guard !value.isEmpty, let text = try variables.substituted(value) else { return }
+        contents.references.append(
+            ManifestReference(span: value.startIndex..<value.endIndex, text: text, base: base, role: role, syntax: syntax))
+    }
+
+    /// Decides what follows from all lines together.
+    private mutating func finish() {
+        contents.variables = contents.kind == .hlsMultivariant ? variables.values : [:]
+        if contents.kind == .hlsMultivariant {
+            steering.remove(from: &contents)
+        } else if !isEnded && !isVOD {
+            contents.lifetime = .atMost(milliseconds: Self.liveMilliseconds(targetDuration ?? 1))
+        }
+    }
+
+    /// Half a target duration, which is the longest time for which a live playlist serves
+    /// (rfc8216bis appendix B.1). Longer target durations than an hour are errors.
+    private static func liveMilliseconds(_ targetDuration: Int64) -> Int64 {
+        min(max(targetDuration, 1), 3_600) * 500
+    }
+}

@@ -1,0 +1,25 @@
+/// The parts of a manifest that matter to a cache. Every other byte has no meaning here.
+package struct ManifestContents: Hashable, Sendable {
+    package var kind: ManifestKind
+    /// The references in the order of the document.
+    package var references: [ManifestReference] = []
+    /// Replacements that do not depend on a reference: a removed steering tag, for example.
+    package var edits = ManifestEdits()
+    /// The variables that manifests below this one can import (HLS).
+    package var variables: [String: String] = [:]
+    /// The rules for storing this manifest.
+    package var lifetime = ManifestLifetime.byHTTP
+
+    /// Creates contents without references.
+    package init(_ kind: ManifestKind) {
+        self.kind = kind
+    }
+}
+
+/// The time for which a stored manifest serves without a question to its origin.
+package enum ManifestLifetime: Hashable, Sendable {
+    /// The rules of HTTP caching apply alone.
+    case byHTTP
+    /// At most this many milliseconds, and less when the rules of HTTP caching say so.
+    case atMost(milliseconds: Int64)
+}

@@ -1,0 +1,72 @@
+import SpoolCore
+
+/// The kinds of documents that name the parts of a presentation.
+///
+/// The bytes of a document decide, because servers send wrong types and URLs without extension. Type
+/// and URL only limit the search, so that media and web pages are not searched.
+package enum ManifestKind: Hashable, Sendable, CaseIterable {
+    /// An HLS multivariant playlist, which lists playlists.
+    case hlsMultivariant
+    /// An HLS media playlist, which lists segments.
+    case hlsMedia
+    /// The list of assets of an HLS interstitial, in JSON.
+    case assetList
+    /// The content steering manifest of HLS or DASH, in JSON.
+    case steering
+    /// A DASH media presentation description.
+    case mpd
+    /// A patch for a DASH media presentation description.
+    case mpdPatch
+    /// A fragment that a DASH media presentation description includes by `xlink:href`.
+    case xlinkFragment
+
+    /// Whether the document belongs to HLS.
+    package var isHLS: Bool {
+        switch self {
+        case .hlsMultivariant, .hlsMedia, .assetList, .steering: true
+        case .mpd, .mpdPatch, .xlinkFragment: false
+        }
+    }
+}
+
+/// The suspicion that a response is a manifest, from its type and its URL.
+package enum ManifestSuspicion: Hashable, Sendable {
+    /// The type or the extension is that of a manifest.
+    case named
+    /// The type is used for manifests, and for other content: JSON, XML, text, bytes, none.
+    case possible
+    /// The response is no manifest.
+    case none
+
+    /// Judges a response.
+    ///
+    /// - Parameters:
+    ///   - contentType: The value of `Content-Type`, or nil.
+    ///   - url: The URL of the response.
+    package init(contentType: String?, url: String) {
+        let ofURL = pathExtension(url: url)
+        let essence = contentType.flatMap(MediaType.init)?.essence
+        if let essence, Self.manifestTypes.contains(essence) {
+            self = .named
+        } else if Self.pageTypes.contains(essence ?? "") {
+            self = .none
+        } else if Self.manifestExtensions.contains(ofURL) {
+            self = .named
+        } else if Self.vagueTypes.contains(essence ?? ""), !isMediaExtension(ofURL) {
+            self = .possible
+        } else {
+            self = .none
+        }
+    }
+
+    private static let manifestExtensions: Set<String> = ["m3u8", "m3u", "mpd", "mpp"]
+    private static let manifestTypes: Set<String> = [
+        "application/vnd.apple.mpegurl", "application/x-mpegurl", "application/mpegurl", "audio/mpegurl", "audio/x-mpegurl",
+        "vnd.apple/mpegurl", "application/dash+xml", "application/dash-patch+xml",
+    ]
+    private static let pageTypes: Set<String> = ["text/html", "application/xhtml+xml"]
+    private static let vagueTypes: Set<String> = [
+        "", "application/json", "application/octet-stream", "application/xml", "binary/octet-stream", "text/json", "text/plain",
+        "text/xml",
+    ]
+}

@@ -1,0 +1,87 @@
+package import SpoolCore
+
+/// Reads manifests, and writes them with other references. A pure function of the bytes, their URL
+/// and the variables of the parent.
+package struct ManifestReader: Sendable {
+    package var limits = ManifestLimits()
+
+    /// Creates a reader.
+    package init(limits: ManifestLimits = ManifestLimits()) {
+        self.limits = limits
+    }
+
+    /// Returns the parts of a manifest that matter, or nil when the bytes are no manifest.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole document.
+    ///   - url: The URL of the document: the last one after redirects.
+    ///   - variables: The variables of the parent, for `EXT-X-DEFINE` with `IMPORT`.
+    /// - Throws: `ParseError` for a manifest beyond the limits, and for one that a player must not
+    ///   use. Such a document is passed on as it is.
+    package func contents(
+        of bytes: [UInt8], at url: String, variables: [String: String] = [:]
+    ) throws(ParseError) -> ManifestContents? {
+        guard bytes.count <= limits.maxBytes else {
+            throw ParseError(offset: limits.maxBytes, expected: "a manifest of at most \(limits.maxBytes) bytes")
+        }
+        if HLSPlaylist.isPlaylist(bytes) {
+            return try HLSPlaylist(bytes, at: url, variables: variables, limits: limits).contents
+        }
+        return nil
+    }
+
+    /// Returns the manifest with other references.
+    ///
+    /// - Parameter replacement: Returns the new text of a reference, without escapes, or nil to keep
+    ///   the bytes as they are.
+    package func rewritten(
+        _ bytes: [UInt8], _ contents: ManifestContents, replacement: (ManifestReference) -> String?
+    ) -> [UInt8] {
+        var edits = contents.edits
+        for reference in contents.references {
+            guard let text = replacement(reference), let written = reference.syntax.written(text) else { continue }
+            edits.replace(reference.span, with: written)
+        }
+        return edits.isEmpty ? bytes : edits.applied(to: bytes)
+    }
+}
+
+extension ManifestReference.Syntax {
+    /// Returns the bytes that mean `text` in this syntax, or nil when it cannot contain the text.
+    func written(_ text: String) -> [UInt8]? {
+        switch self {
+        case .plain:
+            // A quote would end the string, and a brace with a dollar would be a variable.
+            return text.utf8.contains(UInt8(ascii: "\"")) ? nil : Array(text.replacingVariables.utf8)
+        case .unquoted:
+            return text.utf8.contains { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: ",") } ? nil : Array(text.replacingVariables.utf8)
+        case .xml:
+            return text.utf8.flatMap { Array(Self.xmlEscapes[$0]?.utf8 ?? String(Unicode.Scalar($0)).utf8) }
+        case .json:
+            return text.utf8.flatMap { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") ? [UInt8(ascii: "\\"), $0] : [$0] }
+        }
+    }
+
+    private static let xmlEscapes: [UInt8: String] = [
+        UInt8(ascii: "&"): "&amp;", UInt8(ascii: "<"): "&lt;", UInt8(ascii: ">"): "&gt;", UInt8(ascii: "\""): "&quot;",
+        UInt8(ascii: "'"): "&apos;",
+    ]
+}
+
+extension String {
+    /// The text with `{$` as `%7B$`, so that a player finds no variable in it.
+    fileprivate var replacingVariables: String {
+        guard utf8.contains(UInt8(ascii: "{")) else { return self }
+        var bytes: [UInt8] = []
+        var previous: UInt8 = 0
+        for byte in utf8 {
+            if byte == UInt8(ascii: "$"), previous == UInt8(ascii: "{") {
+                bytes.removeLast()
+                bytes += Array("%7B".utf8)
+            }
+            bytes.append(byte)
+            previous = byte
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

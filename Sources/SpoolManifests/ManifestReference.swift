@@ -1,0 +1,66 @@
+/// One place of a manifest that names a resource.
+package struct ManifestReference: Hashable, Sendable {
+    /// The purpose of the named resource.
+    package enum Role: Hashable, Sendable, CaseIterable {
+        /// A playlist or a media presentation description.
+        case playlist
+        case segment
+        /// A part of a segment (HLS).
+        case part
+        /// A resource that a server announces before it exists (HLS).
+        case hint
+        /// An initialisation section.
+        case map
+        /// An index of segments (DASH).
+        case index
+        case key
+        case sessionData
+        case steering
+        /// The playlist of an interstitial, which must be an absolute URL.
+        case interstitialAsset
+        /// The list of assets of an interstitial.
+        case assetList
+        /// The report about another rendition, which must be a relative reference (HLS).
+        case renditionReport
+        /// The base of other references (DASH).
+        case base
+        /// A patch of the same manifest (DASH).
+        case patch
+        /// A fragment of the same manifest (DASH `xlink:href`).
+        case fragment
+    }
+
+    /// The syntax around a reference, which decides how new text is written.
+    package enum Syntax: Hashable, Sendable {
+        /// A line of a playlist, or the inside of a quoted string.
+        case plain
+        /// A value of a playlist without quotes.
+        case unquoted
+        /// Text or an attribute value of XML, where `&`, `<` and quotes are escaped.
+        case xml
+        /// The inside of a JSON string.
+        case json
+    }
+
+    /// The bytes of the reference in the manifest, without the quotes or tags around it.
+    package var span: Range<Int>
+    /// The text that a player resolves: the bytes of `span` without escapes, and with variables
+    /// replaced.
+    package var text: String
+    /// The base that the text is resolved against.
+    package var base: ManifestBase
+    package var role: Role
+    package var syntax: Syntax
+
+    /// Creates a reference.
+    package init(span: Range<Int>, text: String, base: ManifestBase, role: Role, syntax: Syntax) {
+        self.span = span
+        self.text = text
+        self.base = base
+        self.role = role
+        self.syntax = syntax
+    }
+
+    /// The absolute URL that the reference means, or nil when the text is no URI reference.
+    package var url: String? { base.resolved(text) }
+}
