@@ -203,8 +203,9 @@ extension SessionStateMachine {
             return actions + wakeReaders() + replan(now: now)
         }
         switch (version.representation.length, length) {
-        case (nil, let length?) where fetch.start >= length && knownEnd == length:
-            // A fetch reached exactly this end, so the length is certain.
+        case (nil, let length?) where fetch.start >= length && knownEnd == length && length > 0:
+            // A fetch reached exactly this end, so the length is certain. Without any byte, the
+            // length 0 may be that of another version.
             actions += learn(length)
         case (nil, let length?) where fetch.start >= length && knownEnd < length:
             // The 416 names a length, but no fetch has reached that end yet. Fail the readers

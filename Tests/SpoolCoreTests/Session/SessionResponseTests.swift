@@ -333,6 +333,18 @@ import Testing
         #expect(probe.machine.version?.representation.length == 1000)
     }
 
+    /// A response of unknown length broke off before its first byte. Then the resource became
+    /// empty, and a 416 stated the new length without a validator.
+    @Test func `a 416 with length 0 is not the length of a version without any byte`() {
+        let (probe, reader, fetch) = asking(1000, 2000)
+        probe.full(fetch, length: nil)
+        probe.finish(fetch, .truncated(afterBytes: 0))
+        probe.pass(.seconds(10))
+        #expect(probe.step(reader) == .wait)
+        probe.head(probe.startedIDs[1], 416, ["Content-Range": "bytes */0"])
+        #expect(probe.machine.version == nil)
+    }
+
     @Test func `a 416 where bytes are known means that the resource changed`() {
         let (probe, reader, fetch) = inTheMiddle()
         probe.head(fetch, 416, ["Content-Range": "bytes */500"])
