@@ -173,19 +173,6 @@ struct RunningServer {
 }
 
 extension String {
-    /// Returns the value of a text member of a flat JSON object that this program wrote, without
-    /// escapes.
-    func member(_ name: String) -> String? {
-        guard let start = firstRange(of: "\"\(name)\":\"") else { return nil }
-        return String(self[start.upperBound...].prefix { $0 != "\"" })
-    }
-
-    /// Returns the value of a number in a flat JSON object.
-    func number(_ name: String) -> Int64? {
-        guard let start = firstRange(of: "\"\(name)\":") else { return nil }
-        return Int64(self[start.upperBound...].prefix { $0.isNumber || $0 == "-" })
-    }
-
     var percentEncodedForQuery: String {
         let digits = Array("0123456789ABCDEF")
         var text = ""

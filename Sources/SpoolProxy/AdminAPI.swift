@@ -36,9 +36,7 @@ struct AdminAPI: Sendable {
             guard let key = query.key else { return answer(.failed(status: 400, "key= is missing")) }
             cache.status(of: key) { result in
                 switch result {
-                // Without quotes, so that commands can read it without a parser.
-                case .success(let status):
-                    answer(.object([("because", .string(status?.notStoredBecause?.replacing("\"", with: "'") ?? ""))]))
+                case .success(let status): answer(.object([("because", .string(status?.notStoredBecause ?? ""))]))
                 case .failure(let error): answer(Answer(error))
                 }
             }

@@ -76,6 +76,32 @@ struct ServeTests {
         #expect(try process.end().code == 0)
     }
 
+    @Test func `stat shows the server's reason with the characters that JSON escapes`() throws {
+        let directory = try directory.get()
+        let store = directory.path(#"a "store" <in>\a way"#)
+        let origin = try RawOrigin()
+        defer { origin.stop() }
+        origin.serve(VirtualResource(url: origin.url("/a.mp4"), seed: 3, length: 8_000_000))
+        let process = try SpoolProcess(["serve", "--listen", "127.0.0.1:0", "--cache", store], in: directory)
+        let base = try #require(process.readLine()).dropFirst("listening on ".count)
+        // A file in the place of the directory makes the store fail with an error that names it.
+        try FileManager.default.removeItem(atPath: store + "/data")
+        try Data().write(to: URL(fileURLWithPath: store + "/data"))
+        let url = "\(base)http/" + origin.url("/a.mp4").dropFirst("http://".count)
+        // A client that reads nothing keeps the server at this resource.
+        let client = try SpoolProcess(["get", url, "--cache", directory.path("other")], in: directory)
+        func stat() throws -> String {
+            let outcome = try SpoolProcess.run(["stat", origin.url("/a.mp4"), "--cache", store], in: directory)
+            return outcome.text + outcome.errors
+        }
+        var shown = try stat()
+        for _ in 0..<200 where !shown.contains("failed") { shown = try stat() }
+        #expect(shown.contains("the store failed: ") && shown.contains("\(store)/data/"), "\(shown)")
+        #expect(try client.end().output.count == 8_000_000)
+        process.send(SIGINT)
+        #expect(try process.end().code == 0)
+    }
+
     #if os(Linux)
     @Test(arguments: ["http_proxy", "all_proxy"])
     func `serve warns at start of a proxy in the environment, which resolves names itself`(variable: String) throws {

@@ -35,14 +35,24 @@ final class SpoolProcess {
 
     /// Starts the program.
     ///
-    /// - Parameter environment: Variables added to a bare environment, so that the tester's own
-    ///   settings have no effect.
-    init(_ arguments: [String], environment: [String: String] = [:], in directory: ScratchDirectory) throws {
+    /// - Parameters:
+    ///   - environment: Variables added to a bare environment, so that the tester's own settings
+    ///     have no effect.
+    ///   - descriptors: The most descriptors that the program may have open, or nil for those of
+    ///     the tests.
+    init(
+        _ arguments: [String], environment: [String: String] = [:], descriptors: Int? = nil, in directory: ScratchDirectory
+    ) throws {
         errors = directory.url.appendingPathComponent("stderr-" + UUID().uuidString)
         try Data().write(to: errors)
         let executable: URL = try #require(Self.executable, "the program is built beside the tests: 'swift build --product spool'")
-        process.executableURL = executable
-        process.arguments = arguments
+        if let descriptors {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", executable.path] + arguments
+        } else {
+            process.executableURL = executable
+            process.arguments = arguments
+        }
         process.environment = ["HOME": directory.url.path, "LANG": "C.UTF-8"].merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output

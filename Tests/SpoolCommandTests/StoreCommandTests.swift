@@ -53,6 +53,17 @@ struct StoreCommandTests {
         #expect(second.output == scene.bytes(0..<Self.length))
     }
 
+    /// With each limit another call is the first that gets no descriptor.
+    @Test(arguments: [12, 14, 15, 16, 18])
+    func `a command without a free descriptor ends with a reason`(descriptors: Int) throws {
+        let scene = try Scene(length: 1000)
+        let process = try SpoolProcess(
+            ["get", scene.url], environment: ["SPOOL_CACHE": scene.directory.path("store")], descriptors: descriptors, in: scene.directory)
+        let outcome = try process.end()
+        #expect([0, 1, 69, 74].contains(outcome.code), "no signal: \(outcome.code): \(outcome.errors)")
+        #expect(outcome.code == 0 || outcome.errors.contains("spool: "))
+    }
+
     @Test func `get treats two signed URLs of one resource as one, and stat finds it by either`() throws {
         let scene = try Scene()
         for signature in ["?sig=1", "?sig=2"] {

@@ -87,7 +87,8 @@ extension LoaderCore {
 
     private func read(_ feed: LoadingFeedID, _ reader: SessionReader, _ max: Int) {
         switch piece(of: reader, max: max) {
-        case nil, .wait: isHungry(true)
+        case nil: pumpLater(feed)
+        case .wait: isHungry(true)
         case .end:
             log.trace("feed \(feed.rawValue) ends early")
             perform(machine.ended(feed, now: now))
@@ -140,7 +141,8 @@ extension LoaderCore {
     private static var maxLost: Int { 8 }
 
     /// Returns up to `max` bytes that are available now. They are copied, because the player's data
-    /// must never change. Returns nil when damaged bytes have to be fetched first.
+    /// must never change. Returns nil when stored bytes were unreadable several times in a row. The
+    /// reader calls no `wake` for that, so the caller tries again by itself.
     func piece(of reader: SessionReader, max: Int) -> Piece? {
         var data = Data()
         var lost = 0
@@ -160,7 +162,7 @@ extension LoaderCore {
             case .failed(let error): return data.isEmpty ? .failed(error) : .bytes(data)
             }
         }
-        return data.isEmpty ? .wait : .bytes(data)
+        return data.isEmpty ? nil : .bytes(data)
     }
 
     /// Appends stored bytes.
