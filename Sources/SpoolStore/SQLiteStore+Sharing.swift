@@ -10,6 +10,9 @@ extension SQLiteStore {
     struct Role {
         /// Nil for a process that reads.
         var lock: StoreLock?
+        /// The lock of a process that reads, and keeps others out because the disk has no space for
+        /// the memory that they would share.
+        var aloneLock: StoreLock?
         /// The keys of an encrypted store.
         var keys: StoreKeys?
         /// Generations up to this one are sealed with a key that the store no longer has. Nothing
@@ -24,15 +27,32 @@ extension SQLiteStore {
     package func becomeWriter() throws(StoreError) -> Bool {
         guard !isWritable else { return false }
         try read { (_) throws(StoreError) in }
-        guard !options.isReadOnly, let opened = try opening.openForWritingIfFree() else { return false }
+        guard !options.isReadOnly else { return false }
+        if let lock = role.withLock({ $0.aloneLock }) { return try becomeWriter(afterReadingAlone: lock) }
+        guard let opened = try opening.openForWritingIfFree() else { return false }
         adopt(opened)
         return true
+    }
+
+    /// Opens the store again if the disk has space now.
+    ///
+    /// The index has to be closed first, because it accepts no second connection. If it can't be
+    /// opened at all any more, the store stays closed.
+    private func becomeWriter(afterReadingAlone lock: StoreLock) throws(StoreError) -> Bool {
+        do throws(SystemError) {
+            guard try fileSystem.freeBytes(layout.root) ?? .max >= Int64(StoreReserve.bytes) else { return false }
+            index.use { $0 = nil }
+            role.withLock { $0.aloneLock = nil }
+            try lock.release()
+        } catch { throw StoreError(error) }
+        adopt(try opening.open())
+        return isWritable
     }
 
     /// Takes over the result of an opening.
     private func adopt(_ opened: StoreOpening.Result) {
         opened.index.fields.plainHash = options.keyHash
-        role.withLock { $0 = Role(lock: opened.lock, keys: opened.index.fields.keys) }
+        role.withLock { $0 = Role(lock: opened.lock, aloneLock: opened.aloneLock, keys: opened.index.fields.keys) }
         numbers.restart(first: opened.firstGeneration, reserved: opened.index.reservedGeneration)
         durability.use { $0 = Durability(inherited: opened.unsynced) }
         sweep.use { $0 = opened.owesSweep ? OrphanSweep() : nil }
@@ -55,7 +75,7 @@ extension SQLiteStore {
         suspendedOpenings.withLock { $0 = openings }
         let lock = role.withLock { role in
             defer { role = Role(lock: nil, keys: role.keys, isSuspended: true) }
-            return role.lock
+            return role.lock ?? role.aloneLock
         }
         do throws(SystemError) { try lock?.release() } catch { throw failure ?? StoreError(error) }
         if let failure { throw failure }

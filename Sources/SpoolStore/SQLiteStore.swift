@@ -109,7 +109,7 @@ package final class SQLiteStore: ResourceStore {
         files = OpenDataFiles(limits: options.openFiles)
         reserve = StoreReserve(opening.layout, fileSystem: fileSystem)
         encryption = Locked(options.encryption)
-        role = Locked(Role(lock: opened.lock, keys: opened.index.fields.keys))
+        role = Locked(Role(lock: opened.lock, aloneLock: opened.aloneLock, keys: opened.index.fields.keys))
         opened.index.fields.plainHash = options.keyHash
         if opened.lock != nil, !opened.index.fields.isSealed { opened.index.knownKeys = KnownKeys() }
         sealedParts = SealedFileParts(random: random)
@@ -264,7 +264,7 @@ package final class SQLiteStore: ResourceStore {
         index.use { $0 = nil }
         let lock = role.withLock { role in
             defer { role = Role(lock: nil, keys: role.keys) }
-            return role.lock
+            return role.lock ?? role.aloneLock
         }
         do throws(SystemError) { try lock?.release() } catch { throw failure ?? StoreError(error) }
         if let failure { throw failure }

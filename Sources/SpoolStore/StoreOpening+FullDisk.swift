@@ -66,6 +66,57 @@ extension StoreOpening {
         }
     }
 
+    // MARK: Reading without space
+
+    /// Opens a store for reading whose disk has no space to write.
+    func openWithoutSpace() throws(StoreError) -> Result {
+        guard !options.usesFileSystemForIndex else { return try openAlone() }
+        do throws(StoreError) { return try openForReading(heldBy: nil) } catch {
+            switch error {
+            case .key, .formatTooNew: throw error
+            // SQLite has several codes for shared memory that can't grow.
+            default: return try openAlone()
+            }
+        }
+    }
+
+    /// Opens a store that the caller only reads, whether or not another process writes.
+    func openOnlyForReading() throws(StoreError) -> Result {
+        do throws(StoreError) { return try openForReading(heldBy: nil) } catch {
+            guard error == .full else { throw error }
+            return try openAlone()
+        }
+    }
+
+    /// Opens the index for reading without shared memory, which needs no space at all.
+    ///
+    /// Other processes would not notice such a reader, and could punch files that it still finds in
+    /// its index. So it keeps the store's lock.
+    private func openAlone() throws(StoreError) -> Result {
+        let lock: StoreLock
+        switch try acquireLock() {
+        case .acquired(let acquired): lock = acquired
+        case .held(let process): throw .locked(by: process)
+        }
+        do throws(StoreError) {
+            var result = try read(openIndexAlone(), heldBy: nil)
+            result.aloneLock = lock
+            return result
+        } catch {
+            do throws(SystemError) { try lock.release() } catch { throw StoreError(error) }
+            throw error
+        }
+    }
+
+    private func openIndexAlone() throws(StoreError) -> (StoreIndex, Int?) {
+        do throws(SQLiteError) {
+            let vfs = options.usesFileSystemForIndex ? try SpoolVFS(fileSystem: fileSystem, random: random) : nil
+            let index = try StoreIndex.open(path: layout.index, access: .readWrite, vfs: vfs, isAlone: true)
+            index.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
+            return (index, try index.readFormat())
+        } catch { throw StoreError(error) }
+    }
+
     private func note(_ path: String, _ error: SystemError) {
         if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: path, error)) }
     }

@@ -19,6 +19,9 @@ struct StoreOpening {
         var index: StoreIndex
         /// Nil when the store is open for reading.
         var lock: StoreLock?
+        /// The lock of a store that is open for reading and keeps all others out. See
+        /// ``openAlone()``.
+        var aloneLock: StoreLock?
         var firstGeneration: Int64
         /// Whether a process of the machine's current boot had the store and did not close it.
         var isAfterKill = false
@@ -34,15 +37,15 @@ struct StoreOpening {
     static let damagedIndexLimit = 8
 
     func open() throws(StoreError) -> Result {
-        if options.isReadOnly { return try openForReading(heldBy: nil) }
+        if options.isReadOnly { return try openOnlyForReading() }
         let newDirectories = try directoriesAboveWhatIsMissing()
         switch try acquireLock() {
         case .acquired(let lock):
             do throws(StoreError) { return try openForWriting(lock, newDirectories) } catch {
                 // A store on a full disk can still serve its contents.
-                guard error == .full, !options.mustBeWritable, !options.usesFileSystemForIndex else { throw error }
+                guard error == .full, !options.mustBeWritable else { throw error }
                 options.onRecovery(.diskFull)
-                return try openForReading(heldBy: nil)
+                return try openWithoutSpace()
             }
         case .held(let process): return try openForReading(heldBy: process)
         }
@@ -82,7 +85,7 @@ struct StoreOpening {
         return found
     }
 
-    private func acquireLock() throws(StoreError) -> StoreLock.Outcome {
+    func acquireLock() throws(StoreError) -> StoreLock.Outcome {
         do throws(SystemError) {
             try fileSystem.createDirectory(layout.data)
             return try StoreLock.acquire(path: layout.lock, fileSystem: fileSystem, processID: options.processID)
@@ -95,10 +98,15 @@ struct StoreOpening {
 
     // MARK: Reading
 
-    private func openForReading(heldBy process: Int32?) throws(StoreError) -> Result {
+    func openForReading(heldBy process: Int32?) throws(StoreError) -> Result {
         // The injected layer has no shared memory, so it can't read beside a writer.
         guard !options.mustBeWritable, !options.usesFileSystemForIndex else { throw .locked(by: process) }
-        let (index, format) = try openIndexForReading(heldBy: process)
+        return try read(openIndexForReading(heldBy: process), heldBy: process)
+    }
+
+    /// Checks an index that was opened for reading.
+    func read(_ opened: (index: StoreIndex, format: Int?), heldBy process: Int32?) throws(StoreError) -> Result {
+        let (index, format) = opened
         // Another process is creating the store at this moment.
         guard let format, format > 0 else { throw .locked(by: process) }
         guard format <= IndexSchema.currentFormat else {

@@ -77,13 +77,46 @@ struct FullDiskTests {
         try again.close()
     }
 
+    @Test func `a store without a free byte is read, keeps others out, and writes again once there is room`() throws {
+        let disk = MemoryDisk()
+        let store = try open(disk, keepsReserve: false)
+        try self.store(film, 1_000_000, in: store)
+        try store.close()
+        fill(disk)
+        let reader = try open(disk, keepsReserve: false)
+        #expect(!reader.isWritable)
+        #expect(try reader.lookup(film.key)?.spans == .of(0..<1_000_000))
+        #expect(throws: StoreError.locked(by: nil)) { try open(disk, keepsReserve: false) }
+        #expect(try !reader.becomeWriter(), "there is still no room")
+        #expect(try reader.lookup(film.key)?.spans == .of(0..<1_000_000))
+        disk.setFaults(.none)
+        #expect(try reader.becomeWriter())
+        #expect(try reader.remove(film.key))
+        try reader.close()
+        let last = try open(disk)
+        #expect(try last.count() == 0)
+        try last.close()
+    }
+
+    @Test func `a store without a free byte that was killed is read with its last commits`() throws {
+        let disk = MemoryDisk()
+        let store = try open(disk, keepsReserve: false)
+        try self.store(film, 1_000_000, in: store)
+        try self.store(song, 200_000, in: store)
+        let killed = disk.crash()
+        fill(killed)
+        let reader = try open(killed, keepsReserve: false)
+        #expect(!reader.isWritable)
+        #expect(try reader.lookup(song.key)?.spans == .of(0..<200_000))
+        try reader.close()
+    }
+
     @Test func `expendable resources make room for the index where nothing else does`() throws {
         let disk = MemoryDisk()
         let store = try open(disk, keepsReserve: false)
         for sample in [film, song, StoreSample("another")] { try self.store(sample, 1_000_000, in: store) }
         try store.close()
         fill(disk)
-        #expect(throws: StoreError.full) { try open(disk, keepsReserve: false) }
         let freed = Locked<[ResourceKey?: Int64]>([:])
         let again = try open(disk, keepsReserve: false, expendable: .resources([film.key])) { key, bytes in
             freed.withLock { $0[key, default: 0] += bytes }

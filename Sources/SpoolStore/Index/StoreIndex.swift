@@ -92,12 +92,17 @@ final class StoreIndex {
 
     /// Opens the index of a store.
     ///
-    /// - Parameter vfs: the layer for the index's own I/O, or nil for SQLite's built-in one.
-    static func open(path: String, access: SQLiteConnection.Access, vfs: SpoolVFS?) throws(SQLiteError) -> StoreIndex {
+    /// - Parameters:
+    ///   - vfs: the layer for the index's own I/O, or nil for SQLite's built-in one. A layer has no
+    ///     shared memory.
+    ///   - isAlone: whether no other process may use the index, so that it needs no shared memory.
+    static func open(
+        path: String, access: SQLiteConnection.Access, vfs: SpoolVFS?, isAlone: Bool = false
+    ) throws(SQLiteError) -> StoreIndex {
         let database = try SQLiteConnection(path: path, access: access, vfs: vfs)
         // Without shared memory, the write-ahead log's index must be in this process. The mode must
         // be set before the first access.
-        if vfs != nil { try database.execute("PRAGMA locking_mode=EXCLUSIVE") }
+        if vfs != nil || isAlone { try database.execute("PRAGMA locking_mode=EXCLUSIVE") }
         try database.execute("PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF")
         return StoreIndex(database: database)
     }
