@@ -36,13 +36,24 @@ struct ChildProcess: Sendable {
     /// Returns the environment without the named variables, as a C array. The strings live as long
     /// as this program.
     private static func environment(without names: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        #if canImport(Darwin)
+        return variables(from: _NSGetEnviron().pointee, without: names)
+        #else
+        return variables(from: environ, without: names)
+        #endif
+    }
+
+    /// Returns the variables of a C array that ends with nil, without the named ones.
+    private static func variables(
+        from first: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, without names: [String]
+    ) -> [UnsafeMutablePointer<CChar>?] {
         let prefixes = names.map { $0 + "=" }
         var kept: [UnsafeMutablePointer<CChar>?] = []
-        var next = environ
-        while let variable = next.pointee {
+        var next = first
+        while let current = next, let variable = current.pointee {
             let text = String(cString: variable)
             if !prefixes.contains(where: text.hasPrefix) { kept.append(variable) }
-            next += 1
+            next = current + 1
         }
         return kept + [nil]
     }

@@ -18,9 +18,16 @@ enum SecretFile {
 
     /// Returns the first line of the file without its end. Editors end a file with a newline.
     static func readLine(_ path: String, holding what: String) throws(Failure) -> String {
-        let line = try read(path, holding: what) { String(validating: firstLine(of: $0), as: UTF8.self) }
+        let line = try read(path, holding: what) { text(of: firstLine(of: $0)) }
         guard let line, !line.isEmpty else { throw Failure("the first line of \(path) is empty, or not UTF-8", .usage) }
         return line
+    }
+
+    /// Returns the text of UTF-8 bytes, or nil for other bytes. Decoding repairs those, so that the
+    /// text has different bytes.
+    private static func text(of bytes: Slice<UnsafeRawBufferPointer>) -> String? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        return text.utf8.elementsEqual(bytes) ? text : nil
     }
 
     /// Returns the bytes before the end of the first line.
