@@ -56,7 +56,8 @@ package struct HLSPlaylist {
             throw ParseError(offset: wrong, expected: "no control character")
         }
         guard bytes.contains(where: { $0 > 0x7F }) else { return }
-        guard String(validating: bytes, as: UTF8.self) != nil else { throw ParseError(offset: 0, expected: "UTF-8") }
+        // Decoding repairs other bytes, so that the text has different ones.
+        guard String(decoding: bytes, as: UTF8.self).utf8.elementsEqual(bytes) else { throw ParseError(offset: 0, expected: "UTF-8") }
     }
 
     private mutating func readLines() throws(ParseError) {
