@@ -19,11 +19,18 @@ public protocol LoopbackEndpoint: AnyObject, Sendable {
     /// - Parameter original: The URL of the resource at its origin.
     /// - Returns: The URL, or nil unless the endpoint listens there, which an app has to ask for.
     func localNetworkURL(for original: String) -> String?
+
+    /// Checks the listener after the app returned from the background, and opens it again if the
+    /// system closed it, as iOS does when it suspends an app.
+    func appReturned()
 }
 
 extension LoopbackEndpoint {
     /// Returns nil: by default an endpoint listens on loopback only.
     public func localNetworkURL(for original: String) -> String? { nil }
+
+    /// Does nothing by default.
+    public func appReturned() {}
 }
 
 extension MediaCache {

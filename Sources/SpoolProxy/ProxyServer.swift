@@ -110,6 +110,13 @@ public final class ProxyServer: LoopbackEndpoint {
         if let bound { cache.bounds.lift(bound) }
     }
 
+    /// Opens the listener again if the system closed it, on the same port and with the same token.
+    /// `MediaCache.followAppLifecycle()` calls this when the app returns from the background, and a
+    /// listener that fails while the app runs is opened again by itself.
+    public func appReturned() {
+        state.withLock { $0.server }?.checkListeners()
+    }
+
     /// The base URL of the proxy, such as `http://127.0.0.1:8080/`, with the token if there is one,
     /// or nil while the proxy does not listen. It uses loopback where the proxy listens on every
     /// address.

@@ -24,7 +24,8 @@ package final class HTTPServer: @unchecked Sendable {
     package let options: ServerOptions
     let handler: any Handler
 
-    private var acceptors: [Acceptor] = []
+    /// The acceptors, with the addresses that they listen on.
+    var listeners: [Listener] = []
     private var connections: [Connection] = []
     /// The number of connections of each client, by the client's name.
     private var clients: [[UInt8]: Int] = [:]
@@ -90,17 +91,8 @@ package final class HTTPServer: @unchecked Sendable {
         let socket = try Socket.listening(on: address)
         let bound = socket.localAddress ?? address
         let descriptor = socket.release()
-        loop.post { self.accept(on: Socket(owning: descriptor)) }
+        loop.post { self.accept(on: Socket(owning: descriptor), bound) }
         return bound
-    }
-
-    private func accept(on socket: consuming Socket) {
-        guard !isStopping else { return }
-        do throws(SystemError) {
-            acceptors.append(try Acceptor(socket, loop: loop) { accepted in self.accepted(accepted) })
-        } catch {
-            preconditionFailure("a listening socket can't be polled: \(error)")
-        }
     }
 
     /// Stops accepting, closes idle connections, and lets responses in progress finish for at most
@@ -111,8 +103,8 @@ package final class HTTPServer: @unchecked Sendable {
         loop.post {
             self.isStopping = true
             self.onStopped.append(done)
-            for acceptor in self.acceptors { acceptor.close() }
-            self.acceptors = []
+            for listener in self.listeners { listener.acceptor.close() }
+            self.listeners = []
             for connection in self.connections where grace <= 0 || connection.isIdle { connection.clientLeft() }
             if self.connections.isEmpty { return self.finishStop() }
             self.loop.after(grace) {
@@ -129,7 +121,7 @@ package final class HTTPServer: @unchecked Sendable {
 
     // MARK: Connections
 
-    private func accepted(_ socket: consuming Socket) {
+    func accepted(_ socket: consuming Socket) {
         acceptCount += 1
         let client = socket.peerAddress.flatMap(options.clientName)
         let isOneTooMany = client.map { clients[$0, default: 0] >= options.connectionsPerClient } ?? false
