@@ -1,5 +1,6 @@
+internal import Dispatch
 internal import Foundation
-internal import SpoolCore
+package import SpoolCore
 internal import SpoolOrigin
 internal import SpoolSystem
 
@@ -30,6 +31,8 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     /// The length of the body by its head, or nil if the head has none.
     private var promisedBytes: Int64?
     private var isPaused = false
+    /// The number of deliveries of the session so far, by which a stall is noticed.
+    private var arrivals = 0
     /// The bytes that arrived and were not taken, in order.
     private var kept: [Data] = []
     private var keptBytes = 0
@@ -59,6 +62,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         queue.addOperation { [self] in
             guard isPaused else { return }
             isPaused = false
+            arrivals += 1
             deliverKept()
         }
     }
@@ -99,6 +103,11 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     private static func message(_ request: OriginRequest, _ upload: Data?, _ url: URL, _ options: URLSessionTransportOptions) -> URLRequest
     {
         var message = URLRequest(url: url)
+        // The session's own timer for the whole of a silent request. Stalls of a body are noticed
+        // earlier.
+        if options.makeConfiguration == nil {
+            message.timeoutInterval = Double(firstByteTimeout(of: request, options)) / 1e9
+        }
         message.httpMethod = request.method
         message.httpBody = upload
         message.httpShouldHandleCookies = false
@@ -117,7 +126,33 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
                 message.addValue(field.value, forHTTPHeaderField: field.name)
             }
         }
+        if !replaced.contains("authorization"), let credentials = BasicCredentials.field(for: url) {
+            message.setValue(credentials, forHTTPHeaderField: "Authorization")
+        }
         return message
+    }
+
+    private static func firstByteTimeout(of request: OriginRequest, _ options: URLSessionTransportOptions) -> Nanoseconds {
+        let isConditional = request.fields.lines.contains {
+            ["if-none-match", "if-modified-since"].contains($0.name.asciiLowercased)
+        }
+        return request.method == "HEAD" || isConditional ? options.shortFirstByteTimeout : options.firstByteTimeout
+    }
+
+    // MARK: Stalls
+
+    /// Ends the transfer when no byte came since the last check, although the receiver takes them.
+    private func watchForStalls() {
+        let (seen, delay) = (arrivals, Int(options.stallTimeout / 1_000_000))
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self, queue] in
+            queue.addOperation { [weak self] in self?.checkStall(seen) }
+        }
+    }
+
+    private func checkStall(_ seen: Int) {
+        guard receiver != nil, !isCancelled, pendingEnd == nil else { return }
+        if arrivals == seen, !isPaused, kept.isEmpty { return finish(.failed(.timeout("no byte for too long"))) }
+        watchForStalls()
     }
 
     func responseReceived(_ response: URLResponse) {
@@ -133,6 +168,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         hasHead = true
         let length = head.fields["Transfer-Encoding"] == nil ? head.fields["Content-Length"].flatMap { Int64($0) } : nil
         promisedBytes = request.method == "HEAD" ? 0 : length
+        watchForStalls()
         receiver.headReceived(head)
     }
 
@@ -144,6 +180,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
 
     func dataReceived(_ data: Data) {
         guard receiver != nil, !isCancelled, hasHead, pendingEnd == nil, !data.isEmpty else { return }
+        arrivals += 1
         kept.append(data)
         keptBytes += data.count
         if !isPaused { deliverKept() }
@@ -237,12 +274,19 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
 }
 
 extension OriginError {
+    /// The code of App Transport Security, which allows no plain HTTP.
+    private static var transportSecurity: URLError.Code { URLError.Code(rawValue: -1022) }
+
     /// Returns the error for an error of `URLSession`. On Linux many kinds of broken connections
     /// have the code -1.
-    fileprivate static func urlSession(_ error: any Error, bodyBytes: Int64?) -> OriginError {
+    package static func urlSession(_ error: any Error, bodyBytes: Int64?) -> OriginError {
         let code = (error as? URLError)?.code ?? URLError.Code(rawValue: (error as NSError).code)
         let text = error.localizedDescription
         switch code {
+        case transportSecurity:
+            // `NSAllowsArbitraryLoadsForMedia` allows plain HTTP to AVFoundation and not to
+            // URLSession. So the player gets the original URL.
+            return .unsupportedURL("App Transport Security lets only the player itself load it: \(text)")
         case .timedOut:
             return .timeout(text)
         case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,

@@ -28,6 +28,8 @@ package final class URLSessionTransport: Transport {
     private let queue = OperationQueue()
     private let session: URLSession
 
+    deinit { close() }
+
     /// Creates a transport with a session of its own.
     package init(options: URLSessionTransportOptions = URLSessionTransportOptions()) {
         self.options = options
@@ -78,7 +80,6 @@ package final class URLSessionTransport: Transport {
         configuration.httpCookieAcceptPolicy = .never
         configuration.urlCredentialStorage = nil
         if options.makeConfiguration == nil {
-            configuration.timeoutIntervalForRequest = Double(options.stallTimeout) / 1e9
             configuration.httpMaximumConnectionsPerHost = options.maxConnectionsPerHost
         }
         #if canImport(Darwin)

@@ -73,8 +73,10 @@ final class URLSessionTransportDelegate: NSObject, URLSessionDataDelegate, @unch
     ) {
         if let onChallenge { return onChallenge(challenge, completionHandler) }
         #if canImport(Darwin)
-        let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
-        completionHandler(isTrust ? .performDefaultHandling : .rejectProtectionSpace, nil)
+        // Also the challenges of a proxy that the system is configured to use.
+        let space = challenge.protectionSpace
+        let isOfSystem = space.authenticationMethod == NSURLAuthenticationMethodServerTrust || space.isProxy()
+        completionHandler(isOfSystem ? .performDefaultHandling : .rejectProtectionSpace, nil)
         #else
         completionHandler(.rejectProtectionSpace, nil)
         #endif

@@ -12,11 +12,18 @@ package struct URLSessionTransportOptions: Sendable {
     /// in memory.
     package var windowBytes: Int64 = 2 * 1024 * 1024
     /// The most bytes that are kept for a paused receiver, in case an origin sends more than the
-    /// request asked for. The engine widens its windows up to this while its reader keeps up.
+    /// request asked for. Requests of versions that cannot be combined are open-ended, so that one
+    /// response brings all of it.
     package var maxBufferedBytes = 16 * 1024 * 1024
     /// The longest body of a request, in bytes. It is collected in memory first.
     package var maxUploadBytes = 16 * 1024 * 1024
-    /// The most time between two bytes, and before the first.
+    /// The most time from the request for media to the head of its answer. Slow origins prepare
+    /// their answer: transcoders, stitched advertisements, cold archives. A player alone waits 60 s.
+    package var firstByteTimeout: Nanoseconds = .seconds(60)
+    /// The same for a HEAD and for a request with a condition, without whose answer stored bytes are
+    /// used.
+    package var shortFirstByteTimeout: Nanoseconds = .seconds(8)
+    /// The most time between two bytes of a body, while the receiver takes them.
     package var stallTimeout: Nanoseconds = .seconds(8)
     /// The most connections to one host. `URLSession` itself would allow 6, and a receiver that
     /// waits holds one.

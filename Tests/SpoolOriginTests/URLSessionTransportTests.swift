@@ -33,6 +33,40 @@ struct URLSessionTransportTests {
         return probe
     }
 
+    @Test(arguments: [
+        ("http://user:secret@origin.test/a", "Basic dXNlcjpzZWNyZXQ="), ("https://us%40er:p%3Aw@origin.test/", "Basic dXNAZXI6cDp3"),
+        ("http://user@origin.test/", "Basic dXNlcjo="), ("http://origin.test/", nil), ("http://origin.test/user:secret@x", nil),
+    ])
+    func `credentials in a URL become a Basic field`(url: String, field: String?) {
+        #expect(BasicCredentials.field(for: url) == field)
+    }
+
+    @Test func `a request for a URL with credentials carries them, unless it has its own`() throws {
+        try withWorld { origin, transport in
+            let url = origin.url("/v").replacing("http://", with: "http://user:secret@")
+            for fields: HTTPFields in [[:], ["Authorization": "Bearer mine"]] {
+                let probe = TransferProbe(OriginContent(seed: 4))
+                probe.start(OriginRequest(url: url, fields: fields), on: transport)
+                #expect(probe.waitForEnd() == .complete)
+            }
+            let sent = origin.log.entries.map { $0.request.fields["Authorization"] }
+            #expect(sent == ["Basic dXNlcjpzZWNyZXQ=", "Bearer mine"])
+        }
+    }
+
+    @Test func `a refusal of App Transport Security leaves the URL to the player`() {
+        let error = URLError(URLError.Code(rawValue: -1022))
+        guard case .unsupportedURL(let words) = OriginError.urlSession(error, bodyBytes: nil) else {
+            return #expect(Bool(false), "another error")
+        }
+        #expect(words.contains("App Transport Security"))
+    }
+
+    @Test func `an origin may take a minute for the first byte, and a request with a condition eight seconds`() {
+        let options = URLSessionTransportOptions()
+        #expect(options.firstByteTimeout == .seconds(60) && options.shortFirstByteTimeout == .seconds(8))
+    }
+
     @Test func `the transport requests windows of 2 MiB`() {
         let transport = URLSessionTransport()
         defer { transport.close() }
