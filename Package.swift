@@ -29,7 +29,10 @@ let curl: [Target.Dependency] = ["CCurl"]
 let defaultTransport: [Target.Dependency] = ["SpoolOrigin"]
 // The double, see below.
 let avFoundation: [Target.Dependency] = ["AVFoundation"]
+// A target with resources imports Foundation on Linux, where nothing reads this file.
+let privacyFiles: (excluded: [String], resources: [Resource]) = (["PrivacyInfo.xcprivacy"], [])
 #else
+let privacyFiles: (excluded: [String], resources: [Resource]) = ([], [.copy("PrivacyInfo.xcprivacy")])
 let sqlite: [Target.Dependency] = []
 let cryptography: [Target.Dependency] = []
 let curl: [Target.Dependency] = []
@@ -44,7 +47,9 @@ var targets: [Target] = [
 
     // System calls and threads
     .target(name: "CSpoolSystem"),
-    module("SpoolSystem", ["CSpoolSystem", "SpoolCore"]),
+    .target(
+        name: "SpoolSystem", dependencies: ["CSpoolSystem", "SpoolCore"], exclude: privacyFiles.excluded, resources: privacyFiles.resources,
+        swiftSettings: settings),
 
     // Engine
     module("SpoolStore", ["SpoolCore", "SpoolSystem"] + sqlite + cryptography),

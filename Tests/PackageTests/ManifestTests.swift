@@ -42,6 +42,19 @@ struct ManifestTests {
         #expect(try Manifest.dump(.apple).closure(of: "Spool").contains("SpoolURLSession"))
     }
 
+    /// App Review asks for the reasons of every call that reads file times or free space.
+    @Test func `the privacy manifest has the reasons for the calls of the store`() throws {
+        let path = "Sources/SpoolSystem/PrivacyInfo.xcprivacy"
+        let data = try Data(contentsOf: PackageDirectory.url.appendingPathComponent(path))
+        let root = try #require(try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any])
+        let entries = root["NSPrivacyAccessedAPITypes"] as? [[String: Any]] ?? []
+        let reasons = entries.flatMap { $0["NSPrivacyAccessedAPITypeReasons"] as? [String] ?? [] }
+        #expect(reasons.sorted() == ["85F4.1", "C617.1", "E174.1"])
+        #expect(root["NSPrivacyTracking"] as? Bool == false)
+        let manifest = try String(contentsOf: PackageDirectory.url.appendingPathComponent("Package.swift"), encoding: .utf8)
+        #expect(manifest.contains(".copy(\"PrivacyInfo.xcprivacy\")"))
+    }
+
     @Test func `on Linux no product depends on URLSession`() throws {
         let manifest = try Manifest.dump(.linux)
         for target in manifest.productTargets {
