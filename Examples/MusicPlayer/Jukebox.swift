@@ -29,15 +29,17 @@ import SwiftUI
         lifecycle = cache.followAppLifecycle()
         following = [
             Task { [weak self, player] in
-                for await state in player.playback.states { self?.stateChanged(to: state) }
-            }
+                for await state in player.playback.states { self?.state = state }
+            },
+            Task { [weak self, player] in
+                for await item in player.playback.currentItems { self?.itemChanged(to: item) }
+            },
         ]
     }
 
-    deinit { for task in following { task.cancel() } }
+    deinit { for task in following + [progressTask].compactMap(\.self) { task.cancel() } }
 
     func togglePlaying() {
-        // The observer's pause and not the player's, because it also works during a stall.
         if state == .playing || state == .stalled { player.playback.pause() } else { player.playback.play() }
     }
 
@@ -46,11 +48,10 @@ import SwiftUI
         player.advanceToNextItem()
     }
 
-    private func stateChanged(to state: PlaybackState) {
-        self.state = state
-        guard let asset = player.currentItem?.asset as? CachingAVURLAsset, asset.originalURL != current?.id else { return }
-        current = songs.first { $0.id == asset.originalURL }
+    private func itemChanged(to item: CurrentItem?) {
+        current = songs.first { $0.id == item?.url }
         progressTask?.cancel()
+        guard let asset = player.currentItem?.cachedAsset else { return }
         progressTask = Task { [weak self] in
             for await progress in asset.progress { self?.progress = progress }
         }

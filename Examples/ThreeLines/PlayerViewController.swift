@@ -5,16 +5,16 @@ import AVKit
 import SpoolAVFoundation
 import UIKit
 
-/// A view controller that plays one film through the cache.
-final class FilmViewController: AVPlayerViewController {
+/// Presents a film that plays through the cache.
+@MainActor enum FilmPresenter {
     // One cache for the whole app. A second cache on the same directory could only read.
     private static let cache = try? MediaCache()
 
-    func play(_ url: URL) {
+    static func present(_ url: URL, over controller: UIViewController) {
+        let film = AVPlayerViewController()
         // Never worse than no cache: the film also plays when the store cannot be opened.
-        let item = Self.cache?.playerItem(for: url) ?? AVPlayerItem(url: url)
-        player = AVPlayer(playerItem: item)
-        player?.play()
+        film.player = cache?.player(for: url) ?? AVPlayer(url: url)
+        controller.present(film, animated: true) { film.player?.play() }
     }
 }
 #endif

@@ -16,6 +16,8 @@ struct AssetOptions {
     let typeHint: String?
     let fileExtensionHint: String?
     let renewalDate: Date?
+    /// Whether the app gave the cookies, or a `Cookie` field.
+    let hasCookies: Bool
 
     init(_ options: [String: Any]?, headers: [String: String], url: URL, now: Timestamp) {
         let options = options ?? [:]
@@ -32,6 +34,7 @@ struct AssetOptions {
         }
         // A header that the app gives replaces one that follows from the options.
         fields.removeAll { field in headers.keys.contains { $0.equalsIgnoringCase(field.name) } }
+        hasCookies = options[AVURLAssetHTTPCookiesKey] != nil || headers.keys.contains { $0.equalsIgnoringCase("Cookie") }
         self.fields = fields + headers.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }
     }
 
@@ -53,7 +56,7 @@ struct AssetOptions {
 
 extension HTTPCookie {
     /// Whether a request to `url` carries the cookie (RFC 6265 §5.4).
-    fileprivate func applies(to url: URL, now: Date) -> Bool {
+    func applies(to url: URL, now: Date) -> Bool {
         guard let host = url.host?.lowercased() else { return false }
         let domain = domain.lowercased()
         let bare = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain

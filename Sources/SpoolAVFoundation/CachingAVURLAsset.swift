@@ -42,6 +42,8 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     /// The source of the bytes.
     public let route: AssetRoute
     let loader: AssetLoader?
+    /// Makes other assets of the same media, or nil for an asset that no factory made.
+    let sources: AssetSources?
     /// Reports the stored bytes to the followers of `progress`.
     let watch: AssetWatch?
     /// The stored file that the asset plays, or nil. The file stays in the store as long as this
@@ -56,9 +58,10 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
 
     init(
         url: URL, options: [String: Any], originalURL: URL, key: ResourceKey?, route: AssetRoute, loader: AssetLoader?, queue: LoaderQueue?,
-        file: CompleteFile? = nil
+        sources: AssetSources? = nil, file: CompleteFile? = nil
     ) {
         self.file = file
+        self.sources = sources
         self.originalURL = originalURL
         self.key = key
         self.route = route
@@ -69,29 +72,42 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
             watch = nil
         }
         super.init(url: url, options: options)
-        if let loader, let queue { loader.attach(to: self, on: queue.queue) }
+        if let loader, let queue {
+            loader.report.onDurationWanted { [weak self] in self?.learnDuration() }
+            loader.attach(to: self, on: queue.queue)
+        }
+    }
+
+    /// Finds out the duration, by which the loader computes the rate of the media. A player has
+    /// loaded it already.
+    private func learnDuration() {
+        Task { [weak self] in
+            guard let duration = try? await self?.load(.duration) else { return }
+            self?.loader?.durationLearnt(seconds: duration.seconds)
+        }
     }
 
     /// Creates a plain asset without a cache. AVFoundation calls this initialiser when it creates
-    /// an asset of this class itself. Apps use `MediaCache.asset(for:)`.
+    /// an asset of this class itself.
+    @available(*, deprecated, message: "this asset has no cache; use MediaCache.asset(for:)")
     public override init(url URL: URL, options: [String: Any]? = nil) {
         originalURL = URL
         key = nil
         route = .original(.requested)
         loader = nil
+        sources = nil
         watch = nil
         file = nil
         super.init(url: URL, options: options)
     }
 
-    /// Stops the loading for this asset. The player may ask again later.
+    /// Stops the loading of this asset and its copies, until a player asks for more of its bytes.
     ///
-    /// It does the same as `cancelLoading()`. AVFoundation does not call that for an item that was
-    /// switched away, and goes on loading the item until its asset is released. Copies of the asset
-    /// go on. Bytes that arrived stay stored. `PlaybackObserver` calls this after a short grace
-    /// period.
+    /// Open requests stay open and get a few bytes a minute, so that the item does not fail. In
+    /// contrast, an item whose asset was cancelled by `cancelLoading()` can fail when it is used
+    /// again. `PlaybackObserver` does this after an item left its player.
     public func stopLoading() {
-        cancelLoading()
+        loader?.prioritized(.parked)
     }
 
     /// Retries failed loading at once, for example when the network or the app came back.

@@ -31,6 +31,17 @@ public struct CachingAssetFactory: Sendable {
     /// Answers AVFoundation's authentication challenges for an asset. Returns true when it will
     /// respond. With nil, the system handles them.
     public var onChallenge: (@Sendable (URLAuthenticationChallenge) -> Bool)?
+    /// Returns the cookies for requests to a URL whose asset has no cookies of its own. The default
+    /// is the app's shared storage, as with a plain `AVURLAsset`. Nil sends none.
+    ///
+    /// The factory calls it on any thread, for each origin request.
+    public var cookies: (@Sendable (URL) -> [HTTPCookie])? = { HTTPCookieStorage.shared.cookies(for: $0) ?? [] }
+    /// Returns a fresh URL for a resource whose URL expires, such as a signed one. See
+    /// `renewURL(_:)`.
+    public var renewURL: (@Sendable (_ url: URL) async throws -> RenewedURL)?
+    /// The speed of delivery to the readers of an asset. Use `.full` for an export, for images and
+    /// for other readers that do not play.
+    public var pace = LoadingPace.playback
     let logger: (any LogSink)?
     /// The limits of the assets' loading requests.
     package var limits = LoadingLimits()
@@ -97,15 +108,16 @@ public struct CachingAssetFactory: Sendable {
         for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
     ) -> CachingAVURLAsset {
         let parsed = AssetOptions(options, headers: headers, url: url, now: cache.environment.time.wallNow)
-        guard isSchemeSupported(url) else { return plain(url, parsed, nil, .unsupportedScheme) }
-        guard let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else { return plain(url, parsed, nil, .malformedURL) }
-        if cache.isClosed { return plain(url, parsed, key, .cacheIsClosed) }
-        if isPlaylist(url, parsed) { return playlist(url, parsed, key) }
+        let sources = AssetSources(factory: self, url: url, key: key, headers: headers, options: options)
+        guard isSchemeSupported(url) else { return plain(sources, parsed, nil, .unsupportedScheme) }
+        guard let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else { return plain(sources, parsed, nil, .malformedURL) }
+        if cache.isClosed { return plain(sources, parsed, key, .cacheIsClosed) }
+        if isPlaylist(url, parsed) { return playlist(sources, parsed, key) }
         if let reason = door.fallback(of: key) {
-            return reason == .playlist ? playlist(url, parsed, key) : plain(url, parsed, key, .fellBack(reason.words))
+            return reason == .playlist ? playlist(sources, parsed, key) : plain(sources, parsed, key, .fellBack(reason.words))
         }
-        guard let customURL = customURL(of: url, parsed, key) else { return plain(url, parsed, key, .malformedURL) }
-        return cached(url, customURL, parsed, key)
+        guard let customURL = customURL(of: url, parsed, key) else { return plain(sources, parsed, key, .malformedURL) }
+        return cached(sources, customURL, parsed, key)
     }
 
     /// Returns an item of the resource that `url` names. The parameters are those of `asset(for:)`.
@@ -122,36 +134,47 @@ public struct CachingAssetFactory: Sendable {
 
     // MARK: Kinds of assets
 
-    private func cached(_ url: URL, _ customURL: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
+    private func cached(_ sources: AssetSources, _ customURL: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
+        let url = sources.url
         var options = ReadOptions(fetchPolicy: fetchPolicy)
         options.requestFields = HTTPFields(parsed.fields)
         options.access = parsed.access
-        let source = LoaderSource(
+        var source = LoaderSource(
             originalURL: url, key: key, options: options, typeHint: parsed.typeHint ?? parsed.fileExtensionHint.flatMap(Self.identifier),
             renewalDate: parsed.renewalDate)
+        source.renewURL = renewURL
+        source.cookies = parsed.hasCookies ? nil : cookies
         let queue = makeQueue()
+        var limits = limits
+        pace.apply(to: &limits)
         let core = LoaderCore(
             cache: cache, source: source, door: door, mailbox: queue.mailbox, report: LoaderReport(), log: LoaderLog(logger, key: key),
             limits: limits)
         return CachingAVURLAsset(
             url: customURL, options: parsed.forAsset, originalURL: url, key: key, route: .cache,
-            loader: AssetLoader(core: core, onChallenge: onChallenge), queue: queue)
+            loader: AssetLoader(core: core, onChallenge: onChallenge), queue: queue, sources: sources)
     }
 
     /// Returns an asset for a playlist. The loader can supply the text of a playlist but not its
     /// segments, so the asset uses the loopback endpoint or the original URL.
-    private func playlist(_ url: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
+    private func playlist(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
+        let url = sources.url
         if let local = cache.loopback?.url(for: url.absoluteString).flatMap({ URL(string: $0) }) {
             return CachingAVURLAsset(
-                url: local, options: parsed.forAsset, originalURL: url, key: key, route: .loopback, loader: nil, queue: nil)
+                url: local, options: parsed.forAsset, originalURL: url, key: key, route: .loopback, loader: nil, queue: nil,
+                sources: sources)
         }
-        return plain(url, parsed, key, .playlistWithoutEndpoint)
+        return plain(sources, parsed, key, .playlistWithoutEndpoint)
     }
 
-    private func plain(_ url: URL, _ parsed: AssetOptions, _ key: ResourceKey?, _ reason: AssetRoute.Reason) -> CachingAVURLAsset {
+    private func plain(
+        _ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey?, _ reason: AssetRoute.Reason
+    ) -> CachingAVURLAsset {
+        let url = sources.url
         if let key { cache.record(.degradedToPassthrough(key, reason: "a plain asset: \(reason)")) }
         return CachingAVURLAsset(
-            url: url, options: parsed.forAsset, originalURL: url, key: key, route: .original(reason), loader: nil, queue: nil)
+            url: url, options: parsed.forAsset, originalURL: url, key: key, route: .original(reason), loader: nil, queue: nil,
+            sources: sources)
     }
 
     private func isPlaylist(_ url: URL, _ parsed: AssetOptions) -> Bool {

@@ -42,10 +42,4 @@ extension MediaCache {
         CachingAssetFactory(cache: self).externalPlaybackAsset(for: url, via: route)
     }
 }
-
-extension AssetLoader {
-    func plainAsset(of asset: CachingAVURLAsset, via route: ExternalPlaybackRoute) -> CachingAVURLAsset {
-        CachingAssetFactory(cache: core.cache).externalPlaybackAsset(for: asset.originalURL, via: route)
-    }
-}
 #endif

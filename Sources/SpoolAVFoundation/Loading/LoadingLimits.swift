@@ -14,6 +14,12 @@ package struct LoadingLimits: Hashable, Sendable {
     /// minutes of music and half a minute of good video, more than a player buffers before it
     /// cancels.
     package var runAheadBytes: Int64 = 32 << 20
+    /// The same limit for media of a high rate, of which 32 MiB are only a few seconds.
+    package var longestRunAheadBytes: Int64 = 64 << 20
+    /// The seconds of media that delivery may run ahead, within these limits.
+    package var runAheadSeconds: Int64 = 20
+    /// How far all deliveries of the process together may run ahead, in bytes.
+    package var processBytes: Int64 = 128 << 20
     /// The same limit for an item that comes after the one that plays. 4 MiB are enough to start
     /// any item.
     package var upcomingRunAheadBytes: Int64 = 4 << 20
@@ -24,6 +30,12 @@ package struct LoadingLimits: Hashable, Sendable {
     /// The floor of a later item while the one that plays waits for bytes: enough to keep its
     /// request alive.
     package var yieldingBytesPerSecond: Int64 = 64 << 10
+    /// The floor of an item that left its player: a small piece every minute, so that its requests
+    /// do not end with an error.
+    package var parkedBytesPerSecond: Int64 = 1 << 10
+    /// The floor of `LoadingPace.full`, in bytes a second: faster than storage and decoders, and
+    /// slow enough for the bound on memory.
+    package static let fullBytesPerSecond: Int64 = 256 << 20
     /// How long a request may wait without a byte before it ends with an error. The player itself
     /// gives up after two minutes.
     package var patience: Nanoseconds = .seconds(100)
@@ -52,4 +64,6 @@ package enum LoadingPriority: Hashable, Sendable {
     case upcoming
     /// The item comes later, and the one that plays waits for bytes.
     case yielding
+    /// The item left its player, and may come back.
+    case parked
 }

@@ -55,6 +55,7 @@ extension LoadingRequestStateMachine {
     package mutating func turn(of id: LoadingFeedID, now: MonotonicInstant) -> Turn {
         guard let index = feeds.firstIndex(where: { $0.id == id }) else { return .over }
         if let reopensAt = feeds[index].reopensAt { return .rest(until: reopensAt) }
+        if feeds[index].isPostponed { return .over }
         leak(index, now: now)
         let feed = feeds[index]
         let rest = feed.end - feed.position
@@ -70,16 +71,24 @@ extension LoadingRequestStateMachine {
     var mayBeAheadBytes: Int64 {
         let wanted =
             switch priority {
-            case .playing: limits.runAheadBytes
+            case .playing: min(limits.longestRunAheadBytes, max(limits.runAheadBytes, limits.runAheadSeconds * (mediaBytesPerSecond ?? 0)))
             case .upcoming: limits.upcomingRunAheadBytes
-            case .yielding: Int64(limits.slowPieceBytes)
+            case .yielding, .parked: Int64(limits.slowPieceBytes)
             }
-        return max(wanted, Int64(limits.slowPieceBytes))
+        // The bound of the process, in equal parts.
+        let share = limits.processBytes / Int64(max(1, assetCount * max(1, feeds.count)))
+        return max(min(wanted, share), Int64(limits.slowPieceBytes))
+    }
+
+    /// Sets the number of assets with open requests, which share the bound of the process.
+    package mutating func shared(amongAssets count: Int) {
+        assetCount = max(1, count)
     }
 
     /// The rate below which delivery does not fall, in bytes a second.
     package var floorBytesPerSecond: Int64 {
         if priority == .yielding { return max(1, limits.yieldingBytesPerSecond) }
+        if priority == .parked { return max(1, limits.parkedBytesPerSecond) }
         return max(1, limits.floorBytesPerSecond, mediaBytesPerSecond.map { 2 * $0 } ?? 0)
     }
 
@@ -92,7 +101,10 @@ extension LoadingRequestStateMachine {
 
     /// Sets the urgency of the asset. The shell lets resting feeds check again.
     package mutating func prioritized(_ priority: LoadingPriority) {
+        guard priority != self.priority else { return }
         self.priority = priority
+        // A surplus from before would keep a slow feed waiting longer than its requests can wait.
+        for index in feeds.indices { feeds[index].aheadBytes = min(feeds[index].aheadBytes, Double(mayBeAheadBytes)) }
     }
 
     /// Sets the item's average rate, which raises the floor. Ignores implausible rates.
@@ -142,6 +154,35 @@ extension LoadingRequestStateMachine {
         let ending = requests(of: id)
         requests.removeAll { $0.feed == id }
         return ending.map { .fail($0, failure) } + dropUnusedFeeds()
+    }
+
+    /// Handles a feed whose reader failed for a reason that will be removed, and is then reported by
+    /// `released`.
+    package mutating func postponed(_ id: LoadingFeedID) -> [LoadingAction] {
+        guard let index = feeds.firstIndex(where: { $0.id == id }) else { return [] }
+        feeds[index].isPostponed = true
+        return [.close(id)]
+    }
+
+    /// Goes on with everything that waits: for a fresh URL, or for the process after a suspension.
+    /// The shell has no reader at this moment, except those of feeds that went on.
+    package mutating func released(now: MonotonicInstant) -> [LoadingAction] {
+        var actions: [LoadingAction] = []
+        if phase == .discovering {
+            rediscoversAt = nil
+            actions.append(.discover)
+        }
+        for index in feeds.indices {
+            feeds[index].reopensAt = nil
+            feeds[index].isPostponed = false
+            actions.append(.open(feeds[index].id, start: feeds[index].position, end: feeds[index].end))
+        }
+        return actions
+    }
+
+    /// Lets the time of a suspension not count against the patience of requests.
+    package mutating func timeStoodStill(until now: MonotonicInstant) {
+        for index in requests.indices { requests[index].lastProgress = now }
     }
 
     func retryDelay(after failures: Int) -> Nanoseconds {

@@ -34,6 +34,8 @@ package struct LoadingRequestStateMachine: Sendable {
     var rediscoversAt: MonotonicInstant?
     /// The item's average rate in bytes a second, once it is known.
     var mediaBytesPerSecond: Int64?
+    /// The number of assets with open requests in this process.
+    var assetCount = 1
     var nextRequest: UInt64 = 1
     var nextFeed: UInt64 = 1
 
@@ -82,6 +84,8 @@ package struct LoadingRequestStateMachine: Sendable {
         package var aheadSince: MonotonicInstant
         /// When a failed feed is opened again, or nil for an open one.
         package var reopensAt: MonotonicInstant?
+        /// Whether the feed waits for `released`.
+        package var isPostponed = false
         /// The number of failed readers since the feed's last byte.
         package var failures = 0
     }

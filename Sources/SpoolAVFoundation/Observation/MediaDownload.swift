@@ -27,6 +27,8 @@ public final class MediaDownload: @unchecked Sendable {
         var position: Int64 = 0
         var length: Int64?
         var looks = 0
+        /// Whether the process is about to be suspended. The download then waits without a reader.
+        var isHeld = false
         var result: Result<Void, CacheError>?
         var waiting: [CheckedContinuation<Result<Void, CacheError>, Never>] = []
     }
@@ -41,20 +43,39 @@ public final class MediaDownload: @unchecked Sendable {
     private static let lookInterval: Nanoseconds = .milliseconds(100)
 
     private let cache: MediaCache
+    private let url: String
     private let key: ResourceKey
+    private let options: ReadOptions
     private let mailbox: any Mailbox
+    /// The download's entry among those that keep the app's cache in use, until it ends.
+    private let running: DownloadHold
     private let state = Locked(State())
 
     /// Starts the download.
     package init(cache: MediaCache, url: String, key: ResourceKey, options: ReadOptions, mailbox: any Mailbox) {
         self.cache = cache
+        self.url = url
         self.key = key
+        self.options = options
         self.mailbox = mailbox
+        running = DownloadHold(door: cache.attachments.object(DoorState.self, make: DoorState.init), mailbox: mailbox)
         progress.kind = .file
         progress.cancellationHandler = { [weak self] in self?.cancel() }
+        running.begin(self)
+        open()
+    }
+
+    deinit {
+        running.end()
+        state.withLock { $0.reader }?.leave(explicitly: true)
+    }
+
+    /// Opens a reader at the download's position.
+    private func open() {
         do {
+            let position = state.withLock { $0.position }
             let reader = try cache.sessionReader(
-                for: url, key: key, start: 0, end: nil, wantsBytes: true, options: options,
+                for: url, key: key, start: position, end: nil, wantsBytes: true, options: options,
                 wake: { [weak self, mailbox] in mailbox.post { [weak self] in self?.look() } })
             state.withLock { $0.reader = reader }
             mailbox.post { [weak self] in self?.look() }
@@ -63,21 +84,42 @@ public final class MediaDownload: @unchecked Sendable {
         }
     }
 
-    deinit {
-        state.withLock { $0.reader }?.leave(explicitly: true)
+    // MARK: Suspension
+
+    /// Releases the reader, because the process is about to be suspended.
+    func hold() {
+        let reader = state.withLock { state in
+            state.isHeld = true
+            defer { state.reader = nil }
+            return state.reader
+        }
+        reader?.leave(explicitly: true)
     }
 
-    /// Waits until every byte is stored.
+    /// Goes on after `hold`, with a reader of its own.
+    func release() {
+        let isDue = state.withLock { state in
+            defer { state.isHeld = false }
+            return state.isHeld && state.result == nil
+        }
+        if isDue { open() }
+    }
+
+    /// Waits until every byte is stored. Cancelling the waiting task cancels the download.
     ///
     /// - Throws: The error that prevents it. `.notStored` for a resource that must not be stored,
     ///   `.closed` after `cancel`.
     public func finish() async throws(CacheError) {
-        let result = await withCheckedContinuation { continuation in
-            let known = state.withLock { state in
-                if state.result == nil { state.waiting.append(continuation) }
-                return state.result
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let known = state.withLock { state in
+                    if state.result == nil { state.waiting.append(continuation) }
+                    return state.result
+                }
+                if let known { continuation.resume(returning: known) }
             }
-            if let known { continuation.resume(returning: known) }
+        } onCancel: { [weak self] in
+            self?.cancel()
         }
         try result.get()
     }
@@ -154,11 +196,51 @@ public final class MediaDownload: @unchecked Sendable {
             return (state.reader, state.waiting, isFirst)
         }
         guard isFirst else { return }
+        running.end()
         var isWanted = false
         if case .success = result { isWanted = true }
         reader?.leave(explicitly: !isWanted)
         if isWanted, progress.totalUnitCount < 0 { progress.totalUnitCount = progress.completedUnitCount }
         for continuation in waiting { continuation.resume(returning: result) }
+    }
+}
+
+/// Keeps a cache in use while a download runs, and passes a suspension on to it. It does not keep the
+/// download alive.
+private final class DownloadHold: LoadingParty {
+    private struct State {
+        weak var download: MediaDownload?
+    }
+
+    private let door: DoorState
+    private let mailbox: any Mailbox
+    private let state = Locked(State())
+
+    init(door: DoorState, mailbox: any Mailbox) {
+        self.door = door
+        self.mailbox = mailbox
+    }
+
+    func begin(_ download: MediaDownload) {
+        state.withLock { $0.download = download }
+        door.note(self, isDownloading: true)
+    }
+
+    func end() { door.note(self, isDownloading: false) }
+
+    private var download: MediaDownload? { state.withLock { $0.download } }
+
+    func tryAgainSoon() {}
+
+    func holdSoon(_ done: @escaping @Sendable () -> Void) {
+        mailbox.post { [self] in
+            download?.hold()
+            done()
+        }
+    }
+
+    func releaseSoon() {
+        mailbox.post { [self] in download?.release() }
     }
 }
 

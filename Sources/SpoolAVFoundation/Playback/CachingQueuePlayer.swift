@@ -2,15 +2,28 @@
 public import AVFoundation
 public import Spool
 
-/// A queue player with its observer.
+/// A queue player with its observer, so that a stall, AirPlay and the items of the queue need no
+/// further code.
 public final class CachingQueuePlayer: AVQueuePlayer {
     /// The observer of the player.
     @MainActor public private(set) lazy var playback = PlaybackObserver(player: self)
 }
 
 extension MediaCache {
-    /// Returns a queue player with an observer. Played items stop loading when the queue advances,
-    /// and later items yield to the one that plays.
+    /// Returns a player of one resource, with an observer.
+    ///
+    /// ```swift
+    /// let player = cache.player(for: url)
+    /// player.play()
+    /// ```
+    ///
+    /// The audio session, interruptions and remote commands stay with the app.
+    @MainActor public func player(for url: URL, headers: [String: String] = [:], options: [String: Any]? = nil) -> CachingQueuePlayer {
+        queuePlayer(items: [playerItem(for: url, headers: headers, options: options)])
+    }
+
+    /// Returns a queue player with an observer. Later items yield to the one that plays, and items
+    /// that left the queue stop loading.
     ///
     /// ```swift
     /// let player = cache.queuePlayer(items: urls.map { cache.playerItem(for: $0) })

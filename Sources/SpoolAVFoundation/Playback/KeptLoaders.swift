@@ -1,18 +1,16 @@
 #if !os(watchOS)
 import AVFoundation
 
-/// The loaders of the items in a player's list, so that the loader of a removed item can be
-/// stopped.
+/// The loaders of the items in a player's list, so that the loader of a removed item can be parked.
 ///
 /// It keeps loaders rather than assets, because the copies that a looper makes share one.
 @MainActor struct KeptLoaders {
     private struct Entry {
         weak var loader: AssetLoader?
-        weak var asset: AVURLAsset?
     }
 
     private var entries: [ObjectIdentifier: Entry] = [:]
-    /// The loaders that left the list and were not stopped yet.
+    /// The loaders that left the list and were not parked yet.
     private var departed: [ObjectIdentifier: Entry] = [:]
 
     /// Updates the list, sets the urgency of each loader, and returns the loaders that left since
@@ -22,7 +20,7 @@ import AVFoundation
         let playing = AssetLoader.of(current)
         for item in items {
             guard let loader = AssetLoader.of(item) else { continue }
-            now[ObjectIdentifier(loader)] = Entry(loader: loader, asset: item.asset as? AVURLAsset)
+            now[ObjectIdentifier(loader)] = Entry(loader: loader)
             loader.prioritized(loader === playing ? .playing : .upcoming)
         }
         let left = entries.filter { now[$0.key] == nil && $0.value.loader != nil }
@@ -31,11 +29,11 @@ import AVFoundation
         return left.values.compactMap(\.loader)
     }
 
-    /// Removes `loader` from the departed ones. Returns its asset, or nil when the list has the
-    /// loader again.
-    mutating func takeDeparted(_ loader: AssetLoader) -> AVURLAsset? {
-        guard let entry = departed.removeValue(forKey: ObjectIdentifier(loader)), !contains(loader) else { return nil }
-        return entry.asset
+    /// Removes `loader` from the departed ones.
+    ///
+    /// - Returns: False when the list has the loader again.
+    mutating func takeDeparted(_ loader: AssetLoader) -> Bool {
+        departed.removeValue(forKey: ObjectIdentifier(loader)) != nil && !contains(loader)
     }
 
     private func contains(_ loader: AssetLoader) -> Bool { entries[ObjectIdentifier(loader)] != nil }

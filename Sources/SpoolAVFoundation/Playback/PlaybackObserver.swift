@@ -16,8 +16,11 @@ package import SpoolSystem
 /// asset bounds that cost.
 ///
 /// Create one observer for each player and keep it as long as it has to work. It does not retain
-/// the player. It sets `automaticallyWaitsToMinimizeStalling`: to false for items that the cache
-/// serves, as AVFoundation's headers advise for delegates that load media, and otherwise to true.
+/// the player. For items that the cache serves it sets `automaticallyWaitsToMinimizeStalling`: to
+/// false while they play, as AVFoundation's headers advise for delegates that load media, and to
+/// true after a stall. Other items have the value that the player had before.
+///
+/// The observer never starts a player that the user, the app or the system paused.
 @MainActor public final class PlaybackObserver {
     /// The grace period between the removal of an item and the end of its loading. A player that
     /// moves items takes them out and puts them back, and stopping in the moment of a change is
@@ -31,15 +34,22 @@ package import SpoolSystem
 
     /// The state of the player.
     public private(set) var state = PlaybackState.idle
-    /// Whether the observer resumes playback after a stall. A `pause()` of the observer, not of the
-    /// player, prevents that.
+    /// Whether playback goes on after a stall, at its rate, once there are enough bytes. A pause in
+    /// the meantime counts, whoever pauses the player.
     public var resumesAfterStall = true
     /// The source for a player that is sent to an AirPlay receiver, which fetches the bytes itself.
     /// With nil, the app handles that.
     public var externalPlayback: ExternalPlaybackRoute? = .original
 
+    /// Called when the observer has replaced an item by another one of the same media: for an
+    /// AirPlay receiver, back, and when `play()` creates a failed item again. Move outputs, the
+    /// audio mix and observers of your own to the new item.
+    public var onReplacement: ((_ old: AVPlayerItem, _ new: AVPlayerItem) -> Void)?
+
     /// The broadcast behind `states`.
     nonisolated package let broadcast = Broadcast(PlaybackState.idle)
+    /// The broadcast behind `currentItems`.
+    nonisolated package let itemBroadcast = Broadcast<CurrentItem?>(nil)
     private weak var player: AVPlayer?
     private let main: any Mailbox
     private var playerWatch: [NSKeyValueObservation] = []
@@ -47,10 +57,19 @@ package import SpoolSystem
     private var notices: NoticeTokens?
     private weak var watched: AVPlayerItem?
     private var kept = KeptLoaders()
+    private var recovery = StallRecovery()
+    private let rateNotices = NoticeTokens()
+    private let audioNotices: NoticeTokens
+    /// The app's own setting, which items without a loader have.
+    private let waitsByDefault: Bool
     private var hasEnded = false
     private var isStalled = false
     private var nudges = 0
     private var failure: NSError?
+    /// The state of the cache that the player's items come from.
+    private var usedDoor: DoorState?
+    /// The item that a receiver plays, and the asset that it stands for.
+    private var handedOver: (item: AVPlayerItem, asset: CachingAVURLAsset)?
 
     /// Attaches an observer to `player`.
     public convenience init(player: AVPlayer) {
@@ -59,39 +78,69 @@ package import SpoolSystem
 
     /// Attaches an observer to `player`.
     ///
-    /// - Parameter main: The mailbox of the main queue, or of a simulator in simulations.
-    package init(player: AVPlayer, main: any Mailbox) {
+    /// - Parameters:
+    ///   - main: The mailbox of the main queue, or of a simulator in simulations.
+    ///   - center: The center of the audio session's notifications.
+    package init(player: AVPlayer, main: any Mailbox, center: NotificationCenter = .default) {
         self.player = player
         self.main = main
+        audioNotices = NoticeTokens(center: center)
+        waitsByDefault = player.automaticallyWaitsToMinimizeStalling
         let look = later { $0.look() }
         playerWatch = [
             player.observe(\.currentItem) { _, _ in look() },
+            player.observe(\.rate) { _, _ in look() },
             player.observe(\.timeControlStatus) { _, _ in look() },
             player.observe(\.reasonForWaitingToPlay) { _, _ in look() },
             player.observe(\.status) { _, _ in look() },
             player.observe(\.isExternalPlaybackActive) { _, _ in look() },
         ]
+        watchInterruptions(of: player)
         look()
+    }
+
+    /// Notices why the rate changed, and that the user hears nothing any more.
+    private func watchInterruptions(of player: AVPlayer) {
+        let (reasonKey, failed) = (AVPlayer.rateDidChangeReasonKey, AVPlayer.RateDidChangeReason.setRateFailed)
+        let requested = later { $0.rateChanged(.request) }
+        rateNotices.add(AVPlayer.rateDidChangeNotification, of: player) { notice in
+            // A rate that could not be set is no request.
+            guard let reason = notice.userInfo?[reasonKey] as? String, reason != failed.rawValue else { return }
+            requested()
+        }
+        let lost = later { $0.audioLost() }
+        for name in [AudioNotices.interruption, AudioNotices.routeChange] {
+            audioNotices.add(name, of: nil) { notice in
+                if AudioNotices.isLoss(notice) { lost() }
+            }
+        }
     }
 
     /// A stream of the current state and each later one. A slow consumer gets the newest state
     /// only. The stream ends with the observer.
     public var states: AsyncStream<PlaybackState> { broadcast.stream() }
 
-    deinit { broadcast.finish() }
+    /// A stream of the player's current item and each later one, also when one item follows another
+    /// without a pause. The stream ends with the observer.
+    public var currentItems: AsyncStream<CurrentItem?> { itemBroadcast.stream() }
+
+    deinit {
+        usedDoor?.note(ObjectIdentifier(self), isPlaying: nil)
+        broadcast.finish()
+        itemBroadcast.finish()
+    }
 
     // MARK: Controls
 
-    /// Plays.
+    /// Plays. An item that failed is created again first, at its position.
     public func play() {
         failure = nil
+        if let player, player.currentItem?.status == .failed { createAgain(player) }
         player?.play()
     }
 
-    /// Pauses, and stays paused also after a stall. The player itself has no method for a pause
-    /// during a stall.
+    /// Pauses. The same as `pause()` of the player.
     public func pause() {
-        isStalled = false
         player?.pause()
         look()
     }
@@ -114,8 +163,10 @@ package import SpoolSystem
         let current = player.currentItem
         if current !== watched { itemChanged(to: current, player) }
         followQueue(player)
-        if let current, resumesAfterStall { resume(player, current) }
-        if player.isExternalPlaybackActive, let current { leaveForReceiver(player, current) }
+        rateChanged(.unknown)
+        if let current { resume(player, current) }
+        if let current { followReceiver(player, current) }
+        notePlaying(player)
         publish(state(of: player, current))
     }
 
@@ -125,11 +176,14 @@ package import SpoolSystem
         nudges = 0
         itemWatch = []
         notices = nil
+        let isCached = AssetLoader.of(item) != nil
+        recovery.itemChanged(rate: player.rate, isCached: isCached)
+        player.automaticallyWaitsToMinimizeStalling = isCached ? false : waitsByDefault
+        itemBroadcast.send(item.map(CurrentItem.init))
         guard let item else { return }
         hasEnded = false
         failure = nil
         watch(item)
-        player.automaticallyWaitsToMinimizeStalling = AssetLoader.of(item) == nil
     }
 
     private func watch(_ item: AVPlayerItem) {
@@ -141,105 +195,184 @@ package import SpoolSystem
             item.observe(\.isPlaybackBufferFull) { _, _ in look() },
         ]
         let notices = NoticeTokens()
-        let (ended, stalled) = (later { $0.ended() }, later { $0.stalled() })
+        // A late notification of an earlier item must not change the state of this one.
+        let name = ObjectIdentifier(item)
+        let (ended, stalled) = (later { $0.ended(name) }, later { $0.stalled(name) })
         notices.add(.AVPlayerItemDidPlayToEndTime, of: item) { _ in ended() }
         notices.add(.AVPlayerItemPlaybackStalled, of: item) { _ in stalled() }
         notices.add(.AVPlayerItemFailedToPlayToEndTime, of: item) { [weak self, main] notice in
             let error = notice.userInfo?[AVPlayerItemFailedToPlayToEndTimeErrorKey] as? NSError
-            main.post { [weak self] in MainActor.assumeIsolated { self?.failed(error) } }
+            main.post { [weak self] in MainActor.assumeIsolated { self?.failed(name, error) } }
         }
         self.notices = notices
     }
 
+    /// Whether the item of a notification is still the current one.
+    private func isWatched(_ item: ObjectIdentifier) -> Bool { watched.map(ObjectIdentifier.init) == item }
+
     // MARK: Item notifications
 
-    private func ended() {
+    private func ended(_ item: ObjectIdentifier) {
+        guard isWatched(item) else { return }
         hasEnded = true
-        isStalled = false
+        perform(recovery.ended())
         look()
     }
 
-    private func failed(_ error: NSError?) {
+    private func failed(_ item: ObjectIdentifier, _ error: NSError?) {
+        guard isWatched(item) else { return }
         failure = error ?? NSError(domain: AVFoundationErrorDomain, code: AVError.Code.unknown.rawValue)
+        perform(recovery.ended())
         look()
     }
 
-    private func stalled() {
-        guard !isStalled else { return look() }
-        isStalled = true
-        nudges = 0
-        nudgeLater()
+    private func stalled(_ item: ObjectIdentifier) {
+        guard isWatched(item), AssetLoader.of(watched) != nil else { return look() }
+        perform(recovery.stalled())
         look()
     }
 
-    // MARK: Resuming after a stall
+    // MARK: Stalls
+
+    private func rateChanged(_ cause: StallRecovery.Cause) {
+        guard let player, let item = player.currentItem, item === watched, AssetLoader.of(item) != nil else { return }
+        let hadStopped = recovery.hasStopped
+        perform(recovery.rateChanged(to: player.rate, cause))
+        // The reason of a stop may be reported in this turn of the main queue.
+        if recovery.hasStopped, !hadStopped { later { $0.settle() }() }
+    }
+
+    private func settle() {
+        guard let item = watched else { return }
+        perform(recovery.settled(isEmpty: item.isPlaybackBufferEmpty))
+        look()
+    }
+
+    private func audioLost() {
+        perform(recovery.audioLost())
+        look()
+    }
 
     private func resume(_ player: AVPlayer, _ item: AVPlayerItem) {
-        if player.timeControlStatus == .playing, item.isPlaybackLikelyToKeepUp { isStalled = false }
-        guard isStalled, item.isPlaybackLikelyToKeepUp || item.isPlaybackBufferFull else { return }
-        isStalled = false
-        player.play()
+        guard item.isPlaybackLikelyToKeepUp || item.isPlaybackBufferFull else { return }
+        perform(recovery.bytesCame(isPlaying: player.timeControlStatus == .playing))
     }
 
-    /// Retries after a pause. A stalled player may have stopped asking for bytes, and `play()`
-    /// makes it ask again.
+    private func perform(_ actions: [StallRecovery.Action]) {
+        guard let player else { return }
+        for action in actions {
+            switch action {
+            case .wait(let rate): waitForBytes(player, rate)
+            case .play(let rate): player.playImmediately(atRate: rate)
+            case .stopWaiting: player.automaticallyWaitsToMinimizeStalling = false
+            case .pause: player.pause()
+            }
+        }
+        isStalled = recovery.isWaiting
+    }
+
+    private func waitForBytes(_ player: AVPlayer, _ rate: Float) {
+        guard resumesAfterStall else {
+            _ = recovery.ended()
+            return
+        }
+        player.automaticallyWaitsToMinimizeStalling = true
+        player.rate = rate
+        nudges = 0
+        nudgeLater()
+    }
+
+    /// Lets the loader retry after a pause, while the player waits.
     private func nudgeLater() {
         guard nudges < Self.maxNudges, let time = watched.flatMap(AssetLoader.of)?.time else { return }
         nudges += 1
+        let number = nudges
         _ = time.after(
             Self.nudgeInterval, on: main,
             { [weak self] in
-                MainActor.assumeIsolated { self?.nudge() }
+                MainActor.assumeIsolated { self?.nudge(number) }
             })
     }
 
-    private func nudge() {
-        guard isStalled, resumesAfterStall, let player, failure == nil else { return }
+    /// A player that gave up asking asks again when its rate is set. It waits at that rate already,
+    /// so this starts nothing that was paused.
+    private func nudge(_ number: Int) {
+        guard number == nudges, case .waiting(let rate) = recovery.state, let player, failure == nil, player.rate != 0 else { return }
         AssetLoader.of(watched)?.tryAgain()
-        player.play()
+        player.rate = rate
         nudgeLater()
         look()
     }
 
     // MARK: The queue
 
-    /// Sets the urgency of each item, and stops the items that left.
+    /// Sets the urgency of each item, and parks the items that left.
     private func followQueue(_ player: AVPlayer) {
         let current = player.currentItem
         let items = (player as? AVQueuePlayer)?.items() ?? current.map { [$0] } ?? []
         for loader in kept.follow(items, current: current) {
             // The item may be back in the list at the end of the grace period.
             _ = loader.time.after(Self.grace, on: main) { [weak self, weak loader] in
-                MainActor.assumeIsolated { self?.stopIfGone(loader) }
+                MainActor.assumeIsolated { self?.parkIfGone(loader) }
             }
         }
         if let current, current.status == .readyToPlay { AssetLoader.of(current)?.durationLearnt(seconds: current.duration.seconds) }
     }
 
-    private func stopIfGone(_ loader: AssetLoader?) {
-        guard let loader else { return }
-        kept.takeDeparted(loader)?.cancelLoading()
+    /// Parks the loader of an item that left. Cancelling the loading of its asset would make an item
+    /// fail that the app keeps and inserts again.
+    private func parkIfGone(_ loader: AssetLoader?) {
+        guard let loader, kept.takeDeparted(loader) else { return }
+        loader.prioritized(.parked)
     }
 
-    // MARK: AirPlay
+    /// Tells the cache whether the app needs it in the background: the player plays, or waits to.
+    private func notePlaying(_ player: AVPlayer) {
+        guard let door = AssetLoader.of(player.currentItem)?.core.door ?? usedDoor else { return }
+        usedDoor = door
+        door.note(ObjectIdentifier(self), isPlaying: player.timeControlStatus != .paused)
+    }
 
-    /// Replaces the item by one with a URL that a receiver can fetch, because a receiver cannot ask
-    /// the loader.
-    private func leaveForReceiver(_ player: AVPlayer, _ item: AVPlayerItem) {
-        guard let externalPlayback, let asset = item.asset as? CachingAVURLAsset, asset.route == .cache, let loader = asset.loader else {
-            return
+    // MARK: Other items for the same media
+
+    /// Replaces the item by one with a URL that a receiver can fetch, because a receiver reaches
+    /// neither the loader nor this device's loopback. Puts an item of the cache back when the
+    /// receiver is gone.
+    private func followReceiver(_ player: AVPlayer, _ item: AVPlayerItem) {
+        let route = (item.asset as? CachingAVURLAsset)?.route
+        if player.isExternalPlaybackActive {
+            guard let externalPlayback, route == .cache || (route == .loopback && handedOver?.item !== item),
+                let asset = item.cachedAsset, let plain = asset.sources?.external(externalPlayback)
+            else { return }
+            let new = AVPlayerItem(asset: plain)
+            handedOver = (new, asset)
+            replace(item, with: new, in: player)
+        } else if let (handed, asset) = handedOver {
+            handedOver = nil
+            guard handed === item, let cached = asset.sources?.again() else { return }
+            replace(item, with: AVPlayerItem(asset: cached), in: player)
         }
-        let plain = AVPlayerItem(asset: loader.plainAsset(of: asset, via: externalPlayback))
-        let (time, wasPlaying) = (player.currentTime(), player.timeControlStatus != .paused)
+    }
+
+    /// Replaces an item that failed. An item never leaves that state.
+    private func createAgain(_ player: AVPlayer) {
+        guard let item = player.currentItem, let cached = item.cachedAsset?.sources?.again() else { return }
+        replace(item, with: AVPlayerItem(asset: cached), in: player)
+    }
+
+    private func replace(_ item: AVPlayerItem, with new: AVPlayerItem, in player: AVPlayer) {
+        let (time, rate) = (item.currentTime(), player.rate)
+        if time.seconds.isFinite, time.seconds > 0 { new.seek(to: time, completionHandler: nil) }
         if let queue = player as? AVQueuePlayer {
-            guard queue.canInsert(plain, after: item) else { return }
-            queue.insert(plain, after: item)
-            queue.advanceToNextItem()
+            guard queue.canInsert(new, after: item) else { return }
+            queue.insert(new, after: item)
+            queue.remove(item)
         } else {
-            player.replaceCurrentItem(with: plain)
+            player.replaceCurrentItem(with: new)
         }
-        player.seek(to: time)
-        if wasPlaying { player.play() }
+        if rate != 0, player.rate != rate { player.rate = rate }
+        onReplacement?(item, new)
+        look()
     }
 
     // MARK: The state

@@ -67,12 +67,12 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
         return true
     }
 
-    /// A renewal is answered like the first request, with the present information.
+    /// A renewal is answered like the first request, after the app made a fresh URL.
     func resourceLoader(
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
     ) -> Bool {
         let request = Handed(renewalRequest)
-        mailbox.post { [core] in core.requested(request.value) }
+        mailbox.post { [core] in core.renewalRequested(request.value) }
         return true
     }
 

@@ -7,11 +7,15 @@ final class DoorState: Sendable {
     /// are dropped. Each takes a few hundred bytes.
     static let maxRemembered = 256
 
-    private struct State {
+    fileprivate struct State {
         var fallbacks = Remembered<FallbackReason>()
         var extensions = Remembered<String>()
         var hungry: Set<ObjectIdentifier> = []
         var loading: [ObjectIdentifier: any LoadingParty] = [:]
+        var downloading: [ObjectIdentifier: any LoadingParty] = [:]
+        var observers: Set<ObjectIdentifier> = []
+        var playing: Set<ObjectIdentifier> = []
+        var onIdle: (@Sendable () -> Void)?
     }
 
     private let state = Locked(State())
@@ -46,25 +50,86 @@ final class DoorState: Sendable {
     /// Records whether a loader has open requests.
     func note(_ loader: any LoadingParty, isLoading: Bool) {
         let id = ObjectIdentifier(loader)
-        state.withLock { $0.loading[id] = isLoading ? loader : nil }
+        change { $0.loading[id] = isLoading ? loader : nil }
     }
 
-    /// Whether any player waits for bytes of this cache.
-    var isAnyoneLoading: Bool { state.withLock { !$0.loading.isEmpty } }
+    /// Records whether a download runs.
+    func note(_ download: any LoadingParty, isDownloading: Bool) {
+        let id = ObjectIdentifier(download)
+        change { $0.downloading[id] = isDownloading ? download : nil }
+    }
+
+    /// Records whether the player of an observer plays, in the background as well: with sound only,
+    /// in a picture, or on a receiver. Nil means that the observer is gone.
+    func note(_ observer: ObjectIdentifier, isPlaying: Bool?) {
+        change { state in
+            if isPlaying == nil { state.observers.remove(observer) } else { state.observers.insert(observer) }
+            if isPlaying == true { state.playing.insert(observer) } else { state.playing.remove(observer) }
+        }
+    }
+
+    /// Sets the closure that is called when the app needs the cache no more (`isInUse`).
+    func onIdle(_ job: (@Sendable () -> Void)?) { state.withLock { $0.onIdle = job } }
+
+    private func change(_ body: (inout State) -> Void) {
+        let job = state.withLock { state -> (@Sendable () -> Void)? in
+            let wasInUse = state.isInUse
+            body(&state)
+            return wasInUse && !state.isInUse ? state.onIdle : nil
+        }
+        job?()
+    }
+
+    /// Whether the app uses the cache in the background: a download runs, or a player plays.
+    /// Without any observer, a player with an open request may be playing.
+    var isInUse: Bool { state.withLock { $0.isInUse } }
+
+    /// The number of assets with open requests.
+    var loadingCount: Int { state.withLock { $0.loading.count } }
 
     /// Lets all loaders with open requests retry at once.
     func tryAgain() {
         for loader in state.withLock({ Array($0.loading.values) }) { loader.tryAgainSoon() }
     }
 
+    /// Lets every loader and download release its readers, and calls `done` when all have.
+    func hold(_ done: @escaping @Sendable () -> Void) {
+        let parties = state.withLock { Array($0.loading.values) + Array($0.downloading.values) }
+        let open = Locked(parties.count + 1)
+        let one: @Sendable () -> Void = {
+            let isLast = open.withLock { count in
+                count -= 1
+                return count == 0
+            }
+            if isLast { done() }
+        }
+        for party in parties { party.holdSoon(one) }
+        one()
+    }
+
+    /// Lets every loader and download go on after `hold`.
+    func release() {
+        for party in state.withLock({ Array($0.loading.values) + Array($0.downloading.values) }) { party.releaseSoon() }
+    }
+
     /// Whether any item that plays waits for bytes. Later items then yield.
     var isAnyoneHungry: Bool { state.withLock { !$0.hungry.isEmpty } }
 }
 
-/// A loader with open requests, which is retained only while it has some.
+/// A loader with open requests, or a download. It is retained only while it has work.
 protocol LoadingParty: AnyObject, Sendable {
     /// Retries at once. May be called from any thread.
     func tryAgainSoon()
+    /// Releases every reader, and calls `done`. May be called from any thread.
+    func holdSoon(_ done: @escaping @Sendable () -> Void)
+    /// Goes on after `holdSoon`. May be called from any thread.
+    func releaseSoon()
+}
+
+extension DoorState.State {
+    fileprivate var isInUse: Bool {
+        !downloading.isEmpty || !playing.isEmpty || (observers.isEmpty && !loading.isEmpty)
+    }
 }
 
 /// Facts about resources. The oldest are dropped beyond a limit.

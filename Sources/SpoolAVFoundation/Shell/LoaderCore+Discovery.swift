@@ -25,7 +25,7 @@ extension LoaderCore {
         guard discovery == nil else { return }
         do {
             let reader = try cache.sessionReader(
-                for: source.originalURL.absoluteString, key: source.key, start: 0, end: Int64(ContentSniffer.byteCount), wantsBytes: false,
+                for: source.presentURL.absoluteString, key: source.key, start: 0, end: Int64(ContentSniffer.byteCount), wantsBytes: false,
                 options: readOptions, wake: wake { $0.lookAround() })
             discovery = Discovery(reader: reader)
             lookAround()
@@ -139,6 +139,7 @@ extension LoaderCore {
     }
 
     private func discoveryFailed(_ error: CacheError) {
+        if renewIfRefused(error) { return leaveDiscovery(explicitly: false) }
         switch error.code {
         case .originMalformed, .unsupportedURL, .store, .storeLocked, .closed:
             // The error is in Spool's way of fetching and not in the origin's response, so the
@@ -154,10 +155,11 @@ extension LoaderCore {
         }
     }
 
-    /// Whether the next try may succeed. A broken connection is not a property of the resource.
+    /// Whether the next try may succeed. A broken connection is not a property of the resource, and
+    /// neither is trouble of the store.
     private static func mayPass(_ error: CacheError) -> Bool {
         if case .truncated = error.cause as? OriginError { return true }
-        return false
+        return [.store, .storeLocked, .closed].contains(error.code)
     }
 
     /// Sends the player to the original URL.
@@ -194,7 +196,8 @@ extension LoaderCore {
         // The player then asks for exactly the bytes that it needs, when it needs them. If one byte
         // were missing, the player would wait for the network at that point.
         information.isEntireLengthAvailableOnDemand = isComplete(length)
-        if let renewalDate = source.renewalDate { information.renewalDate = renewalDate }
+        // A date in the past would make AVFoundation ask at once, again and again.
+        if let renewalDate = source.renewalDate, renewalDate > wallNow { information.renewalDate = renewalDate }
     }
 
     private func isComplete(_ length: Int64) -> Bool {

@@ -18,9 +18,11 @@ extension LoaderCore {
     }
 
     func open(_ feed: LoadingFeedID, start: Int64, end: Int64) {
+        // After a renewal, feeds that still read go on.
+        guard readers[feed] == nil else { return }
         do {
             let reader = try cache.sessionReader(
-                for: source.originalURL.absoluteString, key: source.key, start: start, end: end, wantsBytes: true, options: readOptions,
+                for: source.presentURL.absoluteString, key: source.key, start: start, end: end, wantsBytes: true, options: readOptions,
                 wake: wake { $0.pump(feed) })
             readers[feed] = FeedReader(reader: reader)
             pumpLater(feed)
@@ -45,6 +47,7 @@ extension LoaderCore {
         guard let open = readers[feed], !open.rests else { return }
         guard open.isChecked || check(feed, open.reader) else { return }
         machine.prioritized(currentPriority)
+        machine.shared(amongAssets: door.loadingCount)
         switch machine.turn(of: feed, now: now) {
         case .over: break
         case .rest(let until): rest(feed, until: until)
@@ -95,6 +98,7 @@ extension LoaderCore {
         case .failed(let error): failed(feed, error)
         case .bytes(let data):
             isHungry(false)
+            renewal.bytesCame()
             hand(data, to: machine.requests(of: feed))
             noteDelivered(data.count, of: feed)
             perform(machine.delivered(feed, count: data.count, now: now))
@@ -103,9 +107,14 @@ extension LoaderCore {
     }
 
     private func noteDelivered(_ count: Int, of feed: LoadingFeedID) {
+        deliveredBytes += Int64(count)
+        if deliveredBytes >= Self.plentyBytes, machine.mediaBytesPerSecond == nil { report.wantsDuration() }
         guard let position = machine.feeds.first(where: { $0.id == feed })?.position else { return }
         if let range = ByteRange(position, position + Int64(count)) { report.delivered(range) }
     }
+
+    /// The number of delivered bytes after which the rate of the media matters for the pace.
+    static var plentyBytes: Int64 { 8 << 20 }
 
     private func hand(_ data: Data, to ids: [LoadingRequestID]) {
         for id in ids {
@@ -117,7 +126,8 @@ extension LoaderCore {
     private func failed(_ feed: LoadingFeedID, _ error: CacheError) {
         // Reported also when another try may succeed, so that the app can see why no bytes come.
         if !isEnded { report.note(error) }
-        perform(machine.failed(feed, LoadingFailure(error), now: now))
+        let isRenewing = renewIfRefused(error)
+        perform(isRenewing ? machine.postponed(feed) : machine.failed(feed, LoadingFailure(error), now: now))
     }
 
     private func isHungry(_ isHungry: Bool) {

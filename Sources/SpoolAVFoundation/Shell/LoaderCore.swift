@@ -9,12 +9,13 @@ import SpoolSystem
 ///
 /// All work runs on the asset's mailbox, job by job. So a callback has returned before its request
 /// is answered, and a cancel takes effect between two pieces. This file contains requests and
-/// actions, `+Discovery` the discovery of the resource, and `+Feeds` the reading.
+/// actions, `+Discovery` the discovery of the resource, `+Feeds` the reading, and `+Renewal` fresh
+/// URLs.
 final class LoaderCore: LoadingParty, @unchecked Sendable {
     // Safe to share: apart from constants, only jobs of `mailbox` use the properties, one at a
     // time.
     let cache: MediaCache
-    let source: LoaderSource
+    var source: LoaderSource
     let door: DoorState
     let mailbox: any Mailbox
     let report: LoaderReport
@@ -29,6 +30,14 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     var told: ToldVersion?
     var wantedPriority = LoadingPriority.playing
     var isEnded = false
+    /// The number of bytes that were delivered to requests.
+    var deliveredBytes: Int64 = 0
+    /// Whether the store is suspended, or about to be. Readers wait.
+    var isHeld = false
+    /// The renewal of the URL in progress, if any, and the number of renewals since the last byte.
+    var renewal = Renewal()
+    /// The requests of AVFoundation for a renewal, until there is a fresh URL.
+    var waitingForRenewal: [AVAssetResourceLoadingRequest] = []
     private var timer: SpoolSystem.Timer?
     private var timerDeadline: MonotonicInstant?
 
@@ -51,6 +60,8 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
 
     func requested(_ request: AVAssetResourceLoadingRequest) {
         guard !request.isCancelled, !request.isFinished else { return }
+        // A player asks again, so the item is in use again.
+        if wantedPriority == .parked { prioritized(.playing) }
         let ask = LoadingAsk(request)
         log.trace("asks \(ask)")
         let (id, actions) = machine.requested(ask, now: now)
@@ -60,6 +71,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
 
     /// Requests are matched by identity, because every request of an asset has the same URL.
     func cancelled(_ request: AVAssetResourceLoadingRequest) {
+        waitingForRenewal.removeAll { $0 === request }
         guard let id = requests.first(where: { $0.value === request })?.key else { return }
         log.trace("cancels request \(id.rawValue)")
         requests[id] = nil
@@ -72,6 +84,10 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     func end() {
         isEnded = true
         leaveDiscovery(explicitly: true)
+        for request in waitingForRenewal where !request.isCancelled && !request.isFinished {
+            request.finishLoading(with: playerError(LoadingFailure.released.error))
+        }
+        waitingForRenewal = []
         perform(machine.end(.released))
     }
 
@@ -79,16 +95,24 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         wantedPriority = priority
         if priority != .playing { door.note(self, isHungry: false) }
         discovery?.reader.prioritize(readOptions.priority)
-        for feed in readers.keys.sorted() { readers[feed]?.reader.prioritize(readOptions.priority) }
+        for feed in readers.keys.sorted() {
+            readers[feed]?.reader.prioritize(readOptions.priority)
+            // The rest of the old urgency may be long.
+            readers[feed]?.rests = false
+        }
         for feed in readers.keys.sorted() { pump(feed) }
     }
 
-    /// The source's options, with the urgency of the item.
+    /// The source's options, with the urgency of the item and the present cookies.
     var readOptions: ReadOptions {
         var options = source.options
         options.priority = wantedPriority == .playing ? .playing : .upcoming
+        options.requestFields = source.requestFields(now: wallNow)
         return options
     }
+
+    /// The present time of the wall clock.
+    var wallNow: Date { Date(timeIntervalSince1970: Double(cache.environment.time.wallNow.seconds)) }
 
     func durationLearnt(seconds: Double) {
         guard let length = told?.representation.length, let rate = Int64(exactly: (Double(length) / seconds).rounded()) else { return }
@@ -104,6 +128,33 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         mailbox.post { [self] in tryAgain() }
     }
 
+    func holdSoon(_ done: @escaping @Sendable () -> Void) {
+        mailbox.post { [self] in
+            hold()
+            done()
+        }
+    }
+
+    func releaseSoon() {
+        mailbox.post { [self] in release() }
+    }
+
+    /// Releases every reader, because the process is about to be suspended. Requests stay open.
+    private func hold() {
+        guard !isHeld else { return }
+        isHeld = true
+        leaveDiscovery(explicitly: true)
+        for feed in readers.keys.sorted() { readers.removeValue(forKey: feed)?.reader.leave(explicitly: true) }
+    }
+
+    /// Goes on after `hold`.
+    private func release() {
+        guard isHeld else { return }
+        isHeld = false
+        machine.timeStoodStill(until: now)
+        perform(machine.released(now: now))
+    }
+
     // MARK: Actions
 
     func perform(_ actions: [LoadingAction]) {
@@ -117,9 +168,9 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
 
     private func perform(_ action: LoadingAction) {
         switch action {
-        case .discover: discover()
+        case .discover: if !isHeld { discover() }
         case .inform(let id): inform(id)
-        case .open(let feed, let start, let end): open(feed, start: start, end: end)
+        case .open(let feed, let start, let end): if !isHeld { open(feed, start: start, end: end) }
         case .close(let feed): close(feed)
         case .finish(let id): end(id) { $0.finishLoading() }
         case .fail(let id, let failure): fail(id, failure.error)
@@ -180,6 +231,8 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
 
     private func timePassed() {
         (timer, timerDeadline) = (nil, nil)
+        // Requests do not run out of time while the process is suspended.
+        guard !isHeld else { return }
         perform(machine.timePassed(now: now))
     }
 }

@@ -13,9 +13,22 @@ package final class LoaderReport: Sendable {
     }
 
     private let state = Locked(State())
+    private let duration = Locked<(isWanted: Bool, ask: (@Sendable () -> Void)?)>((false, nil))
 
     /// Creates an empty report.
     package init() {}
+
+    /// Sets the closure that finds out the duration of the media.
+    func onDurationWanted(_ ask: @escaping @Sendable () -> Void) { duration.withLock { $0.ask = ask } }
+
+    /// Asks for the duration of the media, once.
+    func wantsDuration() {
+        let ask = duration.withLock { duration -> (@Sendable () -> Void)? in
+            defer { duration.isWanted = true }
+            return duration.isWanted ? nil : duration.ask
+        }
+        ask?()
+    }
 
     /// The last error, also when the loader continued after it.
     package var lastError: CacheError? { state.withLock { $0.lastError } }

@@ -16,6 +16,12 @@ package struct LoaderSource: Sendable {
     package var typeHint: String?
     /// When the response expires according to the app, for example with the signature of the URL.
     package var renewalDate: Date?
+    /// Returns a fresh URL when the present one expires or is refused.
+    package var renewURL: (@Sendable (URL) async throws -> RenewedURL)?
+    /// Returns the cookies for requests, or nil when the options of the asset decide.
+    package var cookies: (@Sendable (URL) -> [HTTPCookie])?
+    /// The URL of the next requests: the original one, or the last fresh one.
+    package var presentURL: URL
 
     /// Creates the source of an asset.
     package init(originalURL: URL, key: ResourceKey, options: ReadOptions, typeHint: String? = nil, renewalDate: Date? = nil) {
@@ -24,13 +30,24 @@ package struct LoaderSource: Sendable {
         self.options = options
         self.typeHint = typeHint
         self.renewalDate = renewalDate
+        presentURL = originalURL
+    }
+
+    /// The fields of the next requests, with the present cookies.
+    func requestFields(now: Date) -> HTTPFields {
+        guard let matching = cookies?(presentURL).filter({ $0.applies(to: presentURL, now: now) }), !matching.isEmpty else {
+            return options.requestFields
+        }
+        var fields = options.requestFields
+        for (name, value) in HTTPCookie.requestHeaderFields(with: matching) { fields[name] = value }
+        return fields
     }
 
     /// Returns the URL for a player that cannot be served: the loopback endpoint for a playlist if
     /// there is one, and otherwise the original URL.
     func redirectTarget(_ reason: FallbackReason, _ loopback: (any LoopbackEndpoint)?) -> URL {
         guard reason == .playlist, let local = loopback?.url(for: originalURL.absoluteString).flatMap({ URL(string: $0) }) else {
-            return originalURL
+            return presentURL
         }
         return local
     }

@@ -1,4 +1,5 @@
 public import Foundation
+package import SpoolSystem
 
 /// Timed media.
 ///
@@ -12,9 +13,41 @@ open class AVAsset: NSObject, NSCopying, @unchecked Sendable {
     /// Unavailable in the real class.
     package override init() { super.init() }
 
-    /// Ends all loading of this asset.
+    /// Ends all loading of this asset. Items of it fail when they are used again.
     open func cancelLoading() {}
+
+    /// The duration for ``load(_:)``, once a simulated player has it.
+    package let simulatedDuration = Locked(CMTime.indefinite)
+    /// Whether `cancelLoading()` was called.
+    package let isLoadingCancelled = Locked(false)
+
+    /// Returns the value of a property. The double has the duration only.
+    public func load<Value>(_ property: AVAsyncProperty<AVAsset, Value>) async throws -> Value { property.value(self) }
 
     /// Returns the asset itself, because it does not change. Subclasses may differ.
     open func copy(with zone: NSZone? = nil) -> Any { self }
+}
+
+/// A property of an asset that is loaded when it is needed.
+public class AVPartialAsyncProperty<Root: AnyObject>: @unchecked Sendable {
+    // Safe to share: subclasses have constants only.
+    init() {}
+}
+
+/// The same, with the type of the property's value.
+public final class AVAsyncProperty<Root: AnyObject, Value>: AVPartialAsyncProperty<Root>, @unchecked Sendable {
+    // Safe to share: the closure reads values behind locks.
+    let value: (Root) -> Value
+
+    init(_ value: @escaping (Root) -> Value) {
+        self.value = value
+        super.init()
+    }
+}
+
+extension AVPartialAsyncProperty where Root: AVAsset {
+    /// The duration of the asset.
+    public static var duration: AVAsyncProperty<AVAsset, CMTime> {
+        AVAsyncProperty<AVAsset, CMTime> { asset in asset.simulatedDuration.withLock { $0 } }
+    }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+package import SpoolSystem
 
 /// The key of a Boolean option: whether durations and seeks have to be precise.
 public let AVURLAssetPreferPreciseDurationAndTimingKey = "AVURLAssetPreferPreciseDurationAndTimingKey"
@@ -28,6 +29,10 @@ open class AVURLAsset: AVAsset, @unchecked Sendable {
     private let loader: AVAssetResourceLoader
     /// The options of the initialiser.
     package let options: [String: Any]
+
+    /// The number of calls of `cancelLoading()` on the main thread, which wait there for work in
+    /// progress.
+    package let cancelledOnMain = Locked(0)
 
     /// Makes an asset for a URL.
     public init(url URL: URL, options: [String: Any]? = nil) {
@@ -60,6 +65,8 @@ open class AVURLAsset: AVAsset, @unchecked Sendable {
     open var httpSessionIdentifier: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 0)) }
 
     open override func cancelLoading() {
+        isLoadingCancelled.withLock { $0 = true }
+        if Thread.isMainThread { cancelledOnMain.withLock { $0 += 1 } }
         loader.cancelAll(of: ObjectIdentifier(self))
     }
 

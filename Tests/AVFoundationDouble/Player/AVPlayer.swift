@@ -138,14 +138,52 @@ package import SpoolSystem
     }
 
     /// The same, for a simulation that is not on the main thread.
-    nonisolated package func setRate(_ rate: Float, immediately: Bool = false) {
+    ///
+    /// - Parameter reason: The reason that the notification has. Nil posts none.
+    nonisolated package func setRate(
+        _ rate: Float, immediately: Bool = false, reason: RateDidChangeReason? = .setRateCalled
+    ) {
+        // A player that plays goes on at the new rate.
         change([.rate, .timeControlStatus, .reasonForWaitingToPlay]) { state in
+            let plays = state.timeControlStatus == .playing && rate != 0
             state.rate = rate
+            guard !plays else { return }
             state.timeControlStatus = rate == 0 ? .paused : .waitingToPlayAtSpecifiedRate
             state.reasonForWaitingToPlay = rate == 0 ? nil : state.items.isEmpty ? .noItemToPlay : .evaluatingBufferingRate
         }
+        if let reason {
+            NotificationCenter.default.post(
+                name: Self.rateDidChangeNotification, object: self, userInfo: [Self.rateDidChangeReasonKey: reason.rawValue])
+        }
         machinery?.rateChanged(immediately: immediately)
     }
+
+    /// The reasons of a change of the rate, as a notification reports them.
+    public struct RateDidChangeReason: RawRepresentable, Hashable, Sendable {
+        /// The name of the reason.
+        public let rawValue: String
+
+        /// Makes a reason from its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The app, or a control of the system, set the rate.
+        public static let setRateCalled = RateDidChangeReason(rawValue: "AVPlayerRateDidChangeReasonSetRateCalled")
+        /// A rate could not be set.
+        public static let setRateFailed = RateDidChangeReason(rawValue: "AVPlayerRateDidChangeReasonSetRateFailed")
+        /// The audio session was interrupted.
+        public static let audioSessionInterrupted = RateDidChangeReason(rawValue: "AVPlayerRateDidChangeReasonAudioSessionInterrupted")
+        /// The app went to the background.
+        public static let appBackgrounded = RateDidChangeReason(rawValue: "AVPlayerRateDidChangeReasonAppBackgrounded")
+    }
+
+    /// Posted when the rate changed.
+    public nonisolated static let rateDidChangeNotification = Notification.Name("AVPlayerRateDidChangeNotification")
+    /// The key of the reason in the user info of that notification.
+    public nonisolated static let rateDidChangeReasonKey = "AVPlayerRateDidChangeReasonKey"
+
+    /// The system pauses the player, as at an interruption, when headphones are pulled out, or when
+    /// the app goes to the background.
+    nonisolated package func pauseBySystem(_ reason: RateDidChangeReason?) { setRate(0, reason: reason) }
 
     open var defaultRate: Float {
         get { state.withLock { $0.defaultRate } }

@@ -32,6 +32,11 @@ package import SpoolSystem
         package var isPlaybackBufferEmpty = true
         /// The number of seconds to read ahead, or 0 for the player's choice.
         package var preferredForwardBufferDuration: TimeInterval = 0
+        /// The position at which the item begins, after a seek before its player had it.
+        package var startTime: CMTime?
+        /// Whether the loading of the item's asset was cancelled while the item used it. Such an item
+        /// fails when a player has it again (P1 of the directory's README).
+        package var isCancelled = false
         /// The playing position.
         package var currentTime = CMTime.zero
         /// Whether a paused live stream may use the network.
@@ -87,6 +92,15 @@ package import SpoolSystem
     }
 
     open func currentTime() -> CMTime { state.withLock { $0.currentTime } }
+
+    /// Seeks in an item that no player has yet. It begins there.
+    open func seek(to time: CMTime, completionHandler: (@Sendable (Bool) -> Void)?) {
+        state.withLock {
+            $0.currentTime = time
+            $0.startTime = time
+        }
+        completionHandler?(true)
+    }
 
     /// Calls `changeHandler` on the main queue at each change of `keyPath`.
     public func observe<Value>(

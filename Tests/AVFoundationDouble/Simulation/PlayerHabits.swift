@@ -61,6 +61,12 @@ package struct PlayerHabits: Sendable {
     package var onDemandBytes: Int64 = 65_536
     /// Whether a redirect of the content information is followed (H1).
     package var followsRedirects = true
+    /// Whether a stall is notified. A seek out of the buffer may stop the player without a
+    /// notification.
+    package var notifiesStalls = true
+    /// Whether a player that waits after a stall resumes by itself. AVFoundation's header reports
+    /// poor recovery when a delegate loads the media.
+    package var resumesByItself = true
     /// Whether media of servers without ranges fails to play (I1).
     package var demandsRanges = false
     /// Whether errors are hidden behind a general one (C13).

@@ -27,6 +27,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
     private var startsImmediately = false
     private var tickTimer: SpoolSystem.Timer?
     private var lastTick: MonotonicInstant
+    private var unreachableTicks = 0
     private var seekCompletion: (@Sendable (Bool) -> Void)?
     private var pendingSeek: Double?
     private var published: [Int: Published] = [:]
@@ -132,6 +133,11 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
             number: history.count + 1, item: item, media: media, habits: habits, world: world, mailbox: mailbox,
             wake: { [weak self] in self?.look() })
         history.append(feeder)
+        let asset = item.mediaAsset
+        asset.simulatedDuration.withLock { $0 = CMTime(seconds: media.seconds, preferredTimescale: 1000) }
+        if let start = item.state.withLock({ $0.startTime }) { feeder.position = min(1, max(0, start.seconds / media.seconds)) }
+        // An item whose asset was cancelled, and that a player has again, does not play.
+        if asset.isLoadingCancelled.withLock({ $0 }) { feeder.fail(AVError.nsError(.operationCancelled)) }
         return feeder
     }
 
@@ -168,7 +174,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
         guard !isPlaying else { return }
         let waits = player.state.withLock { $0.automaticallyWaitsToMinimizeStalling } && !startsImmediately
         let isReady = waits ? feeder.isLikelyToKeepUp || feeder.isFull : feeder.isBufferedToEnd || feeder.aheadBytes > 1
-        guard isReady else { return }
+        guard isReady, !waits || stallCount == 0 || habits.resumesByItself else { return }
         isPlaying = true
         lastTick = world.time.now
         tellPlaying()
@@ -187,6 +193,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
 
     private func tick() {
         guard isPlaying, let feeder = current else { return }
+        if failsAtReceiver(feeder) { return look() }
         let rate = Double(player.state.withLock { $0.rate })
         let passed = Double(world.time.now - lastTick) / 1e9
         lastTick = world.time.now
@@ -203,6 +210,23 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
         }
         look()
     }
+
+    /// A1: a receiver of AirPlay fetches the bytes itself. It reaches neither a delegate nor this
+    /// device's loopback, and gives up after a few seconds.
+    private func failsAtReceiver(_ feeder: MediaFeeder) -> Bool {
+        guard player.state.withLock({ $0.isExternalPlaybackActive }), let url = (feeder.item?.mediaAsset as? AVURLAsset)?.url else {
+            unreachableTicks = 0
+            return false
+        }
+        let isReachable = ["http", "https"].contains(url.scheme ?? "") && url.host != "127.0.0.1"
+        unreachableTicks = isReachable ? 0 : unreachableTicks + 1
+        guard unreachableTicks > Self.ticksOfReceiver else { return false }
+        feeder.fail(AVError.nsError(.contentIsUnavailable))
+        return true
+    }
+
+    /// The number of ticks after which a receiver gives up.
+    private static let ticksOfReceiver = 4
 
     /// Sets the item's current time.
     private func moveTime(_ feeder: MediaFeeder) {
@@ -233,6 +257,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
         stallCount += 1
         startsImmediately = false
         let item = feeder.item
+        let notifies = habits.notifiesStalls
         world.main.post { [player] in
             player.change([.rate, .timeControlStatus, .reasonForWaitingToPlay]) { state in
                 guard state.rate > 0 else { return }
@@ -241,7 +266,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
                 state.reasonForWaitingToPlay = waits ? .toMinimizeStalls : nil
                 if !waits { state.rate = 0 }
             }
-            if let item { NotificationCenter.default.post(name: AVPlayerItem.playbackStalledNotification, object: item) }
+            if let item, notifies { NotificationCenter.default.post(name: AVPlayerItem.playbackStalledNotification, object: item) }
         }
     }
 

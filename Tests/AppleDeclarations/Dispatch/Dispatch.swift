@@ -27,7 +27,9 @@ public struct DispatchTime: Comparable, Sendable {
     public static func now() -> DispatchTime { fatalError("declaration") }
     public static func < (a: DispatchTime, b: DispatchTime) -> Bool { fatalError("declaration") }
     public static func + (a: DispatchTime, b: Double) -> DispatchTime { fatalError("declaration") }
+    public static func + (a: DispatchTime, b: DispatchTimeInterval) -> DispatchTime { fatalError("declaration") }
 }
+public enum DispatchTimeInterval: Equatable, Sendable { case seconds(Int), milliseconds(Int), nanoseconds(Int), never }
 public enum DispatchTimeoutResult: Sendable { case success, timedOut }
 open class DispatchSemaphore: DispatchObject, @unchecked Sendable {
     public init(value: Int) {}

@@ -43,6 +43,7 @@ public struct Data: Hashable, Sendable, RandomAccessCollection, MutableCollectio
         fatalError("declaration")
     }
     public func write(to url: URL) throws {}
+    public func base64EncodedString() -> String { "" }
 }
 
 public struct Date: Hashable, Comparable, Sendable {

@@ -1,4 +1,5 @@
 import AVFoundation
+import Spool
 import SpoolAVFoundation
 import SpoolSystem
 import SpoolTesting
@@ -6,11 +7,134 @@ import Testing
 
 /// An app that enters the background and returns.
 @Suite(.timeLimit(.minutes(20))) struct AppLifecycleTests {
-    private static func follow(_ world: DoorWorld) -> (AppLifecycle, NotificationCenter) {
+    private static func follow(_ world: DoorWorld, _ time: GrantedTime = GrantedTime()) -> (AppLifecycle, NotificationCenter) {
         let center = NotificationCenter()
-        return (
-            AppLifecycle(cache: world.world.cache, center: LifecycleCenter(center: center, background: "away", foreground: "back")), center
-        )
+        let lifecycle = LifecycleCenter(center: center, background: "away", foreground: "back", time: { time.begin($0) })
+        return (AppLifecycle(cache: world.world.cache, center: lifecycle), center)
+    }
+
+    /// The time that the system grants in the background.
+    private final class GrantedTime: Sendable {
+        private let expired = Locked<(@Sendable () -> Void)?>(nil)
+
+        func begin(_ expired: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+            self.expired.withLock { $0 = expired }
+            return { [weak self] in self?.expired.withLock { $0 = nil } }
+        }
+
+        var isRunning: Bool { expired.withLock { $0 != nil } }
+
+        func expire() { expired.withLock { $0 }?() }
+    }
+
+    /// A world with a disk, whose store can be suspended.
+    private static func world(length: Int64) throws -> DoorWorld {
+        var plan = World.Plan()
+        plan.usesDisk = true
+        return try DoorWorld(length: length, plan: plan)
+    }
+
+    @Test func `the store is released when the time in the background ends, and the play goes on afterwards`() throws {
+        let world = try Self.world(length: 3_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 100_000) }
+        let time = GrantedTime()
+        let (lifecycle, center) = Self.follow(world, time)
+        let all = world.load(world.asset(), information: true, 0, toEnd: true)
+        #expect(world.run { all.bytes.count > 200_000 })
+        Self.post("away", center)
+        world.pass(.seconds(3))
+        #expect(time.isRunning && !world.isSuspended)
+        time.expire()
+        #expect(world.run { world.isSuspended })
+        #expect(!time.isRunning)
+        Self.post("back", center)
+        #expect(world.run { !world.isSuspended })
+        #expect(world.runToEnd())
+        #expect(all.bytes.count == 3_000_000 && world.difference(all, at: 0) == nil && all.error == nil)
+        let key = try world.world.cache.key(for: DoorWorld.url)
+        #expect(world.run { world.world.cache.storedNow(of: key)?.totalBytes == 3_000_000 })
+        #expect(world.breaches == [])
+        withExtendedLifetime(lifecycle) {}
+    }
+
+    @MainActor @Test func `a paused player with an open request holds no lock in the background`() throws {
+        let world = try Self.world(length: 30_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 100_000) }
+        let (lifecycle, center) = Self.follow(world)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 600)
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .playing })
+        stage.player.pause()
+        #expect(world.run { stage.observer.state == .paused })
+        Self.post("away", center)
+        #expect(world.run { world.isSuspended })
+        world.pass(.seconds(600))
+        Self.post("back", center)
+        #expect(world.run { !world.isSuspended })
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .playing })
+        world.pass(.seconds(20))
+        if case .failed(let failure) = stage.observer.state { Issue.record("\(failure)") }
+        #expect(world.breaches == [])
+        withExtendedLifetime(lifecycle) {}
+    }
+
+    @MainActor @Test func `audio that plays in the background keeps the store, and a pause releases it`() throws {
+        let world = try Self.world(length: 4_000_000)
+        let time = GrantedTime()
+        let (lifecycle, center) = Self.follow(world, time)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 600)
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .playing })
+        Self.post("away", center)
+        world.pass(.seconds(30))
+        #expect(!world.isSuspended)
+        // The process still runs after the end of the time, because it plays.
+        time.expire()
+        #expect(world.run { world.isSuspended })
+        #expect(world.run { !world.isSuspended && time.isRunning })
+        stage.player.pause()
+        #expect(world.run { world.isSuspended })
+        withExtendedLifetime(lifecycle) {}
+    }
+
+    @Test func `a download waits while the process is suspended, and is complete afterwards`() throws {
+        let world = try Self.world(length: 3_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        let time = GrantedTime()
+        let (lifecycle, center) = Self.follow(world, time)
+        let download = try world.factory.download(world.url)
+        #expect(world.run { download.progress.completedUnitCount > 500_000 })
+        Self.post("away", center)
+        world.pass(.seconds(2))
+        #expect(!world.isSuspended)
+        time.expire()
+        // The process is suspended before it can look again.
+        #expect(world.run { world.isSuspended })
+        Self.post("back", center)
+        #expect(world.run { download.result != nil })
+        guard case .success = download.result else { return #expect(Bool(false), "\(String(describing: download.result))") }
+        let key = try world.world.cache.key(for: DoorWorld.url)
+        #expect(world.world.cache.storedNow(of: key)?.totalBytes == 3_000_000)
+        withExtendedLifetime(lifecycle) {}
+    }
+
+    @Test func `the loopback endpoint checks its listener when the app returns`() throws {
+        final class Endpoint: LoopbackEndpoint {
+            let returns = Locked(0)
+            func url(for original: String) -> String? { nil }
+            func appReturned() { returns.withLock { $0 += 1 } }
+        }
+        let world = try DoorWorld()
+        let endpoint = Endpoint()
+        world.world.cache.loopback = endpoint
+        let (lifecycle, center) = Self.follow(world)
+        Self.post("away", center)
+        world.pass(.seconds(1))
+        #expect(endpoint.returns.withLock { $0 } == 0)
+        Self.post("back", center)
+        #expect(endpoint.returns.withLock { $0 } == 1)
+        withExtendedLifetime(lifecycle) {}
     }
 
     private static func post(_ name: String, _ center: NotificationCenter) {

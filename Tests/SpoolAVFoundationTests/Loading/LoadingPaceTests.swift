@@ -48,6 +48,29 @@ import Testing
         #expect(more <= floor + Int64(limits.slowPieceBytes) && more >= floor - Int64(limits.slowPieceBytes))
     }
 
+    @Test func `an item that left its player gets a small piece before its request would end`() {
+        var machine = Self.playing()
+        _ = Self.drain(&machine, from: Self.start, until: Self.start)
+        machine.prioritized(.parked)
+        guard case .rest(let until) = machine.turn(of: Self.feed, now: Self.start) else { return #expect(Bool(false), "it reads on") }
+        #expect(until - Self.start < machine.limits.patience)
+        let hour = Self.drain(&machine, from: Self.start, until: Self.start + .seconds(3600))
+        #expect(hour <= 60 * Int64(machine.limits.slowPieceBytes))
+    }
+
+    @Test func `media of a high rate runs ahead by seconds, within the bound`() {
+        var machine = Self.playing()
+        machine.mediaRateLearnt(bytesPerSecond: 7_500_000)
+        let ahead = Self.drain(&machine, from: Self.start, until: Self.start)
+        #expect(ahead > machine.limits.runAheadBytes && ahead <= machine.limits.longestRunAheadBytes)
+    }
+
+    @Test func `the assets of a process share one bound`() {
+        var machine = Self.playing()
+        machine.shared(amongAssets: 8)
+        #expect(Self.drain(&machine, from: Self.start, until: Self.start) <= machine.limits.processBytes / 8)
+    }
+
     @Test func `delivery never stops, and pieces follow each other at the floor rate at least`() {
         var machine = Self.playing()
         var now = Self.start

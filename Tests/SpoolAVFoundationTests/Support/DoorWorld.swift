@@ -23,6 +23,8 @@ final class DoorWorld: @unchecked Sendable {
         playback = PlaybackWorld(
             time: simulator, random: simulator, main: simulator.mailbox("main"), mailbox: { simulator.mailbox($0) })
         factory = CachingAssetFactory(cache: world.cache)
+        // The storage of the user who runs the tests stays out of them.
+        factory.cookies = nil
         factory.makeQueue = { LoaderQueue(queue: DispatchQueue(label: "unused"), mailbox: simulator.mailbox("asset")) }
         world.serve(VirtualResource(url: Self.url, seed: 7, length: length, contentType: contentType))
     }
@@ -33,9 +35,21 @@ final class DoorWorld: @unchecked Sendable {
     var requests: [OriginLog.Entry] { world.origin.log.entries }
     var simulator: Simulator { world.simulator }
 
+    /// Whether another process could take the store's lock, so that the system may suspend this one.
+    /// Only for a world with a disk.
+    var isSuspended: Bool {
+        guard let lock = try? world.disk.open("/cache/lock", .readWrite) else { return false }
+        guard let isFree = try? lock.lock(.exclusive), isFree else { return false }
+        return (try? lock.lock(.none)) ?? false
+    }
+
     func limit(_ change: (inout LoadingLimits) -> Void) { change(&factory.limits) }
 
     func challenge(_ handler: @escaping @Sendable (URLAuthenticationChallenge) -> Bool) { factory.onChallenge = handler }
+
+    func renew(_ handler: @escaping @Sendable (URL) async throws -> RenewedURL) { factory.renewURL = handler }
+
+    func cookies(_ handler: @escaping @Sendable (URL) -> [HTTPCookie]) { factory.cookies = handler }
 
     func asset() -> CachingAVURLAsset { factory.asset(for: url) }
 

@@ -1,0 +1,22 @@
+#if !os(watchOS)
+import AVFoundation
+
+/// Makes other assets of an asset's media.
+struct AssetSources: @unchecked Sendable {
+    // Safe to share: the values are constants, and the options contain values of Foundation that
+    // nothing changes.
+    let factory: CachingAssetFactory
+    let url: URL
+    let key: ResourceKey?
+    let headers: [String: String]
+    let options: [String: Any]?
+
+    /// Returns a new asset, as the factory makes it now.
+    func again() -> CachingAVURLAsset { factory.asset(for: url, key: key, headers: headers, options: options) }
+
+    /// Returns an asset for an AirPlay receiver.
+    func external(_ route: ExternalPlaybackRoute) -> CachingAVURLAsset {
+        factory.externalPlaybackAsset(for: url, via: route, options: options)
+    }
+}
+#endif

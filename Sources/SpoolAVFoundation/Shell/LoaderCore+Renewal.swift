@@ -1,0 +1,70 @@
+#if !os(watchOS)
+import AVFoundation
+import Spool
+import SpoolCore
+import SpoolSystem
+
+// Fresh URLs for a resource whose URL expires.
+
+/// The renewal of an asset's URL.
+struct Renewal {
+    /// The largest number of renewals without a byte in between. An origin that refuses several
+    /// fresh URLs refuses the user.
+    static let maxInARow = 2
+
+    /// Whether the app makes a URL at the moment.
+    var isRunning = false
+    /// The number of renewals since the last byte.
+    var count = 0
+
+    mutating func bytesCame() { count = 0 }
+}
+
+extension LoaderCore {
+    /// Asks the app for a fresh URL if the origin refused the present one.
+    ///
+    /// - Returns: Whether a fresh URL is on its way, so that the failure does not count.
+    func renewIfRefused(_ error: CacheError) -> Bool {
+        guard source.renewURL != nil, !isEnded, error.code == .originStatus, [401, 403].contains(error.status) else { return false }
+        if renewal.isRunning { return true }
+        guard renewal.count < Renewal.maxInARow else { return false }
+        renewal.count += 1
+        renew()
+        return true
+    }
+
+    /// Handles AVFoundation's request for a renewal, at the date that it got.
+    func renewalRequested(_ request: AVAssetResourceLoadingRequest) {
+        guard source.renewURL != nil, !isEnded else { return requested(request) }
+        waitingForRenewal.append(request)
+        if !renewal.isRunning { renew() }
+    }
+
+    private func renew() {
+        guard let renewURL = source.renewURL else { return }
+        renewal.isRunning = true
+        let (url, mailbox) = (source.presentURL, mailbox)
+        Task { [weak self] in
+            let result: Result<RenewedURL, any Error>
+            do { result = .success(try await renewURL(url)) } catch { result = .failure(error) }
+            mailbox.post { [weak self] in self?.renewed(result) }
+        }
+    }
+
+    private func renewed(_ result: Result<RenewedURL, any Error>) {
+        renewal.isRunning = false
+        switch result {
+        case .success(let renewed):
+            source.presentURL = renewed.url
+            source.renewalDate = renewed.expires
+        case .failure(let error):
+            renewal.count = Renewal.maxInARow
+            report.note(CacheError(.originStatus, "no fresh URL: \(error)", key: source.key))
+        }
+        let waiting = waitingForRenewal
+        waitingForRenewal = []
+        for request in waiting { requested(request) }
+        perform(machine.released(now: now))
+    }
+}
+#endif

@@ -1,0 +1,190 @@
+import AVFoundation
+import SpoolAVFoundation
+import SpoolCore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// Nothing plays against the user or the system, and everything else goes on.
+@MainActor @Suite(.timeLimit(.minutes(20))) struct PlaybackWishTests {
+    /// A player that stalled, because the network is gone.
+    private static func stalled(rate: Float = 1, habits: PlayerHabits = PlayerHabits()) throws -> (DoorWorld, ObservedPlayer) {
+        let world = try DoorWorld(length: 4_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits)
+        stage.player.rate = rate
+        #expect(world.run { stage.observer.state == .playing })
+        world.world.origin.setOffline(true, breaksTransfers: true)
+        #expect(world.run { stage.observer.state == .stalled })
+        return (world, stage)
+    }
+
+    private static func expectSilence(_ world: DoorWorld, _ stage: ObservedPlayer, sourceLocation: SourceLocation = #_sourceLocation) {
+        world.world.origin.setOffline(false)
+        for _ in 0..<120 {
+            world.pass(.milliseconds(500))
+            #expect(stage.player.timeControlStatus == .paused, sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test func `a pause of the player itself during a stall stays a pause`() throws {
+        let (world, stage) = try Self.stalled()
+        stage.player.pause()
+        Self.expectSilence(world, stage)
+        #expect(stage.observer.state == .paused)
+        // The user plays again.
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.breaches == [])
+    }
+
+    @Test func `a phone call during a stall leaves the player paused`() throws {
+        let (world, stage) = try Self.stalled()
+        stage.interrupt()
+        world.pass(.seconds(1))
+        Self.expectSilence(world, stage)
+    }
+
+    @Test func `headphones that are pulled out during a stall leave the player paused`() throws {
+        let (world, stage) = try Self.stalled()
+        stage.pullHeadphones()
+        world.pass(.seconds(1))
+        Self.expectSilence(world, stage)
+    }
+
+    @Test func `an interruption of a playing item is not taken for a stall`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .playing })
+        stage.interrupt()
+        world.pass(.seconds(30))
+        #expect(stage.player.timeControlStatus == .paused && stage.observer.state == .paused)
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func `playback goes on at its rate after a stall`(notifiesStalls: Bool, resumesByItself: Bool) throws {
+        var habits = PlayerHabits()
+        habits.notifiesStalls = notifiesStalls
+        habits.resumesByItself = resumesByItself
+        let (world, stage) = try Self.stalled(rate: 1.5, habits: habits)
+        world.world.origin.setOffline(false)
+        #expect(world.run { stage.player.timeControlStatus == .playing })
+        #expect(stage.player.rate == 1.5)
+        world.pass(.seconds(1))
+        #expect(!stage.player.automaticallyWaitsToMinimizeStalling)
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.breaches == [])
+    }
+
+    @Test func `an observer that does not resume leaves a stalled player stopped`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        stage.observer.resumesAfterStall = false
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .playing })
+        world.world.origin.setOffline(true, breaksTransfers: true)
+        #expect(world.run { stage.player.timeControlStatus == .paused })
+        Self.expectSilence(world, stage)
+    }
+
+    @Test func `an item of another source keeps the app's setting, and its pause`() throws {
+        let world = try DoorWorld()
+        let stage = ObservedPlayer(world, items: [AVPlayerItem(url: world.url)])
+        world.pass(.seconds(1))
+        #expect(stage.player.automaticallyWaitsToMinimizeStalling)
+        stage.player.pause()
+        NotificationCenter.default.post(name: AVPlayerItem.playbackStalledNotification, object: stage.player.currentItem)
+        world.pass(.seconds(60))
+        #expect(stage.player.rate == 0)
+    }
+
+    // MARK: Items that leave and come back
+
+    @Test func `an item that the app inserts again later plays`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        let item = world.factory.playerItem(for: world.url)
+        let stage = ObservedPlayer(world, items: [item])
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .playing })
+        stage.player.remove(item)
+        world.pass(.seconds(200))
+        stage.player.insert(item, after: nil)
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.breaches == [])
+    }
+
+    @Test func `play creates a failed item again at its position`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        var habits = PlayerHabits()
+        habits.retries = 0
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits)
+        var replaced: [AVPlayerItem] = []
+        stage.observer.onReplacement = { _, new in replaced.append(new) }
+        stage.player.play()
+        #expect(world.run { stage.player.currentTime().seconds > 5 })
+        world.world.origin.setOffline(true, breaksTransfers: true)
+        #expect(world.run { if case .failed = stage.observer.state { true } else { false } })
+        let time = stage.player.currentTime().seconds
+        world.world.origin.setOffline(false)
+        stage.observer.play()
+        world.pass(.seconds(1))
+        #expect(replaced.count == 1 && stage.player.currentItem === replaced.first)
+        #expect(stage.player.currentTime().seconds >= time)
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.breaches == [])
+    }
+
+    // MARK: AirPlay
+
+    @Test func `an item goes to a receiver and comes back to the cache, at its position`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        stage.player.play()
+        #expect(world.run { stage.player.currentTime().seconds > 5 })
+        stage.player.change([.isExternalPlaybackActive]) { $0.isExternalPlaybackActive = true }
+        #expect(world.run { stage.player.currentItem?.cachedAsset?.route == .original(.requested) })
+        let time = stage.player.currentTime().seconds
+        #expect(time > 4)
+        world.pass(.seconds(10))
+        stage.player.change([.isExternalPlaybackActive]) { $0.isExternalPlaybackActive = false }
+        #expect(world.run { stage.player.currentItem?.cachedAsset?.route == .cache })
+        #expect(stage.player.currentTime().seconds >= time)
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.breaches == [])
+    }
+
+    @Test func `a receiver cannot play what only this device can load`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        stage.observer.externalPlayback = nil
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .playing })
+        stage.player.change([.isExternalPlaybackActive]) { $0.isExternalPlaybackActive = true }
+        #expect(world.run { if case .failed = stage.observer.state { true } else { false } })
+    }
+
+    @Test func `the current items are a stream, also without a pause between two`() async throws {
+        let world = try DoorWorld(length: 100_000)
+        let items = [world.factory.playerItem(for: world.url), world.factory.playerItem(for: world.url)]
+        let stage = ObservedPlayer(world, items: items, seconds: 4)
+        let seen = Locked<[CurrentItem?]>([])
+        _ = stage.observer.itemBroadcast.follow({ item in seen.withLock { $0.append(item) } })
+        stage.player.play()
+        #expect(world.run { stage.simulated.endCount == 2 })
+        world.pass(.seconds(1))
+        let found = seen.withLock { $0 }.compactMap(\.self)
+        #expect(found.map(\.id) == items.map(ObjectIdentifier.init))
+        #expect(found.allSatisfy { $0.url == world.url && $0.key != nil })
+    }
+
+    @Test func `a player for a URL has its observer`() throws {
+        let world = try DoorWorld()
+        let player = world.world.cache.player(for: world.url)
+        #expect(player.items().count == 1 && player.currentItem?.cachedAsset?.route == .cache)
+        #expect(player.playback.externalPlayback == .original)
+    }
+}

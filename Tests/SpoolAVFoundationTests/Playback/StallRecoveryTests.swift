@@ -1,0 +1,75 @@
+import SpoolAVFoundation
+import Testing
+
+/// The decisions about a player that ran out of bytes.
+struct StallRecoveryTests {
+    /// A machine whose player plays at a rate.
+    private static func playing(at rate: Float = 1.5) -> StallRecovery {
+        var machine = StallRecovery()
+        machine.itemChanged(rate: rate, isCached: true)
+        return machine
+    }
+
+    @Test func `after a stall the player waits at its rate, and goes on at it`() {
+        var machine = Self.playing()
+        #expect(machine.rateChanged(to: 0, .unknown) == [])
+        #expect(machine.stalled() == [.wait(rate: 1.5)])
+        #expect(machine.rateChanged(to: 1.5, .request) == [])
+        #expect(machine.bytesCame(isPlaying: false) == [.stopWaiting, .play(rate: 1.5)])
+        #expect(machine.state == .playing(rate: 1.5))
+    }
+
+    @Test func `a stall without a notification is known by the empty buffer`() {
+        var machine = Self.playing()
+        #expect(machine.rateChanged(to: 0, .unknown) == [])
+        #expect(machine.settled(isEmpty: true) == [.wait(rate: 1.5)])
+    }
+
+    @Test func `a stop with bytes in the buffer stays a stop, unless a stall is notified`() {
+        var machine = Self.playing()
+        _ = machine.rateChanged(to: 0, .unknown)
+        #expect(machine.settled(isEmpty: false) == [])
+        #expect(machine.bytesCame(isPlaying: false) == [])
+        #expect(machine.stalled() == [.wait(rate: 1.5)])
+    }
+
+    @Test func `a requested pause stays one, whatever follows`() {
+        var machine = Self.playing()
+        #expect(machine.rateChanged(to: 0, .unknown) == [])
+        #expect(machine.rateChanged(to: 0, .request) == [])
+        #expect(machine.settled(isEmpty: true) == [])
+        #expect(machine.stalled() == [])
+        #expect(machine.bytesCame(isPlaying: false) == [])
+        #expect(machine.state == .idle)
+    }
+
+    @Test func `a pause of the waiting player ends the wait`() {
+        var machine = Self.playing()
+        _ = machine.stalled()
+        #expect(machine.rateChanged(to: 0, .unknown) == [.stopWaiting])
+        #expect(machine.bytesCame(isPlaying: false) == [])
+    }
+
+    @Test func `a new rate of the waiting player is kept`() {
+        var machine = Self.playing()
+        _ = machine.stalled()
+        _ = machine.rateChanged(to: 2, .request)
+        #expect(machine.bytesCame(isPlaying: false) == [.stopWaiting, .play(rate: 2)])
+    }
+
+    @Test func `a player that waits when the audio is lost is paused`() {
+        var machine = Self.playing()
+        _ = machine.stalled()
+        #expect(machine.audioLost() == [.stopWaiting, .pause])
+        #expect(machine.bytesCame(isPlaying: false) == [])
+        var other = Self.playing()
+        #expect(other.audioLost() == [])
+        #expect(other.stalled() == [])
+    }
+
+    @Test func `an item that is not cached is left alone`() {
+        var machine = StallRecovery()
+        machine.itemChanged(rate: 1, isCached: false)
+        #expect(machine.stalled() == [] && machine.rateChanged(to: 0, .unknown) == [] && machine.settled(isEmpty: true) == [])
+    }
+}
