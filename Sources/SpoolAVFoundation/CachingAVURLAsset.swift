@@ -73,7 +73,8 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
         }
         super.init(url: url, options: options)
         if let loader, let queue {
-            loader.report.onDurationWanted { [weak self] in self?.learnDuration() }
+            // A simulation has one thread, and its player's observer knows the duration.
+            if queue.isReal { loader.report.onDurationWanted { [weak self] in self?.learnDuration() } }
             loader.attach(to: self, on: queue.queue)
         }
     }

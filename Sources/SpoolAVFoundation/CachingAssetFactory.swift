@@ -45,6 +45,8 @@ public struct CachingAssetFactory: Sendable {
     let logger: (any LogSink)?
     /// The limits of the assets' loading requests.
     package var limits = LoadingLimits()
+    /// Replaces `renewURL` in simulations, which have one thread.
+    package var renewal: URLRenewal?
     /// Creates the queue of each asset.
     package var makeQueue: @Sendable () -> LoaderQueue = LoaderQueue.make
     let door: DoorState
@@ -142,7 +144,7 @@ public struct CachingAssetFactory: Sendable {
         var source = LoaderSource(
             originalURL: url, key: key, options: options, typeHint: parsed.typeHint ?? parsed.fileExtensionHint.flatMap(Self.identifier),
             renewalDate: parsed.renewalDate)
-        source.renewURL = renewURL
+        source.renewal = presentRenewal
         source.cookies = parsed.hasCookies ? nil : cookies
         let queue = makeQueue()
         var limits = limits
@@ -181,6 +183,17 @@ public struct CachingAssetFactory: Sendable {
         let evidence = ContentTypeDecision.Evidence(hint: parsed.typeHint ?? parsed.fileExtensionHint.flatMap(Self.identifier))
         if evidence.hint != nil { return ContentTypeDecision(evidence) == .playlist }
         return MediaKind.ofFileExtension(url.pathExtension.lowercased())?.isPlaylist ?? false
+    }
+
+    /// The way to a fresh URL, or nil.
+    package var presentRenewal: URLRenewal? { renewal ?? renewURL.map(Self.renewal) }
+
+    private static func renewal(_ renew: @escaping @Sendable (URL) async throws -> RenewedURL) -> URLRenewal {
+        { url, done in
+            Task {
+                do { done(.success(try await renew(url))) } catch { done(.failure(error)) }
+            }
+        }
     }
 
     private static func identifier(ofExtension name: String) -> String? { MediaKind.ofFileExtension(name)?.identifier }

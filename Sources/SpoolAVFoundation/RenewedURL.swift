@@ -13,3 +13,7 @@ public struct RenewedURL: Hashable, Sendable {
         self.expires = expires
     }
 }
+
+/// Makes a fresh URL of one that expires, and calls `done` once, on any thread.
+package typealias URLRenewal =
+    @Sendable (_ url: URL, _ done: @escaping @Sendable (Result<RenewedURL, any Error>) -> Void) -> Void

@@ -90,7 +90,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
             finish(.failed(defect))
             return nil
         }
-        guard let url = URL(string: request.url), url.host != nil else {
+        guard let url = URL(string: URLText.escaped(request.url)), url.host != nil else {
             finish(.failed(.unsupportedURL("the URL can't be read")))
             return nil
         }
@@ -275,18 +275,19 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
 
 extension OriginError {
     /// The code of App Transport Security, which allows no plain HTTP.
-    private static var transportSecurity: URLError.Code { URLError.Code(rawValue: -1022) }
+    private static var transportSecurity: Int { -1022 }
 
     /// Returns the error for an error of `URLSession`. On Linux many kinds of broken connections
     /// have the code -1.
     package static func urlSession(_ error: any Error, bodyBytes: Int64?) -> OriginError {
         let code = (error as? URLError)?.code ?? URLError.Code(rawValue: (error as NSError).code)
         let text = error.localizedDescription
-        switch code {
-        case transportSecurity:
+        if (error as NSError).code == transportSecurity {
             // `NSAllowsArbitraryLoadsForMedia` allows plain HTTP to AVFoundation and not to
             // URLSession. So the player gets the original URL.
             return .unsupportedURL("App Transport Security lets only the player itself load it: \(text)")
+        }
+        switch code {
         case .timedOut:
             return .timeout(text)
         case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,

@@ -55,7 +55,7 @@ struct URLSessionTransportTests {
     }
 
     @Test func `a refusal of App Transport Security leaves the URL to the player`() {
-        let error = URLError(URLError.Code(rawValue: -1022))
+        let error = NSError(domain: NSURLErrorDomain, code: -1022)
         guard case .unsupportedURL(let words) = OriginError.urlSession(error, bodyBytes: nil) else {
             return #expect(Bool(false), "another error")
         }
@@ -65,6 +65,17 @@ struct URLSessionTransportTests {
     @Test func `an origin may take a minute for the first byte, and a request with a condition eight seconds`() {
         let options = URLSessionTransportOptions()
         #expect(options.firstByteTimeout == .seconds(60) && options.shortFirstByteTimeout == .seconds(8))
+    }
+
+    @Test(arguments: [
+        ("http://a.test/x?sig=a%2Bb|c", "http://a.test/x?sig=a%2Bb%7Cc"),
+        ("http://a.test/[1]{2}^?q=[x]", "http://a.test/%5B1%5D%7B2%7D%5E?q=%5Bx%5D"),
+        ("http://[::1]:80/a", "http://[::1]:80/a"), ("http://a.test/100%", "http://a.test/100%25"), ("http://a.test", "http://a.test"),
+        ("http://a.test/ü", "http://a.test/%C3%BC"), ("http://a.test/a%20b?c=d#e", "http://a.test/a%20b?c=d#e"), ("nonsense", "nonsense"),
+    ])
+    func `only the bytes that a URL may not contain are encoded`(url: String, escaped: String) throws {
+        #expect(URLText.escaped(url) == escaped)
+        #expect(URLText.escaped(escaped) == escaped)
     }
 
     @Test func `the transport requests windows of 2 MiB`() {

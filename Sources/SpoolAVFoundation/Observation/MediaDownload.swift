@@ -96,10 +96,12 @@ public final class MediaDownload: @unchecked Sendable {
         reader?.leave(explicitly: true)
     }
 
-    /// Goes on after `hold`, with a reader of its own.
+    /// Goes on after `hold`, with a new reader. It starts at the first byte, because some of the last
+    /// bytes may not have reached the store. Stored bytes cost nothing.
     func release() {
         let isDue = state.withLock { state in
             defer { state.isHeld = false }
+            (state.position, state.looks) = (0, 0)
             return state.isHeld && state.result == nil
         }
         if isDue { open() }
@@ -168,14 +170,16 @@ public final class MediaDownload: @unchecked Sendable {
 
     private func took(_ count: Int, _ reader: SessionReader, fromOrigin: Bool) {
         reader.advance(by: count, fromOrigin: fromOrigin)
-        progress.completedUnitCount = state.withLock { state in
+        let position = state.withLock { state in
             state.position += Int64(count)
             return state.position
         }
+        progress.completedUnitCount = max(progress.completedUnitCount, position)
     }
 
     /// Checks that the bytes are stored, after all of them were available.
     private func confirm() {
+        guard !state.withLock({ $0.isHeld }) else { return }
         let (length, looks) = state.withLock { state in
             state.looks += 1
             return (state.position, state.looks)

@@ -18,6 +18,11 @@ extension PlaybackObserver {
     public var statePublisher: AnyPublisher<PlaybackState, Never> { broadcast.publisher }
 }
 
+extension PlaybackObserver {
+    /// The values of `currentItems` as a publisher. They come on the main thread.
+    public var currentItemPublisher: AnyPublisher<CurrentItem?, Never> { itemBroadcast.publisher }
+}
+
 extension Broadcast {
     /// A publisher of the current value and each later one.
     var publisher: AnyPublisher<Value, Never> {

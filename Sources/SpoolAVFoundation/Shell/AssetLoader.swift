@@ -43,7 +43,8 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
             defer { known = priority }
             return known != priority
         }
-        if isNew { mailbox.post { [core] in core.prioritized(priority) } }
+        // A new request ends the parking by itself.
+        if isNew || priority == .parked { mailbox.post { [core] in core.prioritized(priority) } }
     }
 
     /// Sets the item's duration, once the player has it.

@@ -25,7 +25,7 @@ extension LoaderCore {
     ///
     /// - Returns: Whether a fresh URL is on its way, so that the failure does not count.
     func renewIfRefused(_ error: CacheError) -> Bool {
-        guard source.renewURL != nil, !isEnded, error.code == .originStatus, [401, 403].contains(error.status) else { return false }
+        guard source.renewal != nil, !isEnded, error.code == .originStatus, [401, 403].contains(error.status) else { return false }
         if renewal.isRunning { return true }
         guard renewal.count < Renewal.maxInARow else { return false }
         renewal.count += 1
@@ -35,18 +35,15 @@ extension LoaderCore {
 
     /// Handles AVFoundation's request for a renewal, at the date that it got.
     func renewalRequested(_ request: AVAssetResourceLoadingRequest) {
-        guard source.renewURL != nil, !isEnded else { return requested(request) }
+        guard source.renewal != nil, !isEnded else { return requested(request) }
         waitingForRenewal.append(request)
         if !renewal.isRunning { renew() }
     }
 
     private func renew() {
-        guard let renewURL = source.renewURL else { return }
+        guard let renew = source.renewal else { return }
         renewal.isRunning = true
-        let (url, mailbox) = (source.presentURL, mailbox)
-        Task { [weak self] in
-            let result: Result<RenewedURL, any Error>
-            do { result = .success(try await renewURL(url)) } catch { result = .failure(error) }
+        renew(source.presentURL) { [weak self, mailbox] result in
             mailbox.post { [weak self] in self?.renewed(result) }
         }
     }

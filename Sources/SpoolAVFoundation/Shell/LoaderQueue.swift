@@ -13,6 +13,9 @@ package struct LoaderQueue: Sendable {
     /// The mailbox that posts to the queue.
     package let mailbox: any Mailbox
 
+    /// Whether the mailbox is that of the queue, as outside simulations.
+    var isReal: Bool { mailbox is DispatchMailbox }
+
     /// Creates the pair.
     ///
     /// - Parameter mailbox: A mailbox other than the queue's, for simulations.

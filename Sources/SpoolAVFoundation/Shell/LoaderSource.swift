@@ -1,5 +1,5 @@
 #if !os(watchOS)
-package import Foundation
+package import AVFoundation
 package import Spool
 package import SpoolCore
 
@@ -17,7 +17,7 @@ package struct LoaderSource: Sendable {
     /// When the response expires according to the app, for example with the signature of the URL.
     package var renewalDate: Date?
     /// Returns a fresh URL when the present one expires or is refused.
-    package var renewURL: (@Sendable (URL) async throws -> RenewedURL)?
+    package var renewal: URLRenewal?
     /// Returns the cookies for requests, or nil when the options of the asset decide.
     package var cookies: (@Sendable (URL) -> [HTTPCookie])?
     /// The URL of the next requests: the original one, or the last fresh one.

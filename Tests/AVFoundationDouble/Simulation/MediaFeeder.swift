@@ -91,6 +91,8 @@ package final class MediaFeeder: @unchecked Sendable {
     /// The number of bytes for requests that the player no longer uses and did not cancel.
     package private(set) var unwantedBytes: Int64 = 0
     package internal(set) var cancelCount = 0
+    /// The most bytes that the player held ahead of its position: memory of the app's process.
+    package private(set) var mostAheadBytes: Int64 = 0
     /// The number of requests that were open when the player released the item.
     package private(set) var droppedCount = 0
     /// The last error of a request.
@@ -238,6 +240,7 @@ package final class MediaFeeder: @unchecked Sendable {
         failures = 0
         if asks[number]?.isForgotten == true { unwantedBytes += range.count }
         if isAttached { have.insert(range) }
+        mostAheadBytes = max(mostAheadBytes, aheadBytes)
     }
 
     private func finished(_ number: Int, _ information: ContentInformation?) {

@@ -100,6 +100,21 @@ import Testing
         #expect(stage.player.rate == 0)
     }
 
+    @Test func `a film of 60 Mbit a second plays from the store without a stall, and within the bound of memory`() throws {
+        let world = try DoorWorld(length: 150_000_000)
+        var habits = PlayerHabits()
+        // Ten seconds of such a film, as players buffer.
+        habits.highWaterBytes = 75_000_000
+        habits.lowWaterBytes = 30_000_000
+        habits.isGreedy = true
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits, seconds: 20)
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(stage.simulated.stallCount == 0)
+        #expect(stage.simulated.history[0].mostAheadBytes <= LoadingLimits().longestRunAheadBytes + (16 << 20))
+        #expect(world.breaches == [])
+    }
+
     // MARK: Items that leave and come back
 
     @Test func `an item that the app inserts again later plays`() throws {

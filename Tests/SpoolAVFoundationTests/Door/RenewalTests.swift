@@ -20,17 +20,7 @@ import Testing
         return world
     }
 
-    /// Runs the simulator until the condition holds. The app's closure runs on a thread of its own.
-    private static func wait(_ world: DoorWorld, until condition: () -> Bool) async -> Bool {
-        for _ in 0..<20_000 {
-            if condition() { return true }
-            world.pass(.milliseconds(1))
-            await Task.yield()
-        }
-        return condition()
-    }
-
-    @Test func `a refused URL is replaced by a fresh one, and the item goes on`() async throws {
+    @Test func `a refused URL is replaced by a fresh one, and the item goes on`() throws {
         let world = try Self.world(refusesAfter: 1)
         let asked = Locked<[URL]>([])
         world.renew { url in
@@ -39,19 +29,19 @@ import Testing
         }
         let asset = world.factory.asset(for: world.url, key: try world.world.cache.key(for: DoorWorld.url))
         let first = world.load(asset, information: true, 0, 500_000)
-        #expect(await Self.wait(world) { first.isFinished })
+        #expect(world.run { first.isFinished })
         // The connection breaks, and the next request has the expired URL.
         world.world.origin.setOffline(true, breaksTransfers: true)
         world.world.origin.setOffline(false)
         let rest = world.load(asset, 2_000_000, toEnd: true)
-        #expect(await Self.wait(world) { rest.isFinished })
+        #expect(world.run { rest.isFinished })
         #expect(rest.bytes.count == 1_000_000 && world.difference(rest, at: 2_000_000) == nil && rest.error == nil)
         #expect(asked.withLock { $0 } == [world.url])
         #expect(world.requests.last?.request.url == Self.fresh)
         #expect(world.breaches == [])
     }
 
-    @Test func `an origin that refuses fresh URLs as well ends the request with its status`() async throws {
+    @Test func `an origin that refuses fresh URLs as well ends the request with its status`() throws {
         let world = try DoorWorld()
         world.world.origin.follow { _, _ in .status(401) }
         let count = Locked(0)
@@ -60,11 +50,11 @@ import Testing
             return RenewedURL(url)
         }
         let probe = world.probe(world.asset())
-        #expect(await Self.wait(world) { probe.isOver })
+        #expect(world.run { probe.isOver })
         #expect(probe.error != nil && count.withLock { $0 } == 2)
     }
 
-    @Test func `a renewal is answered with a later date or none, never with a past one`() async throws {
+    @Test func `a renewal is answered with a later date or none, never with a past one`() throws {
         let world = try DoorWorld()
         let now = Date(timeIntervalSince1970: Double(world.world.cache.environment.time.wallNow.seconds))
         let later = now.addingTimeInterval(7200)
@@ -80,7 +70,7 @@ import Testing
         asset.resourceLoader.begin(ask, world: world.playback, on: world.simulator.mailbox("player")) { event in
             if case .finished(let information) = event { answer.withLock { $0 = information } }
         }
-        #expect(await Self.wait(world) { answer.withLock { $0 != nil } })
+        #expect(world.run { answer.withLock { $0 != nil } })
         #expect(answer.withLock { $0?.renewalDate } == later)
         #expect(world.breaches == [])
     }
@@ -115,5 +105,24 @@ import Testing
         world.load(other, information: true, 1_000_000, 1000)
         #expect(world.runToEnd())
         #expect(world.requests.last?.request.fields["Cookie"] == "mine=3")
+    }
+}
+
+/// The app's own asynchronous closure, on real threads.
+@Suite(.timeLimit(.minutes(20))) struct RenewalOnThreadsTests {
+    @Test func `the app's closure is asked, and its result or error is passed on`() async throws {
+        struct Refused: Error {}
+        let world = try DoorWorld()
+        var factory = CachingAssetFactory(cache: world.world.cache)
+        factory.renewURL = { url in
+            guard url.path == "/a" else { throw Refused() }
+            return RenewedURL(url.appendingPathComponent("b"))
+        }
+        let renewal = try #require(factory.presentRenewal)
+        for (path, expected) in [("/a", "/a/b"), ("/c", nil)] {
+            let url = try #require(URL(string: "http://origin.test" + path))
+            let result = await withCheckedContinuation { continuation in renewal(url) { continuation.resume(returning: $0) } }
+            #expect((try? result.get())?.url.path == expected)
+        }
     }
 }

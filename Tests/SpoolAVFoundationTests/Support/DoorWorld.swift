@@ -47,7 +47,7 @@ final class DoorWorld: @unchecked Sendable {
 
     func challenge(_ handler: @escaping @Sendable (URLAuthenticationChallenge) -> Bool) { factory.onChallenge = handler }
 
-    func renew(_ handler: @escaping @Sendable (URL) async throws -> RenewedURL) { factory.renewURL = handler }
+    func renew(_ handler: @escaping @Sendable (URL) -> RenewedURL) { factory.renewal = { url, done in done(.success(handler(url))) } }
 
     func cookies(_ handler: @escaping @Sendable (URL) -> [HTTPCookie]) { factory.cookies = handler }
 
