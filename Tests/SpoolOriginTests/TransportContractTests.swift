@@ -140,6 +140,7 @@ extension URLSessionTransportOptions {
     static let patient: URLSessionTransportOptions = {
         var options = URLSessionTransportOptions()
         options.stallTimeout = .seconds(300)
+        (options.firstByteTimeout, options.shortFirstByteTimeout) = (.seconds(300), .seconds(300))
         return options
     }()
 }

@@ -56,6 +56,7 @@ package import SpoolSystem
     private var itemWatch: [NSKeyValueObservation] = []
     private var notices: NoticeTokens?
     private weak var watched: AVPlayerItem?
+    private var lastWatched: ObjectIdentifier?
     private var kept = KeptLoaders()
     private var recovery = StallRecovery()
     private let rateNotices = NoticeTokens()
@@ -181,6 +182,7 @@ package import SpoolSystem
         player.automaticallyWaitsToMinimizeStalling = isCached ? false : waitsByDefault
         itemBroadcast.send(item.map(CurrentItem.init))
         guard let item else { return }
+        lastWatched = ObjectIdentifier(item)
         hasEnded = false
         failure = nil
         watch(item)
@@ -207,8 +209,9 @@ package import SpoolSystem
         self.notices = notices
     }
 
-    /// Whether the item of a notification is still the current one.
-    private func isWatched(_ item: ObjectIdentifier) -> Bool { watched.map(ObjectIdentifier.init) == item }
+    /// Whether the item of a notification is the current one, or was the last one of a player that
+    /// has none.
+    private func isWatched(_ item: ObjectIdentifier) -> Bool { (watched.map(ObjectIdentifier.init) ?? lastWatched) == item }
 
     // MARK: Item notifications
 

@@ -39,7 +39,8 @@ import Testing
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 100_000) }
         let time = GrantedTime()
         let (lifecycle, center) = Self.follow(world, time)
-        let all = world.load(world.asset(), information: true, 0, toEnd: true)
+        let asset = world.asset()
+        let all = world.load(asset, information: true, 0, toEnd: true)
         #expect(world.run { all.bytes.count > 200_000 })
         Self.post("away", center)
         world.pass(.seconds(3))
@@ -68,7 +69,8 @@ import Testing
         #expect(world.run { stage.observer.state == .paused })
         Self.post("away", center)
         #expect(world.run { world.isSuspended })
-        world.pass(.seconds(600))
+        // Within the two minutes after which the player itself gives up.
+        world.pass(.seconds(90))
         Self.post("back", center)
         #expect(world.run { !world.isSuspended })
         stage.player.play()

@@ -49,9 +49,11 @@ import Testing
             count.withLock { $0 += 1 }
             return RenewedURL(url)
         }
-        let probe = world.probe(world.asset())
+        let asset = world.asset()
+        let probe = world.probe(asset)
         #expect(world.run { probe.isOver })
         #expect(probe.error != nil && count.withLock { $0 } == 2)
+        #expect(asset.lastError?.status == 401)
     }
 
     @Test func `a renewal is answered with a later date or none, never with a past one`() throws {
@@ -78,8 +80,10 @@ import Testing
     @Test func `a date that has passed is not told again`() throws {
         let world = try DoorWorld()
         let past = Date(timeIntervalSince1970: Double(world.world.cache.environment.time.wallNow.seconds) - 1)
-        let probe = world.probe(world.factory.asset(for: world.url, options: [CachingAVURLAsset.expiryDateKey: past]))
+        let asset = world.factory.asset(for: world.url, options: [CachingAVURLAsset.expiryDateKey: past])
+        let probe = world.probe(asset)
         #expect(world.runToEnd())
+        #expect(probe.information?.contentLength == 1_000_000)
         #expect(probe.information?.renewalDate == nil)
     }
 

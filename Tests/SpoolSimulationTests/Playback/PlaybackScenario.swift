@@ -51,6 +51,8 @@ final class PlaybackScenario: @unchecked Sendable {
         playback = PlaybackWorld(
             time: simulator, random: simulator, main: simulator.mailbox("main"), mailbox: { simulator.mailbox($0) })
         factory = CachingAssetFactory(cache: world.cache)
+        // The cookies of the user who runs the tests stay out of them.
+        factory.cookies = nil
         factory.makeQueue = { LoaderQueue(queue: DispatchQueue(label: "unused"), mailbox: simulator.mailbox("asset")) }
         openPlayer()
     }
