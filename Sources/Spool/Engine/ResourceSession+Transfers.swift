@@ -121,7 +121,7 @@ extension ResourceSession {
         // Each turn takes or drops at least one byte.
         while cursor < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[cursor...])
-            switch state.machine.intake(intake.id, available: rest.count, isFirst: cursor == 0, now: now) {
+            switch state.machine.intake(intake.id, available: rest.count, isFirst: cursor == 0) {
             case .keep(let offset, let count):
                 keep(UnsafeRawBufferPointer(rebasing: rest[0..<count]), at: offset, intake, &state, &effects)
                 cursor += count

@@ -453,7 +453,7 @@ final class ResourceSession: Sendable {
     }
 
     private func lose(
-        allBut left: ByteRangeSet, of version: SessionStateMachine.Version, because reason: String, _ state: inout State,
+        allBut left: ByteRangeSet, of version: SessionVersion, because reason: String, _ state: inout State,
         _ effects: inout [Effect]
     ) {
         dropDirty(&state, &effects)

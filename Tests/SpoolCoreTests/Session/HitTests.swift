@@ -14,7 +14,7 @@ import Testing
     private func hit(
         _ probe: SessionProbe, _ first: Int64 = 0, _ last: Int64 = .max, policy: CachePolicy = .preferStored,
         fetchPolicy: FetchPolicy = .whilePlaying, max: Int64 = MiB
-    ) -> SessionStateMachine.Hit? {
+    ) -> SessionHit? {
         defer { #expect(probe.machine.violations == []) }
         return probe.machine.hit(
             .bounded(first: first, last: last), policy: policy, isShared: false, fetchPolicy: fetchPolicy, max: max,

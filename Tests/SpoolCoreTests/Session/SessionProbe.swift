@@ -41,7 +41,7 @@ final class SessionProbe {
     func forgetActions() { actions = [] }
 
     var stored: [ByteRange] { machine.version?.stored.ranges ?? [] }
-    func fetch(_ id: FetchID) -> SessionStateMachine.Fetch? { machine.fetches.first { $0.id == id } }
+    func fetch(_ id: FetchID) -> FetchState? { machine.fetches.first { $0.id == id } }
     func failure(_ id: ReaderID) -> ReadFailure? { machine.readers.first { $0.id == id }?.failure }
 
     @discardableResult
@@ -90,7 +90,7 @@ final class SessionProbe {
     }
 
     @discardableResult
-    func step(_ id: ReaderID, max: Int64 = 1 << 20, location: SourceLocation = #_sourceLocation) -> SessionStateMachine.Step {
+    func step(_ id: ReaderID, max: Int64 = 1 << 20, location: SourceLocation = #_sourceLocation) -> SessionStep {
         let (step, new) = machine.step(id, max: max, now: now, wallNow: wallNow)
         take(new, location)
         return step
@@ -98,7 +98,7 @@ final class SessionProbe {
 
     func prepare(
         _ id: ReaderID, withFirstByte: Bool = false, location: SourceLocation = #_sourceLocation
-    ) -> SessionStateMachine.Preparation {
+    ) -> SessionPreparation {
         let (preparation, new) = machine.prepare(id, withFirstByte: withFirstByte, now: now, wallNow: wallNow)
         take(new, location)
         return preparation
@@ -168,7 +168,7 @@ final class SessionProbe {
             let size = min(chunk, count - taken)
             var cursor: Int64 = 0
             while cursor < size {
-                switch machine.intake(id, available: Int(size - cursor), isFirst: cursor == 0, now: now) {
+                switch machine.intake(id, available: Int(size - cursor), isFirst: cursor == 0) {
                 case .keep(_, let count): cursor += Int64(count)
                 case .drop(let count): cursor += Int64(count)
                 case .pause, .enough: return taken + cursor

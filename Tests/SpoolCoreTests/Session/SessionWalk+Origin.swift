@@ -30,7 +30,7 @@ extension SessionWalk {
         var cursor: Int64 = 0
         while cursor < size {
             let offset = shells[index].next + cursor
-            switch machine.intake(id, available: Int(size - cursor), isFirst: cursor == 0, now: now) {
+            switch machine.intake(id, available: Int(size - cursor), isFirst: cursor == 0) {
             case .keep(let at, let count):
                 if at != offset { return fail("fetch \(id.rawValue) puts byte \(offset) at \(at)") }
                 keep(index, offset..<offset + Int64(count), answer.version)

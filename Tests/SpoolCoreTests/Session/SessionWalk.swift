@@ -70,6 +70,10 @@ struct SessionWalk {
     var trail: [String] = []
     var violation: String?
     var isEnded = false
+    /// Whether readers ask for the version before they ask for bytes.
+    var prepares = false
+    /// Records the transitions of the machine, if it is set.
+    var transitions: SessionTransitions?
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
@@ -131,6 +135,7 @@ struct SessionWalk {
 
     mutating func take(_ actions: [SessionAction], _ event: String) {
         note("\(event) → \(actions)")
+        transitions?.record(machine)
         for action in actions {
             switch action {
             case .open: owesOpen = true
@@ -199,7 +204,7 @@ struct SessionWalk {
     /// Performs the events of a hit one by one on a copy of the machine. A hit must not leave out
     /// any work that these events start.
     private mutating func joinTheLongWay(
-        _ long: inout SessionStateMachine, _ hit: SessionStateMachine.Hit, _ policy: CachePolicy, _ fetchPolicy: FetchPolicy, max: Int64
+        _ long: inout SessionStateMachine, _ hit: SessionHit, _ policy: CachePolicy, _ fetchPolicy: FetchPolicy, max: Int64
     ) -> ReaderID {
         var (id, actions) = long.readerJoined(
             start: hit.range.lowerBound, end: hit.range.upperBound, policy: fetchPolicy, rules: UseRules(policy: policy), wantsBytes: true)
@@ -255,6 +260,7 @@ struct SessionWalk {
         let reader = consumers[index]
         consumers[index].isAwake = false
         consumers[index].highest = max(reader.highest, reader.position)
+        if prepares { prepare(reader.id) }
         let (step, actions) = machine.step(reader.id, max: number(1...30), now: now, wallNow: wallNow)
         take(actions, "reader \(reader.id.rawValue) at \(reader.position): \(step)")
         switch step {
@@ -274,6 +280,13 @@ struct SessionWalk {
             consumers[index].isOver = true
             if !isEnded, !reader.onlyStored, !mayFail(reader, failure) { fail("reader \(reader.id.rawValue) failed with \(failure)") }
         }
+    }
+
+    /// Asks for the version. Some consumers commit to it at once.
+    private mutating func prepare(_ id: ReaderID) {
+        let (preparation, actions) = machine.prepare(id, now: now, wallNow: wallNow)
+        take(actions, "reader \(id.rawValue) prepares: \(preparation)")
+        if chance(2) { machine.readerTold(id) }
     }
 
     private func mayFail(_ reader: Consumer, _ failure: ReadFailure) -> Bool {

@@ -39,7 +39,7 @@ struct FuzzedSession {
     private mutating func takeBody(_ fetch: FetchID) {
         var left = Self.bodyBytes
         while left > 0 {
-            switch machine.intake(fetch, available: left, isFirst: left == Self.bodyBytes, now: now) {
+            switch machine.intake(fetch, available: left, isFirst: left == Self.bodyBytes) {
             case .keep(_, let count), .drop(let count): left -= count
             case .pause, .enough: return
             }

@@ -1,3 +1,35 @@
+/// The reason why bytes are passed on without being stored.
+package enum PassReason: Hashable, Sendable {
+    /// `Cache-Control: no-store` (RFC 9111 §5.2.2.5).
+    case noStore
+    /// `Vary: *` (RFC 9111 §4.1).
+    case varyAny
+    /// `Cache-Control: private`, and the cache serves several users (RFC 9111 §5.2.2.7).
+    case privateResponse
+    /// The request carried credentials, and the cache serves several users (RFC 9111 §3.5).
+    case authorizedRequest
+    /// An HTML page came where media were expected. The value is its media type.
+    case unexpectedType(String)
+    /// The resource exceeds the limit for one resource, in bytes.
+    case tooLarge(limit: Int64)
+    /// The origin states a length, or a last position, beyond `ByteRange.maximumOffset`.
+    case lengthBeyondBound
+    /// The reader asked that nothing be stored.
+    case byRequest
+    /// The store is open for reading only.
+    case readOnlyStore
+    /// The bytes in use fill the quota.
+    case quotaReached
+    /// The disk has no more free space than the store leaves to others.
+    case diskReserved
+    /// The file system of the store cannot hold a file of that size.
+    case fileTooLarge
+    /// The store failed repeatedly and is not used for a while.
+    case storeRests
+    /// The store failed. The value is its own message.
+    case storeTrouble(String)
+}
+
 extension PassReason: CustomStringConvertible {
     /// The reason in words for people, as events, the log and `spool stat` show it.
     package var description: String {

@@ -1,17 +1,16 @@
-// Invariants: relations that hold after every event.
+/// The relations that hold in the state of a session after every event.
+struct SessionInvariants {
+    private let session: SessionState
 
-extension SessionStateMachine {
-    /// Traps unless the state of the machine is consistent.
-    ///
-    /// Checked builds call this. Tests read `violations` instead, so that they can print the seed.
-    package func checkInvariants() {
-        let violations = violations
-        precondition(violations.isEmpty, "session: \(violations.joined(separator: "; "))")
-    }
+    init(_ session: SessionState) { self.session = session }
+
+    private var readers: [ReaderState] { session.readers }
+    private var fetches: [FetchState] { session.fetches }
+    private var version: SessionVersion? { session.version }
 
     /// The broken invariants, in words; empty when the state is consistent.
     /// - Complexity: O(*f*² + *r* · *f*), *f* being the number of fetches and *r* that of readers.
-    package var violations: [String] {
+    var violations: [String] {
         identityViolations + fetchViolations + overlapViolations + storedViolations + waitViolations
     }
 
@@ -20,7 +19,7 @@ extension SessionStateMachine {
         var found: [String] = []
         if zip(fetches, fetches.dropFirst()).contains(where: { $0.id >= $1.id }) { found.append("fetches are out of order") }
         if zip(readers, readers.dropFirst()).contains(where: { $0.id >= $1.id }) { found.append("readers are out of order") }
-        if let goal, version?.passReason != nil { found.append("goal \(goal) in a version that is not stored") }
+        if let goal = session.goal, version?.passReason != nil { found.append("goal \(goal) in a version that is not stored") }
         return found
     }
 
@@ -30,16 +29,23 @@ extension SessionStateMachine {
             var found: [String] = []
             if fetch.released > fetch.front { found.append("\(fetch.name) released \(fetch.released) beyond its front \(fetch.front)") }
             if let upper = fetch.upper, fetch.front > upper { found.append("\(fetch.name) went beyond its lease to \(fetch.front)") }
-            if fetch.phase == .draining, fetch.isDrained { found.append("\(fetch.name) is drained and still here") }
-            if fetch.phase == .draining, fetch.upper != fetch.front { found.append("\(fetch.name) drains and leases") }
-            if fetch.phase == .requested, fetch.front != fetch.released { found.append("\(fetch.name) remembers before its head") }
+            if fetch.isDraining, fetch.isDrained { found.append("\(fetch.name) is drained and still here") }
+            if fetch.isDraining, fetch.upper != fetch.front { found.append("\(fetch.name) drains and leases") }
+            if fetch.isRequested, fetch.front != fetch.released { found.append("\(fetch.name) remembers before its head") }
             // The memory of a replaced version's fetches must have been removed.
-            let expected = fetch.phase == .requested ? nil : fetch.ownGeneration ?? version?.generation
+            let expected = fetch.isRequested ? nil : fetch.isOwn ? ownGeneration(of: fetch) : version?.generation
             if fetch.generation != expected {
                 found.append("\(fetch.name) brings bytes of \(fetch.generation.map { "\($0)" } ?? "nothing")")
             }
             return found
         }
+    }
+
+    /// The generation of the response that belongs to the reader of this fetch, as that reader has
+    /// it.
+    private func ownGeneration(of fetch: FetchState) -> GenerationID? {
+        for reader in readers { if case .own(fetch.id, let response?) = reader.source { return response.generation } }
+        return fetch.generation
     }
 
     /// Two storing fetches neither lease nor remember the same byte.
@@ -84,25 +90,25 @@ extension SessionStateMachine {
 
     /// Each waiting reader waits for a fetch that runs, or for the retry timer.
     private var waitViolations: [String] {
-        guard phase == .ready else { return [] }
+        guard session.phase == .ready else { return [] }
         return readers.filter { $0.waitsFor != .nothing }.compactMap { reader in
             if reader.failure != nil { return "\(reader.name) waits after its end" }
-            if retryAt != nil { return nil }
+            if session.backOff.retryAt != nil { return nil }
             // In the middle of a batch the bytes are there already. The end of the batch wakes the
             // reader.
-            if look(reader, max: 1) != nil { return nil }
+            if ReaderView.look(reader, max: 1, session) != nil { return nil }
             if case .own(let id, let response) = reader.source {
                 if reader.waitsFor == .version, response != nil { return "\(reader.name) waits for a head that came" }
-                return fetches.contains { $0.id == id && $0.phase != .draining } ? nil : "\(reader.name) waits for a response that is over"
+                return fetches.contains { $0.id == id && !$0.isDraining } ? nil : "\(reader.name) waits for a response that is over"
             }
             if version == nil {
                 if reader.onlyStored, fetches.isEmpty { return "\(reader.name) waits for stored bytes of nothing" }
-                return fetches.contains { $0.phase == .requested } ? nil : "\(reader.name) waits for a version that nobody asks for"
+                return fetches.contains { $0.isRequested } ? nil : "\(reader.name) waits for a version that nobody asks for"
             }
-            if reader.awaitsOrigin, !isSettled(for: reader) {
+            if reader.awaitsOrigin, !session.ledger.isSettled(for: reader) {
                 return fetches.contains(where: \.isValidation) ? nil : "\(reader.name) waits for the origin's word, which nobody asks for"
             }
-            if waitsForVerification(reader) {
+            if reader.waitsForVerification(in: version) {
                 let isUnderWay = version?.verifying.contains(reader.position) == true
                 return isUnderWay ? nil : "\(reader.name) waits at \(reader.position) for bytes that nobody verifies"
             }
@@ -111,12 +117,12 @@ extension SessionStateMachine {
             // Bytes that arrived in this call of the transport wake no reader before their batch
             // ends.
             if fetches.contains(where: { $0.remembers(reader.position) }) { return nil }
-            guard let fetch = fetches.first(where: { $0.leases(reader.position) && ($0.phase != .draining) }) else {
+            guard let fetch = fetches.first(where: { $0.leases(reader.position) && !$0.isDraining }) else {
                 return "\(reader.name) waits at \(reader.position) for nobody"
             }
             // A relay is as slow as its slowest reader, and a fetch without a buffer waits for the
             // pool.
-            if fetch.isPaused, !fetch.isRelay, !fetch.waitsForBuffer {
+            if fetch.flow == .paused, !fetch.isRelay {
                 return "\(reader.name) waits at \(reader.position) for \(fetch.name), which is paused"
             }
             return nil
@@ -124,7 +130,7 @@ extension SessionStateMachine {
     }
 }
 
-extension SessionStateMachine.Fetch {
+extension FetchState {
     fileprivate var name: String { "fetch \(id.rawValue) from \(start)" }
 
     fileprivate var lease: ByteRange? { ByteRange(front, upper ?? .max) }
@@ -136,6 +142,6 @@ extension SessionStateMachine.Fetch {
     }
 }
 
-extension SessionStateMachine.Reader {
+extension ReaderState {
     fileprivate var name: String { "reader \(id.rawValue)" }
 }

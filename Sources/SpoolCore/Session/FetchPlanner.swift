@@ -1,0 +1,295 @@
+/// Decides which gaps are fetched, and when fetches are joined, paused, left to linger or ended.
+///
+/// Each function is pure: from the state of the session it computes one decision, and
+/// `SessionState.replan` applies the decisions one after the other.
+enum FetchPlanner {
+    /// A request to make.
+    struct Request {
+        /// The offset of the first byte.
+        var lower: Int64
+        /// The offset after the last byte; nil for an open range.
+        var upper: Int64?
+        /// The reader that it is for; nil when no reader waits.
+        var reader: ReaderState?
+        /// Whether the bytes may be stored.
+        var stores = true
+        /// Whether the request names no range.
+        var omitsRange = false
+    }
+
+    // MARK: Starting
+
+    /// The request that discovers the resource; nil when no reader needs it, or during back-off.
+    static func discovery(_ session: SessionState, now: MonotonicInstant) -> Request? {
+        let wanting = session.readers.filter {
+            $0.failure == nil && !$0.onlyStored && !$0.isApart && ($0.wantsBytes || $0.waitsFor != .nothing)
+        }
+        let asking = wanting.filter { session.backOff.mayTry(for: $0, now: now) }
+        guard let reader = asking.first(where: { $0.waitsFor != .nothing }) ?? asking.first else { return nil }
+        let stores = wanting.contains { !$0.storesNothing }
+        guard !session.origin.omitsRange else {
+            return Request(lower: 0, upper: nil, reader: reader, stores: stores, omitsRange: true)
+        }
+        // A request from offset 0 on is open-ended, whatever range the reader has. Its head
+        // supplies length and type, and its body goes on to serve the next request.
+        var upper = reader.position == 0 ? nil : reader.fetchEnd
+        // A reader at the end of its range only asks for the version. A request for no byte would
+        // end before it begins.
+        if let end = upper, end <= reader.position { upper = nil }
+        if let requestBytes = session.origin.requestBytes(session.limits) {
+            upper = min(upper ?? .max, reader.position.addingClamped(requestBytes))
+        }
+        return Request(lower: reader.position, upper: upper, reader: reader, stores: stores)
+    }
+
+    /// The conditional request that confirms or replaces the version; nil when no reader waits for
+    /// that and none has used a stale version, or during back-off.
+    static func revalidation(_ session: SessionState, now: MonotonicInstant) -> Request? {
+        guard let version = session.version, !session.fetches.contains(where: \.isValidation) else { return nil }
+        let asking = session.readers.first { reader in
+            reader.failure == nil && reader.awaitsOrigin && !session.ledger.isSettled(for: reader)
+                && session.backOff.mayTry(for: reader, now: now)
+        }
+        guard asking != nil || (session.ledger.owesRevalidation && session.backOff.mayTry(now: now)) else { return nil }
+        // If the version turns out to be another, the response begins with the bytes that the
+        // reader needs.
+        var lower = asking?.position ?? 0
+        if let length = version.representation.length, lower >= length { lower = 0 }
+        let upper = session.origin.requestBytes(session.limits).map { lower.addingClamped($0) }
+        return Request(lower: lower, upper: upper, reader: asking)
+    }
+
+    /// The index of the first reader from `index` on that waits at a gap that no running fetch will
+    /// bring in time.
+    static func urgentReader(_ session: SessionState, from index: Int, now: MonotonicInstant) -> Int? {
+        session.readers[index...].firstIndex { reader in
+            !reader.isApart && reader.waitsFor == .bytes && !reader.waitsForVerification(in: session.version)
+                && session.window(of: reader) != nil && session.backOff.mayTry(for: reader, now: now)
+                && !isCovered(reader.position, session)
+        }
+    }
+
+    /// The next gap of a window, or of the goal, that is fetched although no reader waits for it;
+    /// nil while another such fetch runs.
+    static func ahead(_ session: SessionState, now: MonotonicInstant) -> Request? {
+        guard let version = session.version, !version.isComplete, session.backOff.mayTry(now: now) else { return nil }
+        guard !session.fetches.contains(where: { !$0.isRelay && !$0.isDraining && $0.lingersSince == nil && !$0.isPaused }) else {
+            return nil
+        }
+        for reader in session.readers where !reader.storesNothing && !reader.isApart {
+            guard let window = session.window(of: reader) else { continue }
+            if let gap = firstFreeOffset(in: window, session), mayStore(session, from: gap) {
+                return Request(lower: gap, upper: reader.fetchEnd, reader: reader)
+            }
+        }
+        let all = ByteRange(lower: 0, upper: version.representation.length ?? .max)
+        guard let goal = session.goal.flatMap({ $0.intersection(all) }), let gap = firstFreeOffset(in: goal, session),
+            mayStore(session, from: gap)
+        else { return nil }
+        return Request(lower: gap, upper: goal.upperBound == .max ? nil : goal.upperBound)
+    }
+
+    /// The end of a fetch of `gap`: at the next stored or remembered byte, and within the bound on
+    /// one request.
+    static func clippedEnd(of gap: Request, _ session: SessionState) -> Int64? {
+        let lower = gap.lower, version = session.version
+        var upper = gap.upper
+        func clip(_ bound: Int64) { upper = min(upper ?? bound, bound) }
+        if let length = version?.representation.length { clip(length) }
+        if let next = version?.stored.firstRange(atOrAfter: lower) { clip(next.lowerBound) }
+        for fetch in session.fetches where !fetch.isRelay && fetch.released > lower { clip(fetch.released) }
+        for fetch in session.fetches where !fetch.isRelay && !fetch.isValidation && fetch.front > lower { clip(fetch.front) }
+        for fetch in session.fetches { fetch.skipped.prefix(from: lower, upTo: .max).map { clip($0.upperBound) } }
+        if let requestBytes = session.limits.requestBytes, version?.isCombinable != false { clip(lower.addingClamped(requestBytes)) }
+        return upper
+    }
+
+    /// Whether a response from `offset` on may be stored, so that nothing is relayed ahead of its
+    /// readers.
+    static func mayStore(_ session: SessionState, from offset: Int64) -> Bool {
+        guard let version = session.version, version.storesResponse(from: offset) else { return false }
+        return offset > 0 || version.isCombinable || !session.fetches.contains { !$0.isRelay }
+    }
+
+    /// Whether a running fetch will bring the byte at `offset` sooner than a new request would, so
+    /// that the reader joins it.
+    private static func isCovered(_ offset: Int64, _ session: SessionState) -> Bool {
+        guard let version = session.version else { return false }
+        let distance = session.origin.joinDistance(within: session.limits.joinBytes)
+        return session.fetches.contains { fetch in
+            if fetch.isOwn { return false }
+            if fetch.isRelay {
+                return fetch.leases(offset) && fetch.serves(offset) && !(fetch.blocking == .overdue && offset == fetch.front)
+            }
+            if fetch.remembers(offset) { return true }
+            return fetch.leases(offset) && (offset - fetch.front <= distance || version.refusesRanges)
+        }
+    }
+
+    /// The offset of the first byte in `range` that is neither stored, nor in memory, nor leased.
+    private static func firstFreeOffset(in range: ByteRange, _ session: SessionState) -> Int64? {
+        var offset = range.lowerBound
+        // Each iteration passes one stored run or one lease.
+        for _ in 0...(2 * session.fetches.count + 1) {
+            guard let rest = ByteRange(offset, range.upperBound), let gap = session.version?.stored.firstGap(in: rest) else { return nil }
+            offset = gap.lowerBound
+            guard let fetch = session.fetches.first(where: { !$0.isRelay && ($0.remembers(offset) || $0.leases(offset)) }) else {
+                return offset
+            }
+            guard let upper = fetch.upper else { return nil }
+            offset = upper
+        }
+        return nil
+    }
+
+    /// Whether all of the goal is stored, or the version is not stored at all.
+    static func isGoalMet(_ session: SessionState) -> Bool {
+        guard let goal = session.goal, let version = session.version else { return false }
+        if version.isComplete || version.passReason != nil { return true }
+        let wanted = goal.intersection(ByteRange(lower: 0, upper: max(version.representation.length ?? .max, 1)))
+        return wanted.map { version.stored.contains($0) } ?? true
+    }
+
+    // MARK: Pausing and ending
+
+    /// The decision about one running fetch.
+    enum Settlement {
+        /// It stays as it is.
+        case left
+        /// It ends.
+        case over
+        /// No reader needs it: it lingers.
+        case unneeded
+        /// A reader needs it.
+        case needed
+        /// A reader needs it again, and its transport resumes.
+        case resumed
+        /// A slow reader has not taken the bytes in its memory, and another reader waits at its
+        /// front.
+        case heldBack
+    }
+
+    /// The decision about `fetch`, which is neither draining nor a validation.
+    static func settlement(of fetch: FetchState, _ session: SessionState) -> Settlement {
+        if let upper = fetch.upper, fetch.front >= upper {
+            // A body that ends here by its framing is left to end, so that its connection can be
+            // reused.
+            return fetch.servedEnd == upper ? .left : .over
+        }
+        guard let demand = demand(of: fetch, session) else {
+            if !fetch.isRelay { return .unneeded }
+            return isAwaited(fetch, session) ? .left : .over
+        }
+        if fetch.isPaused, shouldResume(fetch, demand: demand, session) { return .resumed }
+        return isHeldBack(fetch, session) ? .heldBack : .needed
+    }
+
+    /// The offset up to which readers and the goal need this fetch.
+    /// - Returns: nil if none of them needs it.
+    static func demand(of fetch: FetchState, _ session: SessionState) -> Int64? {
+        let version = session.version
+        var demand: Int64?
+        for reader in session.readers {
+            // Until the version is known, every reader depends on the fetch that discovers it.
+            if version == nil, reader.failure == nil, !reader.onlyStored, !fetch.isOwn, !reader.isApart {
+                let end = session.window(of: reader)?.upperBound ?? reader.position
+                demand = max(demand ?? fetch.front, reader.position == fetch.start ? end : fetch.front)
+                continue
+            }
+            guard reader.draws(from: fetch), let window = session.window(of: reader) else { continue }
+            guard window.upperBound > fetch.front, fetch.upper.map({ reader.position < $0 }) ?? true else { continue }
+            guard !fetch.isRelay || fetch.serves(reader.position) else { continue }
+            demand = max(demand ?? 0, window.upperBound)
+        }
+        if let goal = session.goal, !fetch.isRelay, !fetch.isOwn, goal.upperBound > fetch.front,
+            fetch.upper.map({ goal.lowerBound < $0 }) ?? true
+        {
+            demand = max(demand ?? 0, goal.upperBound)
+        }
+        guard let demand else { return nil }
+        return fetch.isRelay ? min(demand, fetch.released.addingClamped(session.limits.relayBytes)) : demand
+    }
+
+    /// Whether a relay stays although no window needs its bytes.
+    ///
+    /// That is so for a reader that waits for the head of its own response, and for a reader that
+    /// has asked only for the version. The second may need the relay's bytes next, and would
+    /// otherwise request them twice.
+    private static func isAwaited(_ relay: FetchState, _ session: SessionState) -> Bool {
+        session.readers.contains { reader in
+            guard reader.failure == nil, !reader.onlyStored else { return false }
+            if reader.source == .own(relay.id, nil) { return true }
+            return !reader.wantsBytes && relay.serves(reader.position) && (reader.draws(from: relay) || !reader.isApart)
+        }
+    }
+
+    /// Whether a paused fetch resumes: when a reader waits for it, or when half of its window is
+    /// free again. It does not resume for every chunk.
+    private static func shouldResume(_ fetch: FetchState, demand: Int64, _ session: SessionState) -> Bool {
+        guard demand > fetch.front else { return false }
+        // The goal does not move. If less than half of a window of it remained, no later event
+        // would resume the fetch.
+        if let goal = session.goal, demand == goal.upperBound { return true }
+        if session.readers.contains(where: { $0.waitsFor == .bytes && $0.position >= fetch.front && fetch.leases($0.position) }) {
+            return true
+        }
+        let window = fetch.isRelay ? session.limits.relayBytes : session.limits.readAheadBytes
+        let end = min(fetch.upper ?? .max, session.version?.representation.length ?? .max)
+        return demand - fetch.front >= window / 2 || demand >= end
+    }
+
+    /// Whether a slow reader has not taken the bytes in the memory of a relay, and another reader
+    /// waits at its front.
+    private static func isHeldBack(_ fetch: FetchState, _ session: SessionState) -> Bool {
+        guard fetch.isRelay, !fetch.isOwn, fetch.isPaused, let version = session.version, version.isCombinable, !version.refusesRanges
+        else { return false }
+        return session.readers.contains {
+            $0.waitsFor == .bytes && $0.failure == nil && $0.position == fetch.front && $0.draws(from: fetch)
+        }
+    }
+
+    /// Whether the limiter may end the fetch now, to use its slot for another.
+    static func isIdle(_ id: FetchID, _ session: SessionState) -> Bool {
+        guard let fetch = session.fetches.first(where: { $0.id == id }), !fetch.isDraining else { return false }
+        // The readers of a relay would go on with requests of their own from their positions. That
+        // takes an origin that serves ranges, and a version that identifies the bytes.
+        if fetch.isRelay, session.version?.isCombinable != true || session.version?.refusesRanges == true { return false }
+        // No other response could continue one that belongs to its readers alone.
+        if fetch.isOwn || (session.version?.isCombinable == false && fetch.lingersSince == nil) { return false }
+        if fetch.lingersSince != nil { return true }
+        guard fetch.isPaused else { return false }
+        // A relay without a buffer gets one only when its readers advance; a storing fetch gets one
+        // when the disk advances.
+        return demand(of: fetch, session) ?? fetch.front <= fetch.front || (fetch.isRelay && fetch.flow == .starved)
+    }
+
+    /// The next moment at which `SessionState.timePassed` has something to do.
+    static func nextDeadline(_ session: SessionState) -> MonotonicInstant? {
+        let limits = session.limits
+        let lingering = session.fetches.compactMap { $0.isDraining ? nil : $0.lingersSince.map { $0 + limits.linger } }.min()
+        let blocked = session.fetches.compactMap { fetch -> MonotonicInstant? in
+            if case .since(let start) = fetch.blocking { start + limits.relayPatience } else { nil }
+        }.min()
+        return [lingering, session.backOff.retryAt, blocked].compactMap { $0 }.min()
+    }
+
+    /// Whether a running fetch of the version goes on to bring the reader's whole window, so that
+    /// the reader's step changes no plan.
+    ///
+    /// With this shortcut a thousand readers of one live stream need not look at each other for
+    /// each batch of bytes.
+    static func isProvidedFor(_ reader: ReaderState, _ session: SessionState) -> Bool {
+        guard session.fetches.count == 1, let fetch = session.fetches.first, !fetch.isRelay, !fetch.isOwn, fetch.isReceiving,
+            fetch.lingersSince == nil, session.goal == nil, session.backOff.retryAt == nil, !session.ledger.owesRevalidation,
+            !session.ledger.owesUpdate, !reader.isApart, !reader.onlyStored, let version = session.version, version.isCombinable,
+            version.unverified.isEmpty, let window = session.window(of: reader)
+        else { return false }
+        // Every byte below the lowest offset in memory has to be stored. From there to the front
+        // the bytes are in memory.
+        let behind = ByteRange(window.lowerBound, min(window.upperBound, fetch.released)).map { version.stored.contains($0) } ?? true
+        guard behind, window.lowerBound <= fetch.front, fetch.skipped.isEmpty, fetch.upper.map({ $0 >= window.upperBound }) ?? true else {
+            return false
+        }
+        return !fetch.isPaused || (window.upperBound - fetch.front < session.limits.readAheadBytes / 2 && window.lowerBound < fetch.front)
+    }
+}

@@ -1,0 +1,93 @@
+/// A reader that was added, committed to the current version, and given its first bytes, all in one
+/// event.
+package struct SessionHit: Hashable, Sendable {
+    /// The identity of the reader.
+    package var reader: ReaderID
+    /// The version that it reads.
+    package var generation: GenerationID
+    /// The revision of the generation's representation. A larger number means that the
+    /// representation has changed.
+    package var revision: UInt64
+    /// The range that the reader asked for, clipped to the resource.
+    package var range: ByteRange
+    /// The number of bytes of the resource.
+    package var length: Int64
+    /// The beginning of `range`, which the reader holds: stored, verified, and at most as long as
+    /// requested.
+    package var stored: ByteRange
+}
+
+/// A request that is answered at once, if everything for it is at hand.
+///
+/// That takes a version that is complete and verified, or at least the requested range of it; no
+/// fetch that runs or has to start; and a policy that permits the use without asking the origin.
+/// While the resource is only partly stored, a reader whose policy fetches beyond its range is no
+/// hit, because it makes a fetch begin.
+///
+/// A reader that finds all of its bytes stored so takes two events instead of eight.
+struct HitRequest {
+    /// The requested range; nil for the whole.
+    let spec: RangeHeader.Spec?
+    let policy: CachePolicy
+    let isShared: Bool
+    let fetchPolicy: FetchPolicy
+    /// The number of bytes that the reader takes first.
+    let max: Int64
+
+    /// Adds the reader.
+    /// - Returns: nil if a condition does not hold; then nothing has changed.
+    func serve(_ session: inout SessionState, wallNow: Timestamp) -> SessionHit? {
+        guard session.phase == .ready, session.fetches.isEmpty, let length = session.ledger.version?.representation.length,
+            let generation = session.ledger.version?.generation, let revision = session.ledger.version?.revision,
+            let range = spec.map({ $0.range(length: length) }) ?? ByteRange(0, length),
+            session.ledger.version?.isComplete == true
+                || (fetchPolicy == .whilePlaying && session.isAtRest && session.ledger.version?.stored.contains(range) == true),
+            let stored = session.ledger.version?.usable(in: range, max: max),
+            session.ledger.isUsable(policy, isShared: isShared, wallNow: wallNow)
+        else { return nil }
+        let id = session.makeReaderID()
+        var reader = ReaderState(
+            id: id, position: range.lowerBound, end: range.upperBound, policy: fetchPolicy,
+            rules: UseRules(policy: policy, isShared: isShared), confirmationsBefore: session.ledger.confirmations, wantsBytes: true)
+        reader.validation = .trusts(generation)
+        if session.ledger.version?.isCombinable == false {
+            reader.commitment = .told(generation, as: session.ledger.version?.representation)
+            reader.bind(to: .version)
+        } else {
+            reader.commitment = .told(generation, as: nil)
+        }
+        reader.hold = stored
+        session.readers.append(reader)
+        return SessionHit(reader: id, generation: generation, revision: revision, range: range, length: length, stored: stored)
+    }
+}
+
+extension SessionState {
+    /// Removes the reader of a hit if it leaves nothing to do after it took `count` bytes that the
+    /// machine has not counted yet.
+    /// - Returns: whether the reader was removed.
+    mutating func removeHit(_ index: Int, after count: Int64) -> Bool {
+        guard fetches.isEmpty, ledger.version?.isComplete == true || (isAtRest && hasAll(readers[index], after: count)) else {
+            return false
+        }
+        readers.remove(at: index)
+        return true
+    }
+
+    /// Whether the machine has no fetch, revalidation or commit of its own in progress or due, and
+    /// the version may be stored.
+    ///
+    /// In that state a reader that needs only stored bytes changes nothing by coming and going. The
+    /// needs of other readers were planned when they came.
+    fileprivate var isAtRest: Bool {
+        fetches.isEmpty && goal == nil && backOff.retryAt == nil && !ledger.owesRevalidation && !ledger.owesUpdate
+            && ledger.version?.passReason == nil
+    }
+
+    /// Whether the reader of a hit has its whole range after `count` more bytes, so that it leaves
+    /// no goal behind.
+    private func hasAll(_ reader: ReaderState, after count: Int64) -> Bool {
+        reader.failure == nil && reader.told == ledger.version?.generation && reader.policy == .whilePlaying
+            && reader.end.map { reader.position.addingClamped(count) >= $0 } ?? false
+    }
+}

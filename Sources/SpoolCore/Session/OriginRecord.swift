@@ -1,0 +1,42 @@
+/// The experience of this session with the origin: its pace, and the forms of request that it
+/// answers badly.
+struct OriginRecord: Hashable, Sendable {
+    /// The number of pages in a row, instead of media, after which an event informs the user.
+    static let pagesBeforeNotice = 3
+
+    /// Whether requests from offset 0 on name no range. Set when the origin's response to a range
+    /// from 0 on was malformed, contradicted itself, or had no strong validator and was too short.
+    var omitsRange = false
+    /// Whether requests are open-ended, whatever `requestBytes` is. Set when a windowed response
+    /// shows that the origin has no strong validator: the whole then has to come in one response.
+    var omitsEnd = false
+    /// The number of pages in a row that came instead of media.
+    var pagesInARow = 0
+    /// The time from the request to the head of the last fetch.
+    private var firstByte: Nanoseconds?
+    /// The rate of the last fetch that ran long enough for a measurement.
+    private var bytesPerSecond: Int64?
+
+    /// The bytes that one request may ask for; nil for no bound.
+    func requestBytes(_ limits: SessionLimits) -> Int64? { omitsEnd ? nil : limits.requestBytes }
+
+    /// Measures the time to the head of this fetch.
+    mutating func headCame(_ fetch: FetchState, now: MonotonicInstant) {
+        firstByte = now - fetch.startedAt
+    }
+
+    /// Measures the rate of this fetch, if it has run long enough.
+    mutating func batchCame(_ fetch: FetchState, now: MonotonicInstant) {
+        let elapsed = now - fetch.startedAt - (firstByte ?? 0)
+        guard elapsed > .milliseconds(5), fetch.front - fetch.start > 65_536, !fetch.isPaused else { return }
+        bytesPerSecond = Int64(Double(fetch.front - fetch.start) / (Double(elapsed) / 1e9))
+    }
+
+    /// The number of bytes that the origin would send while a new request waits for its first byte,
+    /// within `bounds`.
+    func joinDistance(within bounds: ClosedRange<Int64>) -> Int64 {
+        guard let firstByte, let bytesPerSecond else { return bounds.lowerBound }
+        let product = Double(bytesPerSecond) * (Double(firstByte) / 1e9)
+        return Int64(min(max(product, Double(bounds.lowerBound)), Double(bounds.upperBound)))
+    }
+}

@@ -1,0 +1,277 @@
+/// One consumer of the bytes of the resource.
+///
+/// Three lives run side by side in a reader. `validation` records whether it may use the current
+/// version, `commitment` which version its consumer has received, and `source` which response its
+/// bytes come from. ARCHITECTURE.md has drawings of them.
+package struct ReaderState: Hashable, Sendable {
+    /// The identity of the reader in calls and actions.
+    package let id: ReaderID
+    /// The web site on whose behalf it reads: the value of a browser's `Origin`; nil for a player,
+    /// which belongs to no site.
+    package let site: String?
+    /// The offset of the next byte that it reads.
+    package var position: Int64
+    /// The offset after the last byte that it reads; nil for the end of the resource.
+    package var end: Int64?
+    /// How far fetches run ahead for it.
+    package let policy: FetchPolicy
+    /// The freshness rules by which it may use stored bytes.
+    package let rules: UseRules
+    /// The value of `VersionLedger.confirmations` when the reader came. A later confirmation
+    /// settles for this reader, too, which version is current.
+    package let confirmationsBefore: UInt64
+    /// Whether it may use the current version.
+    package var validation = Validation.unchecked
+    /// The version that its consumer has received.
+    package var commitment = Commitment.none
+    /// The source of its bytes while the version has no strong validator.
+    package var source = Source.undecided
+    /// Its position when `source` was decided.
+    var boundAt: Int64 = 0
+    /// The number of requests that were made for responses of its own.
+    var ownResponses = 0
+    /// The error that ended its own response early.
+    var brokenBy: OriginError?
+    /// Whether its window counts: it asked for bytes, or announced on joining that it will.
+    package var wantsBytes: Bool
+    /// The event that it waits for.
+    package var waitsFor: Wait = .nothing
+    /// Whether it needs a response of its own and has to wait until `BackOff.retryAt` to request
+    /// it.
+    var awaitsRetry = false
+    /// Whether a consumer that waits for the version can use it only together with the first byte.
+    package var preparesWithFirstByte = false
+    /// Whether the origin had to be asked for the version: none was known when the reader came, or
+    /// another one was.
+    package var awaitedVersion = false
+    /// Whether it has waited at any time for the origin to confirm or replace the version.
+    package var awaitedOrigin = false
+    /// The stored bytes that it received last and may still be sending.
+    package var hold: ByteRange?
+    /// The failures that it has survived.
+    package var patience = Patience()
+    /// The reason why the reader has ended; nil while it goes on.
+    package var failure: ReadFailure?
+
+    init(
+        id: ReaderID, site: String? = nil, position: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules,
+        confirmationsBefore: UInt64, wantsBytes: Bool
+    ) {
+        self.id = id
+        self.site = site
+        self.position = position
+        self.end = end
+        self.policy = policy
+        self.rules = rules
+        self.confirmationsBefore = confirmationsBefore
+        self.wantsBytes = wantsBytes
+    }
+
+    /// Whether a reader may use the current version.
+    package enum Validation: Hashable, Sendable {
+        /// The freshness rules have not been applied to the current version.
+        case unchecked
+        /// The reader waits for the origin to confirm or replace the version. When the origin is
+        /// out of reach, it may use the version unconfirmed if `mayDoWithout` is true.
+        case awaitsOrigin(mayDoWithout: Bool)
+        /// The freshness rules let the reader use this version. Any other version is unchecked.
+        case trusts(GenerationID)
+    }
+
+    /// The version that a consumer has received.
+    package enum Commitment: Hashable, Sendable {
+        /// The consumer has received nothing.
+        case none
+        /// `prepare` returned this version. Another one may still take its place.
+        case prepared(GenerationID)
+        /// The consumer has received the length, type or bytes of this version, and gets its bytes
+        /// or an error from now on. The representation is present where only equal length and type
+        /// can tie another response to this one.
+        case told(GenerationID, as: Representation?)
+    }
+
+    /// The event that a reader waits for.
+    package enum Wait: Hashable, Sendable {
+        /// The reader does not wait.
+        case nothing
+        /// It waits for the representation.
+        case version
+        /// It waits for a byte at its position.
+        case bytes
+    }
+
+    /// The failures that a reader has survived, and the reasons to survive more of them.
+    package struct Patience: Hashable, Sendable {
+        /// Whether the reader has received bytes.
+        package var hasProgress = false
+        /// The failed fetches since its last byte that it survived. With a failure its next attempt
+        /// waits for `BackOff.retryAt`; a reader without one does not wait.
+        package var failures = 0
+        /// The accepted responses in a row that ended early without a new byte.
+        var emptyAnswers = 0
+        /// Whether its client can repeat the request by itself and should do so soon: an HTTP
+        /// client.
+        package var endsSoon = false
+
+        mutating func bytesTaken() {
+            hasProgress = true
+            failures = 0
+            emptyAnswers = 0
+        }
+
+        /// Counts a failure of the reader's fetch, and returns whether the reader waits for another
+        /// attempt.
+        ///
+        /// An accepted response that ends without a new byte is worse than none. A reader whose
+        /// client can repeat the request by itself fails after `limits.emptyAnswers` of them in a
+        /// row.
+        mutating func waits(after error: OriginError, of fetch: FetchState, _ limits: SessionLimits) -> Bool {
+            guard error.isRetryable, error.askedDelay ?? 0 <= limits.longestAskedDelay, failures < limits.failures else { return false }
+            if case .truncated = error, fetch.isReceiving, fetch.front == fetch.start { emptyAnswers += 1 }
+            if endsSoon, emptyAnswers >= limits.emptyAnswers { return false }
+            failures += 1
+            return true
+        }
+    }
+}
+
+extension ReaderState {
+    /// Whether it uses stored bytes only and never causes an origin request.
+    package var onlyStored: Bool { rules.mode == .onlyStored }
+
+    /// Whether bytes that are fetched for it must not be stored.
+    package var storesNothing: Bool { rules.mode == .doNotStore }
+
+    /// Whether it waits for the origin to confirm or replace the version.
+    var awaitsOrigin: Bool { if case .awaitsOrigin = validation { true } else { false } }
+
+    /// Whether it may use the version unconfirmed if the origin is out of reach.
+    var mayDoWithoutOrigin: Bool { validation == .awaitsOrigin(mayDoWithout: true) }
+
+    /// The version that the consumer has committed to, or nil before that.
+    package var told: GenerationID? { if case .told(let generation, _) = commitment { generation } else { nil } }
+
+    /// Whether the bytes of `fetch` are for this reader. A reader with a response of its own takes
+    /// only those; the others take the version's.
+    func draws(from fetch: FetchState) -> Bool {
+        if case .own(let id, _) = source { return id == fetch.id }
+        return !fetch.isOwn
+    }
+
+    /// The bytes that the reader will need soon.
+    /// - Returns: nil if it needs none.
+    func window(in version: SessionVersion?, _ limits: SessionLimits) -> ByteRange? {
+        guard wantsBytes, failure == nil, !onlyStored else { return nil }
+        // When a different version than the reader's is current, its length does not bound what
+        // this reader will get.
+        let isOpen = source == .undecided && version.map { !$0.isCombinable && isNews($0) } ?? false
+        let length = isOpen ? .max : servedRepresentation(version)?.length ?? .max
+        let end = min(self.end ?? .max, length)
+        guard position < end else { return nil }
+        let upper: Int64 =
+            switch policy {
+            case .whilePlaying: min(end, position.addingClamped(limits.readAheadBytes))
+            case .readAhead(let bytes): min(length, position.addingClamped(max(bytes, 1)))
+            case .wholeResource: length
+            }
+        return ByteRange(position, max(upper, min(end, position + 1)))
+    }
+
+    /// The offset up to which its policy has its range fetched; nil for the end of the resource.
+    var fetchEnd: Int64? {
+        switch policy {
+        case .whilePlaying: end
+        case .readAhead(let bytes): end.map { max($0, position.addingClamped(bytes)) }
+        case .wholeResource: nil
+        }
+    }
+
+    /// The bytes that its policy still asks for after it has left.
+    /// - Returns: nil if the policy asks for none.
+    var goal: ByteRange? {
+        switch policy {
+        case .whilePlaying: nil
+        case .readAhead(let bytes): ByteRange(position, position.addingClamped(bytes))
+        case .wholeResource: ByteRange(lower: 0, upper: .max)
+        }
+    }
+
+    /// Whether it waits only for the verification of stored bytes.
+    func waitsForVerification(in version: SessionVersion?) -> Bool {
+        waitsFor == .bytes && !isApart && version?.unverified.contains(position) == true
+    }
+
+    /// Whether it depends on a request now. It waits for a byte or a version; or the version is not
+    /// known, and the request that discovers it is made for this reader, too.
+    func isAsking(in version: SessionVersion?) -> Bool {
+        (waitsFor != .nothing && !waitsForVerification(in: version)) || (version == nil && wantsBytes && !onlyStored)
+    }
+
+    // MARK: Commitment
+
+    /// The generation that the reader is served, or nil before it is known.
+    func served(_ version: SessionVersion?) -> GenerationID? {
+        if case .own(_, let response) = source { return response?.generation }
+        return version?.generation
+    }
+
+    /// The representation that the reader is served, or nil before it is known.
+    func servedRepresentation(_ version: SessionVersion?) -> Representation? {
+        if case .own(_, let response) = source { return response?.representation }
+        return version?.representation
+    }
+
+    /// Commits the consumer to `generation`. Where only length and type can tie another response to
+    /// that version, its representation is kept.
+    mutating func commit(to generation: GenerationID?, in version: SessionVersion?) {
+        guard let generation, told != generation else { return }
+        let mayChange = version?.isCombinable == false || isApart
+        commitment = .told(generation, as: mayChange ? servedRepresentation(version) : nil)
+    }
+
+    /// Ties a consumer that has committed to one response to another with equal length and type.
+    mutating func recommit(to generation: GenerationID) {
+        guard case .told(_, let representation) = commitment else { return }
+        commitment = .told(generation, as: representation)
+    }
+
+    /// Records the version that `prepare` returns.
+    mutating func prepare(_ generation: GenerationID) {
+        if told == nil { commitment = .prepared(generation) }
+    }
+
+    /// Whether `prepare` returned a version that has been replaced before the consumer committed to
+    /// it.
+    func isOutdated(in version: SessionVersion?) -> Bool {
+        if case .prepared(let generation) = commitment { generation != served(version) } else { false }
+    }
+
+    /// Whether the version is another than the one that the reader committed to, and differs from
+    /// it in length or type.
+    func isNews(_ version: SessionVersion) -> Bool {
+        guard let told else { return false }
+        return told != version.generation && !isAsTold(version.representation)
+    }
+
+    /// Whether a consumer that has committed to one response may go on with another. Equal length
+    /// and type are enough for that, because no bytes of the two responses are combined.
+    func isAsTold(_ representation: Representation) -> Bool {
+        guard case .told(_, let told?) = commitment else { return true }
+        return told.looksLike(representation)
+    }
+
+    /// Whether the consumer has no bytes of the version that it committed to, and the current one
+    /// has the same length and type.
+    func isToldOnly(in version: SessionVersion?) -> Bool {
+        guard case .told(_, .some) = commitment, source == .undecided, let version, !version.isCombinable else { return false }
+        return isAsTold(version.representation)
+    }
+}
+
+extension Int64 {
+    /// The sum, or `Int64.max` if it overflows.
+    func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}

@@ -1,0 +1,77 @@
+/// The view that a reader has of the session: the bytes at its position, and whether its wait is
+/// over. Each function is pure.
+enum ReaderView {
+    /// Returns the bytes, the end or the failure at the reader's position, at most `max` bytes.
+    /// - Returns: nil if there is nothing yet.
+    static func look(_ reader: ReaderState, max: Int64, _ session: SessionState) -> SessionStep? {
+        if let failure = reader.failure { return .failed(failure) }
+        if let end = reader.end, reader.position >= end { return .end }
+        guard session.phase == .ready else { return nil }
+        if case .own(let id, let response) = reader.source {
+            guard let response else { return nil }
+            return look(reader, id, response, limit: min(reader.end ?? .max, reader.position.addingClamped(max)), session)
+        }
+        guard let version = session.ledger.version else { return nil }
+        if !version.isCombinable, reader.source == .undecided, reader.isNews(version) { return nil }
+        if let length = version.representation.length, reader.position >= length { return .end }
+        // The source of this reader's bytes is not decided yet, so these may belong to another
+        // response than its own.
+        if !version.isCombinable, reader.source == .undecided, !reader.onlyStored { return nil }
+        let limit = min(reader.end ?? .max, reader.position.addingClamped(max))
+        if let run = version.stored.prefix(from: reader.position, upTo: limit) {
+            return version.verifiedPart(of: run).map(SessionStep.stored)
+        }
+        for fetch in session.fetches where !fetch.isOwn && fetch.generation == version.generation && fetch.remembers(reader.position) {
+            if let range = ByteRange(reader.position, min(limit, fetch.runEnd(from: reader.position))) { return .memory(fetch.id, range) }
+        }
+        return nil
+    }
+
+    /// The bytes, the end or the failure that the reader's own response has at its position.
+    private static func look(
+        _ reader: ReaderState, _ id: FetchID, _ response: ReaderState.OwnResponse, limit: Int64, _ session: SessionState
+    ) -> SessionStep? {
+        if let length = response.representation.length, reader.position >= length { return .end }
+        guard let fetch = session.fetches.first(where: { $0.id == id }) else {
+            return .failed(.origin(reader.brokenBy ?? .truncated(afterBytes: 0)))
+        }
+        if fetch.remembers(reader.position), let range = ByteRange(reader.position, min(limit, fetch.runEnd(from: reader.position))) {
+            return .memory(id, range)
+        }
+        return fetch.isDraining ? .failed(.origin(reader.brokenBy ?? .truncated(afterBytes: 0))) : nil
+    }
+
+    // MARK: Waiting
+
+    /// Whether the event that the reader waits for has happened.
+    static func hasSomething(for reader: ReaderState, _ session: SessionState) -> Bool {
+        switch reader.waitsFor {
+        case .nothing: false
+        case .version where reader.awaitsRetry: reader.failure != nil || (session.backOff.retryAt == nil && session.version != nil)
+        case .version where reader.isApart: reader.failure != nil || reader.served(session.version) != nil
+        case .version:
+            reader.failure != nil
+                || (session.phase == .ready && session.version != nil && (!reader.awaitsOrigin || session.ledger.isSettled(for: reader)))
+        case .bytes: look(reader, max: 1, session) != nil || hasToDecide(reader, session)
+        }
+    }
+
+    /// Whether the reader has committed to no version yet, so that its next step decides its
+    /// source.
+    private static func hasToDecide(_ reader: ReaderState, _ session: SessionState) -> Bool {
+        guard session.phase == .ready, let version = session.version, !version.isCombinable else { return false }
+        return reader.source == .undecided && reader.told == nil && !reader.onlyStored
+    }
+
+    /// Whether the reader needs the version together with the first byte, and that byte is the next
+    /// of its fetch.
+    static func awaitsFirstByte(_ reader: ReaderState, _ session: SessionState) -> Bool {
+        guard reader.preparesWithFirstByte, reader.waitsFor == .version, reader.wantsBytes, look(reader, max: 1, session) == nil,
+            let served = reader.served(session.version)
+        else { return false }
+        return session.fetches.contains { fetch in
+            fetch.askedBy == reader.id && fetch.isReceiving && fetch.generation == served && fetch.skip == 0
+                && !fetch.isPaused && fetch.front == reader.position && fetch.leases(reader.position)
+        }
+    }
+}

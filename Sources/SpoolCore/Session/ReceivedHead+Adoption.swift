@@ -1,0 +1,213 @@
+// The version of a response: another representation becomes current, the current one is confirmed,
+// or the response goes to one reader alone.
+
+extension ReceivedHead {
+    /// Makes the response's version the current one, or confirms that it already is.
+    func adopt(
+        _ candidate: Representation, servedUpper: Int64, beginsAtZero: Bool, _ index: Int, isConditional: Bool,
+        _ session: inout SessionState
+    ) -> [SessionAction] {
+        if let version = session.version, !version.isCombinable {
+            return adoptApart(candidate, servedUpper: servedUpper, beginsAtZero: beginsAtZero, index, version, &session)
+        }
+        let fetch = session.fetches[index]
+        guard let version = session.version, !session.ledger.revalidatesWithoutValidator(fetch),
+            session.ledger.isSameVersion(candidate, isConditional: isConditional),
+            version.representation.length.map({ servedUpper <= $0 }) ?? (session.knownEnd <= candidate.length ?? .max)
+        else {
+            return session.cancelFetches { $0.id != fetch.id && !$0.isOwn } + session.replaceVersion(by: candidate, self, fetch)
+        }
+        session.ledger.confirm()
+        var actions: [SessionAction] = []
+        // A revalidation was answered with a body that is useful as well.
+        if fetch.revalidates == version.generation { actions += session.takeOverFields(self, fetch) }
+        if version.representation.length == nil, let length = candidate.length { actions += session.learn(length) }
+        if version.passReason == nil, let reason = passReason {
+            session.ledger.version?.passReason = reason
+            session.goal = nil
+            actions.append(.passing(reason))
+        }
+        return actions
+    }
+
+    /// Decides whether the response replaces a version that can't be combined, or goes to the
+    /// reader that asked, alone.
+    private func adoptApart(
+        _ candidate: Representation, servedUpper: Int64, beginsAtZero: Bool, _ index: Int, _ version: SessionVersion,
+        _ session: inout SessionState
+    ) -> [SessionAction] {
+        let fetch = session.fetches[index]
+        let isSame =
+            !session.ledger.revalidatesWithoutValidator(fetch) && session.ledger.isSameVersion(candidate, isConditional: false)
+        let isInUse = session.readers.contains {
+            $0.failure == nil && $0.source == .version && ($0.told != nil || $0.id != fetch.askedBy)
+        }
+        let maySupplant = beginsAtZero && !fetch.storesNothing && passReason == nil
+        let bringsMore = candidate.length == nil || servedUpper > version.stored.totalBytes
+        // This includes a version of which no byte is there yet, because each response has a
+        // generation of its own.
+        if !isInUse, !isSame || (maySupplant && bringsMore) {
+            return session.cancelFetches { $0.id != fetch.id && !$0.isOwn } + session.replaceVersion(by: candidate, self, fetch)
+        }
+        var actions: [SessionAction] = []
+        if isSame {
+            session.ledger.confirm()
+            if fetch.revalidates == version.generation { actions += session.takeOverFields(self, fetch) }
+        }
+        session.fetches[index].isOwn = true
+        return actions
+    }
+
+    /// Binds the reader that asked to the response whose head was accepted.
+    /// - Returns: the generation that names the response, if it belongs to one reader; else nil.
+    func bindAsker(_ index: Int, _ candidate: Representation, _ session: inout SessionState) -> GenerationID? {
+        guard let version = session.version else { return nil }
+        let fetch = session.fetches[index]
+        if version.isCombinable {
+            session.fetches[index].isOwn = false
+            for reader in session.readers.indices where session.readers[reader].isBound(to: fetch.id) {
+                session.readers[reader].takeCombinable(candidate, version.generation)
+            }
+            return nil
+        }
+        let asker =
+            session.readers.firstIndex { $0.isBound(to: fetch.id) } ?? session.readers.firstIndex { mayTake($0, responseOf: fetch) }
+        guard fetch.isRelay else {
+            session.fetches[index].isOwn = false
+            session.ledger.version?.hasBegun = true
+            session.ledger.version?.brokenBy = nil
+            if let asker { session.readers[asker].takeVersion(candidate, version.generation) }
+            return nil
+        }
+        let generation = fetch.isOwn ? newGeneration : version.generation
+        session.fetches[index].isOwn = true
+        if let asker {
+            let cookies = fetch.askedBy == session.readers[asker].id ? head.fields.values(of: "Set-Cookie") : []
+            let response = ReaderState.OwnResponse(generation: generation, representation: candidate, cookies: cookies)
+            session.readers[asker].takeResponse(response, fetch.id)
+        }
+        return generation
+    }
+
+    /// Whether a response without a bound reader may become the own response of `reader`. The
+    /// request was made for that reader, or begins at its position.
+    private func mayTake(_ reader: ReaderState, responseOf fetch: FetchState) -> Bool {
+        reader.failure == nil && !reader.onlyStored && reader.told == nil && (reader.source == .undecided || reader.awaitsOrigin)
+            && (reader.id == fetch.askedBy || (reader.wantsBytes && reader.position == fetch.start))
+    }
+
+    /// Ends a response without a strong validator that is too short for its reader, if another
+    /// request may bring the whole range at once.
+    ///
+    /// No second response may continue it in the same answer. The next request therefore leaves out
+    /// the window that cut the response short, or names no range at all. Readers that have already
+    /// committed go on with the short response.
+    /// - Returns: whether the response was too short and is to be ended.
+    func isTooShort(_ fetch: FetchState, served: ByteRange, total: Int64?, _ session: inout SessionState) -> Bool {
+        let identity = session.version?.identity ?? session.ledger.rules.identity
+        guard !isEndless, identity == .validator, !Validator(fields: head.fields).isStrong,
+            let asker = session.readers.first(where: { $0.id == fetch.askedBy && $0.told == nil && $0.failure == nil }),
+            served.upperBound < min(asker.end ?? .max, total ?? .max)
+        else { return false }
+        if let upper = fetch.upper, upper - fetch.start == session.limits.requestBytes, served.upperBound == upper,
+            !session.origin.omitsEnd
+        {
+            session.origin.omitsEnd = true
+        } else if fetch.start == 0, total != nil, fetch.upper == nil, !session.origin.omitsRange {
+            session.origin.omitsRange = true
+        } else {
+            return false
+        }
+        for index in session.readers.indices where session.readers[index].isBound(to: fetch.id) {
+            session.readers[index].source = .undecided
+        }
+        return true
+    }
+
+    // MARK: Responses to revalidations
+
+    /// Handles a 304: confirms the version, unless the response is about another one.
+    func notModified(_ index: Int, _ session: inout SessionState, now: MonotonicInstant) -> [SessionAction] {
+        let fetch = session.fetches[index]
+        guard let version = session.version, fetch.revalidates == version.generation else {
+            return failed(fetch.id, .status(head), &session, now: now)
+        }
+        session.fetches.remove(at: index)
+        // A response about another version leaves the state of the stored one unknown.
+        let isMeant = version.representation.mayBeMeant(by: head)
+        let actions = isMeant ? confirm(fetch, &session) : session.suspendVersion()
+        return [.ended(fetch.id, nil)] + actions + session.wakeReaders() + session.replan(now: now)
+    }
+
+    /// Handles a response that ignored the conditions and repeats the stored version: confirms it,
+    /// and ends the fetch.
+    /// - Returns: the actions that follow, or nil if the response is of another version or its body
+    ///   is useful.
+    func sameVersion(
+        _ index: Int, length: Int64?, isWhole: Bool, _ session: inout SessionState, now: MonotonicInstant
+    ) -> [SessionAction]? {
+        let fetch = session.fetches[index]
+        guard let version = session.version, fetch.isValidation, fetch.revalidates == version.generation,
+            !session.ledger.revalidatesWithoutValidator(fetch), !isWhole || version.isComplete,
+            session.ledger.isSameVersion(representation(length: length), isConditional: false)
+        else { return nil }
+        return session.endFetches([fetch.id]) + confirm(fetch, &session) + session.wakeReaders() + session.replan(now: now)
+    }
+
+    /// Confirms the version, and takes over the fields of the response.
+    private func confirm(_ fetch: FetchState, _ session: inout SessionState) -> [SessionAction] {
+        session.ledger.confirm()
+        session.backOff.succeeded()
+        return session.takeOverFields(self, fetch)
+    }
+
+    // MARK: Pages instead of media
+
+    // Temporary errors look like responses. The machine never adopts them as a version and never
+    // deletes stored bytes because of them.
+
+    /// The error of a page that comes where media are known to be.
+    /// - Returns: nil if the response may be of a version.
+    func contradiction(_ outcome: ResponseOutcome, _ ledger: VersionLedger) -> OriginError? {
+        guard let version = ledger.version, let page = ledger.rules.page(head.fields), ledger.expectsMedia else { return nil }
+        switch outcome {
+        case .full: break
+        case .partial:
+            // A part with the stored strong entity tag is of the stored version, whatever its
+            // `Content-Type` is.
+            let validator = Validator(fields: head.fields)
+            if validator.isStrong, validator == version.representation.validator { return nil }
+        case .notModified, .notSatisfiable, .failed: return nil
+        }
+        return .malformed("a page of type \(page) came instead of media; is there a sign-in in between?")
+    }
+
+    /// Passes a page on to the reader that asked, if it has no byte yet, as a page would come
+    /// without a cache. For all other readers the fetch has failed.
+    func contradicted(
+        _ index: Int, by error: OriginError, _ outcome: ResponseOutcome, _ session: inout SessionState, now: MonotonicInstant
+    ) -> [SessionAction] {
+        let fetch = session.fetches[index]
+        session.origin.pagesInARow += 1
+        var actions: [SessionAction] = []
+        if session.origin.pagesInARow == OriginRecord.pagesBeforeNotice, let page = session.ledger.rules.page(head.fields) {
+            actions.append(.passing(.unexpectedType(page)))
+        }
+        let asker = session.readers.firstIndex { reader in
+            reader.id == fetch.askedBy && reader.failure == nil && reader.told == nil && !reader.mayDoWithoutOrigin
+        }
+        guard let asker, case .full = outcome else { return actions + failed(fetch.id, error, &session, now: now) }
+        let length = outcome.length
+        session.fetches[index].isOwn = true
+        session.fetches[index].isRelay = true
+        session.fetches[index].stage = .receiving(FetchState.Body(generation: newGeneration, servedEnd: length))
+        session.fetches[index].startOver()
+        session.fetches[index].upper = length
+        session.readers[asker].position = 0
+        session.readers[asker].end = nil
+        var response = ReaderState.OwnResponse(generation: newGeneration, representation: representation(length: length))
+        response.isPage = true
+        session.readers[asker].takeResponse(response, fetch.id)
+        return actions + session.wakeReaders() + session.replan(now: now)
+    }
+}

@@ -1,0 +1,277 @@
+// The plan of fetches: applies the decisions of `FetchPlanner`.
+
+extension SessionState {
+    /// Brings the fetches in line with the readers' windows and the goal.
+    ///
+    /// Each event that changes a window, a lease or the version calls this, unless a shortcut has
+    /// shown that no plan changes. Without a version it starts the discovery. With a version it
+    /// verifies stored bytes, revalidates, fetches the gaps that readers wait at, and fetches
+    /// ahead. Then it pauses, resumes or ends the running fetches and sets the timer.
+    mutating func replan(now: MonotonicInstant) -> [SessionAction] {
+        guard phase == .ready else { return [] }
+        if FetchPlanner.isGoalMet(self) { goal = nil }
+        var actions: [SessionAction] = ledger.owesUpdate ? [.representationUpdated] : []
+        ledger.owesUpdate = false
+        if version == nil {
+            actions += discover(now: now)
+        } else {
+            actions += verifyForWaiting()
+            actions += revalidate(now: now)
+            if version?.isCombinable == false { actions += serveWaitingApart(now: now) }
+            actions += fetchUrgentGaps(now: now)
+            actions += fetchAhead(now: now)
+        }
+        actions += settleFetches(now: now) + dropUnfinished()
+        if let deadline = FetchPlanner.nextDeadline(self) { actions.append(.setTimer(deadline)) }
+        return actions
+    }
+
+    /// Applies the deadlines that have passed by `now`.
+    mutating func timePassed(now: MonotonicInstant) -> [SessionAction] {
+        backOff.timePassed(now: now)
+        for index in fetches.indices {
+            if case .since(let start) = fetches[index].blocking, now - start >= limits.relayPatience { fetches[index].blocking = .overdue }
+        }
+        let linger = limits.linger
+        let actions = cancelFetches { fetch in
+            fetch.lingersSince.map { now - $0 >= linger } ?? false
+        }
+        return actions + replan(now: now) + wakeReaders()
+    }
+
+    // MARK: Starting
+
+    /// Starts the request that discovers the resource: one response supplies its head and its first
+    /// bytes.
+    private mutating func discover(now: MonotonicInstant) -> [SessionAction] {
+        guard fetches.allSatisfy(\.isOwn) else { return [] }
+        let request = FetchPlanner.discovery(self, now: now)
+        let failed = failOnlyStored()
+        guard let request else { return failed }
+        return failed + start(request, now: now)
+    }
+
+    /// Requests the verification of the bytes that waiting readers need next.
+    private mutating func verifyForWaiting() -> [SessionAction] {
+        guard let generation = version?.generation, version?.unverified.isEmpty == false else { return [] }
+        var actions: [SessionAction] = []
+        for reader in readers where reader.waitsFor == .bytes {
+            let limit = min(reader.end ?? .max, reader.position.addingClamped(limits.verifyBytes))
+            if let range = ledger.version?.beginVerification(from: reader.position, to: limit, limits) {
+                actions.append(.verify(range, generation))
+            }
+        }
+        return actions
+    }
+
+    /// Asks the origin whether the version is current, if a reader waits for that or has used a
+    /// stale version.
+    private mutating func revalidate(now: MonotonicInstant) -> [SessionAction] {
+        guard let version, let request = FetchPlanner.revalidation(self, now: now) else { return [] }
+        ledger.owesRevalidation = false
+        // A revalidation in the background repeats the site of the request that selected the
+        // version.
+        let site = request.reader.map(\.site) ?? version.selectedBy?.site
+        let fetch = FetchState(
+            id: makeFetchID(), purpose: .validation(of: version.generation, namedEnd: request.upper), lower: request.lower,
+            upper: request.lower, variant: RequestVariant(fields: ledger.requestFields, site: site), askedBy: request.reader?.id,
+            startedAt: now)
+        fetches.append(fetch)
+        var ask = OriginAsk(
+            lower: request.lower, upper: request.upper, ifRange: nil, revalidation: version.representation.revalidation)
+        ask.site = site
+        return [.start(fetch.id, ask)]
+    }
+
+    /// Starts a fetch for each reader that waits at a gap that no running fetch will bring in time.
+    private mutating func fetchUrgentGaps(now: MonotonicInstant) -> [SessionAction] {
+        var actions = failOnlyStored()
+        guard version?.isCombinable == true else { return actions }
+        var next = 0
+        while let index = FetchPlanner.urgentReader(self, from: next, now: now) {
+            let reader = readers[index]
+            let gap = FetchPlanner.Request(lower: reader.position, upper: reader.fetchEnd, reader: reader, stores: !reader.storesNothing)
+            actions += startAt(gap, now: now)
+            next = index + 1
+        }
+        return actions
+    }
+
+    /// Starts at most one fetch that no reader waits for: for the next gap of a window, or of the
+    /// goal.
+    private mutating func fetchAhead(now: MonotonicInstant) -> [SessionAction] {
+        guard let gap = FetchPlanner.ahead(self, now: now) else { return [] }
+        return startAt(gap, now: now)
+    }
+
+    /// Starts a fetch from the beginning of `gap` on. Its range stops at the end of `gap`, at the
+    /// next stored or remembered byte, and at the next lease.
+    private mutating func startAt(_ gap: FetchPlanner.Request, now: MonotonicInstant) -> [SessionAction] {
+        var gap = gap
+        let actions = gap.stores ? clearCrowdedBlock(at: &gap) : []
+        gap.upper = FetchPlanner.clippedEnd(of: gap, self)
+        if let upper = gap.upper, upper <= gap.lower { return actions }
+        // The lease that contains the gap now ends there, so that no byte is requested twice.
+        for index in fetches.indices where !fetches[index].isRelay && fetches[index].leases(gap.lower) {
+            if let old = fetches[index].upper { gap.upper = min(gap.upper ?? old, old) }
+            fetches[index].upper = gap.lower
+        }
+        return actions + start(gap, now: now)
+    }
+
+    /// Adds a fetch and returns the action that starts it.
+    private mutating func start(_ request: FetchPlanner.Request, isOwn: Bool = false, now: MonotonicInstant) -> [SessionAction] {
+        let strong = version.flatMap { $0.identity == .validator && $0.representation.validator.isStrong ? $0 : nil }
+        var fetch = FetchState(
+            id: makeFetchID(), purpose: .bytes(ifRange: strong?.generation), lower: request.lower, upper: request.upper,
+            variant: RequestVariant(fields: ledger.requestFields, site: request.reader?.site), askedBy: request.reader?.id, startedAt: now)
+        fetch.storesNothing = !request.stores
+        fetch.isRelay = version != nil && (!request.stores || !FetchPlanner.mayStore(self, from: request.lower))
+        fetch.isOwn = isOwn
+        fetches.append(fetch)
+        var asked = request.upper
+        if let length = version?.representation.length, asked == length { asked = nil }
+        var ask = OriginAsk(
+            lower: request.lower, upper: limits.requestBytes == nil ? asked : request.upper,
+            ifRange: strong?.representation.validator.ifRangeValue)
+        ask.isPlain = request.omitsRange
+        ask.site = request.reader?.site
+        return [.start(fetch.id, ask)]
+    }
+
+    // MARK: Own responses
+
+    /// Starts a response of its own for the reader if the version cannot serve it.
+    /// - Returns: the actions that follow, or nil if the version serves the reader.
+    mutating func startOwnResponse(_ index: Int, wallNow: Timestamp? = nil, now: MonotonicInstant) -> [SessionAction]? {
+        let choice = SourceChoice(for: readers[index], in: self, wallNow: wallNow, now: now)
+        readers[index].awaitsRetry = choice == .ownLater
+        switch choice {
+        case .asBefore: return nil
+        case .version:
+            readers[index].bind(to: .version)
+            return nil
+        case .ownAlready, .ownLater: return []
+        case .exhausted:
+            readers[index].failure = .origin(.representationChanged)
+            return []
+        case .own:
+            let request = SourceChoice.request(for: readers[index], in: self)
+            let actions = start(request, isOwn: true, now: now)
+            readers[index].ownResponses += 1
+            if readers[index].told == nil { readers[index].awaitedVersion = true }
+            if let fetch = fetches.last { readers[index].bind(to: .own(fetch.id, nil)) }
+            return actions
+        }
+    }
+
+    /// Starts an own response for each waiting reader that needs one, and ends the readers whose
+    /// response broke off.
+    private mutating func serveWaitingApart(now: MonotonicInstant) -> [SessionAction] {
+        var actions: [SessionAction] = []
+        for index in readers.indices {
+            guard let version, readers[index].waitsFor == .bytes, readers[index].failure == nil, !readers[index].onlyStored else {
+                continue
+            }
+            if readers[index].source == .version, !readers[index].waitsForVerification(in: version) {
+                guard !SourceChoice.versionStillServes(readers[index], version, fetches) else { continue }
+                // The rest of another response must not follow. A consumer that has bytes of this
+                // one has to request the range again.
+                if readers[index].told != nil, readers[index].boundAt != readers[index].position {
+                    readers[index].failure = .origin(version.brokenBy ?? .representationChanged)
+                    continue
+                }
+                readers[index].source = .undecided
+            }
+            // A reader that has committed to no version is woken instead, and its next step
+            // decides.
+            guard readers[index].told != nil, window(of: readers[index]) != nil else { continue }
+            actions += startOwnResponse(index, now: now) ?? []
+        }
+        return actions + wakeReaders()
+    }
+
+    // MARK: Bounds on the number of stored runs
+
+    /// Makes the block at the beginning of `gap` a gap as a whole if it has too many stored runs,
+    /// and widens `gap` to the block.
+    ///
+    /// Leaves the block alone while another fetch brings bytes of it: no byte is requested twice.
+    private mutating func clearCrowdedBlock(at gap: inout FetchPlanner.Request) -> [SessionAction] {
+        guard let version, version.isCombinable, version.passReason == nil, let block = version.block(at: gap.lower, limits),
+            version.stored.intersection(block).rangeCount >= limits.runsPerBlock,
+            !readers.contains(where: { $0.onlyStored && block.contains($0.position) }),
+            !fetches.contains(where: { !$0.isRelay && $0.released < block.upperBound && $0.upper.map { $0 > block.lowerBound } ?? true })
+        else { return [] }
+        // The discarded bytes are correct, so a reader that holds them may go on. The fetch writes
+        // the same bytes in their place.
+        let gone = version.stored.intersection(block)
+        ledger.version?.forget(gone)
+        gap.lower = block.lowerBound
+        gap.upper = gap.upper.map { max($0, block.upperBound) }
+        return [.discard(gone, version.generation)]
+    }
+
+    /// Discards the shortest stored runs if there are too many, except `written` and the runs that
+    /// readers are in.
+    ///
+    /// Discards a sixteenth of the runs at a time, so that the sorting is rare.
+    mutating func dropShortestRuns(sparing written: ByteRange) -> [SessionAction] {
+        guard let version, version.stored.rangeCount > limits.storedRuns else { return [] }
+        let shortest = version.stored.ranges
+            .filter { run in
+                !run.contains(written) && version.evicting.intersection(run).isEmpty && !readers.contains { run.contains($0.position) }
+            }
+            .sorted { ($0.count, $0.lowerBound) < ($1.count, $1.lowerBound) }
+            .prefix(limits.storedRuns / 16 + 1)
+        guard !shortest.isEmpty else { return [] }
+        let gone = ByteRangeSet(shortest)
+        ledger.version?.forget(gone)
+        return [.discard(gone, version.generation)]
+    }
+
+    // MARK: Pausing and ending
+
+    /// Resumes the fetches that are needed, lets the others linger, and ends those that are
+    /// complete.
+    private mutating func settleFetches(now: MonotonicInstant) -> [SessionAction] {
+        var actions: [SessionAction] = []
+        var over: [FetchID] = []
+        for index in fetches.indices where !fetches[index].isDraining && !fetches[index].isValidation {
+            switch FetchPlanner.settlement(of: fetches[index], self) {
+            case .left: break
+            case .over: over.append(fetches[index].id)
+            case .unneeded: if fetches[index].lingersSince == nil { fetches[index].lingersSince = now }
+            case .resumed:
+                fetches[index].lingersSince = nil
+                fetches[index].flow = .running
+                fetches[index].blocking = .none
+                actions.append(.resume(fetches[index].id))
+            case .needed:
+                fetches[index].lingersSince = nil
+                fetches[index].blocking = .none
+            case .heldBack:
+                fetches[index].lingersSince = nil
+                if fetches[index].blocking == .none { fetches[index].blocking = .since(now) }
+            }
+        }
+        if !over.isEmpty {
+            actions += endFetches(over)
+            actions += replan(now: now)
+        }
+        return actions
+    }
+
+    /// Ends a fetch that is paused or lingers, because the limiter needs its slot. Its reader, if
+    /// it has one, starts another fetch when it needs bytes.
+    mutating func preempt(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
+        guard FetchPlanner.isIdle(id, self), let fetch = fetches.first(where: { $0.id == id }) else { return [] }
+        guard
+            !readers.contains(where: {
+                $0.waitsFor != .nothing && $0.draws(from: fetch) && fetch.leases($0.position)
+                    && (!fetch.isRelay || fetch.serves($0.position))
+            })
+        else { return [] }
+        return endFetches([id]) + replan(now: now)
+    }
+}

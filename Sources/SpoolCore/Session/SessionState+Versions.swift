@@ -1,0 +1,150 @@
+// Changes of the version, and the readers that they concern.
+
+extension SessionState {
+    /// Makes `representation` the current version.
+    ///
+    /// Wakes only the readers that have prepared for the old version and wait for bytes. The caller
+    /// wakes the others once it has set up what the fetch brings.
+    mutating func replaceVersion(by representation: Representation, _ head: ReceivedHead, _ fetch: FetchState) -> [SessionAction] {
+        let old = ledger.replace(by: representation, head, fetch)
+        recheckSites()
+        if old != nil || head.passReason != nil { goal = nil }
+        forgetRetiredFetches()
+        var actions: [SessionAction] = [.versionChanged(from: old, to: head.newGeneration)]
+        if let reason = head.passReason { actions.append(.passing(reason)) }
+        return actions + versionReplaced()
+    }
+
+    /// Drops the current version: its fetches end, and the readers that have committed to it fail.
+    mutating func forgetVersion() -> [SessionAction] {
+        let ended = cancelFetches { !$0.isOwn }
+        ledger.version = nil
+        forgetRetiredFetches()
+        return ended + versionReplaced() + wakeReaders()
+    }
+
+    /// Stops serving the version until a complete response of the origin takes its place, because
+    /// the origin contradicted it once.
+    ///
+    /// Its index entry stays. A session that opens it later may find that the contradiction was
+    /// temporary.
+    mutating func suspendVersion() -> [SessionAction] {
+        guard let generation = version?.generation else { return [] }
+        return [.forgotten(generation)] + forgetVersion()
+    }
+
+    /// Drops a version that can't be completed, once it has no reader: bytes of unknown length that
+    /// nothing ties further bytes to.
+    ///
+    /// Most such bodies are live streams, whose next listener does not need the beginning.
+    mutating func dropUnfinished() -> [SessionAction] {
+        guard readers.isEmpty, fetches.isEmpty, let version, version.representation.length == nil, !version.isCombinable,
+            version.passReason == nil
+        else { return [] }
+        ledger.version = nil
+        return [.unfinished(version.generation)]
+    }
+
+    /// Sets the length of the current version, and ends or clips the fetches beyond it.
+    mutating func learn(_ length: Int64) -> [SessionAction] {
+        ledger.version?.representation.length = length
+        let actions = cancelFetches { !$0.isOwn && $0.start >= length && $0.front >= length }
+        for index in fetches.indices where !fetches[index].isOwn { fetches[index].upper = min(fetches[index].upper ?? length, length) }
+        return [.representationUpdated] + actions
+    }
+
+    /// Updates the representation with the fields of this response.
+    mutating func takeOverFields(_ head: ReceivedHead, _ fetch: FetchState) -> [SessionAction] {
+        ledger.takeOverFields(head, fetch)
+        recheckSites()
+        return [.representationUpdated]
+    }
+
+    /// The offset after the last byte that the current version is known to have.
+    var knownEnd: Int64 {
+        let received = fetches.filter { !$0.isOwn && !$0.isRequested && $0.front > $0.released }.map(\.front).max() ?? 0
+        return max(version?.stored.upperBound ?? 0, received, version?.passedEnd ?? 0)
+    }
+
+    /// Removes the drained memory of fetches of other versions: it is neither stored nor waited
+    /// for.
+    mutating func forgetRetiredFetches() {
+        let generation = version?.generation
+        fetches.removeAll { !$0.isOwn && $0.isDraining && $0.generation != generation }
+    }
+
+    /// Lets readers that have not committed yet check the version again if its response was for
+    /// another site.
+    private mutating func recheckSites() {
+        guard let version else { return }
+        for index in readers.indices where readers[index].told == nil {
+            guard case .trusts = readers[index].validation else { continue }
+            if ledger.siteSelection(of: version, forSite: readers[index].site) != .matches { readers[index].validation = .unchecked }
+        }
+    }
+
+    /// Ends the readers that have committed to another version than the current one, and wakes the
+    /// others to prepare again.
+    private mutating func versionReplaced() -> [SessionAction] {
+        var actions: [SessionAction] = []
+        for index in readers.indices where readers[index].failure == nil && !readers[index].isApart {
+            if let version, readers[index].isToldOnly(in: version) { readers[index].recommit(to: version.generation) }
+            if let told = readers[index].told {
+                if told != version?.generation { readers[index].failure = .origin(.representationChanged) }
+                continue
+            }
+            readers[index].awaitedVersion = true
+            if readers[index].waitsFor == .bytes, readers[index].isOutdated(in: version) {
+                readers[index].waitsFor = .nothing
+                readers[index].commitment = .none
+                actions.append(.wake(readers[index].id))
+            }
+        }
+        return actions
+    }
+
+    // MARK: Use by readers
+
+    /// Whether the reader may use the current version.
+    ///
+    /// If it may not, either the reader has failed, or it waits and the origin is asked. The
+    /// decision is made once for each reader: a reader that has committed to a version goes on with
+    /// it.
+    mutating func mayUse(_ index: Int, wallNow: Timestamp, now: MonotonicInstant) -> Bool {
+        guard let version else { return false }
+        let reader = readers[index]
+        if reader.told != nil || reader.validation == .trusts(version.generation) { return true }
+        if ledger.isSettled(for: reader) { return trust(index) }
+        guard !reader.awaitsOrigin else { return false }
+        let selection = ledger.selection(of: version, forSite: reader.site)
+        switch selection == .matches ? reader.rules.use(of: version.representation, now: wallNow) : .revalidate {
+        case .use: return trust(index)
+        case .useAndRevalidate:
+            ledger.owesRevalidation = true
+            return trust(index)
+        case .revalidate:
+            let mayDoWithout = selection != .differs && reader.rules.mayUseUnvalidated(version.representation, now: wallNow)
+            // A reader of stored bytes only may not cause a request, and during back-off no other
+            // reader causes one. Both use the version unconfirmed if their rules permit it.
+            if mayDoWithout, reader.onlyStored || !backOff.mayTry(now: now) { return trust(index) }
+            if reader.onlyStored { readers[index].failure = .notStored }
+            readers[index].validation = .awaitsOrigin(mayDoWithout: mayDoWithout)
+            readers[index].awaitedOrigin = true
+            return false
+        }
+    }
+
+    /// Lets the reader use the current version.
+    /// - Returns: true.
+    @discardableResult
+    mutating func trust(_ index: Int) -> Bool {
+        guard let version else { return true }
+        readers[index].validation = .trusts(version.generation)
+        // Bytes that were relayed for a reader with `.doNotStore` may be stored for this one.
+        if version.passReason == .byRequest, !readers[index].storesNothing {
+            ledger.version?.passReason = nil
+            ledger.owesUpdate = true
+        }
+        return true
+    }
+}

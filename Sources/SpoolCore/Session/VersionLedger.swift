@@ -1,0 +1,201 @@
+/// The record of the current version: which representation is served, how often the origin has
+/// confirmed it, and which requests its response answers.
+struct VersionLedger: Sendable {
+    /// The representation that is served now; nil until the index or the origin supplies one.
+    var version: SessionVersion?
+    /// The rules by which responses may be stored.
+    private(set) var rules: StoringRules
+    /// The request fields that are sent to the origin, besides range and conditions.
+    private(set) var requestFields = HTTPFields()
+    /// The number of origin responses so far that established or confirmed the current version.
+    private(set) var confirmations: UInt64 = 0
+    /// Whether a stale response was served and the origin is still to be asked about it
+    /// (stale-while-revalidate).
+    var owesRevalidation = false
+    /// Whether the version's representation changed between two events, so that it has to be
+    /// committed.
+    var owesUpdate = false
+    /// The cached result of the freshness check, so that a hit need not repeat it.
+    private var lease: FreshnessLease?
+
+    init(rules: StoringRules) { self.rules = rules }
+
+    /// The cached decision that a version may be used without asking the origin, and the time for
+    /// which it holds.
+    private struct FreshnessLease: Hashable, Sendable {
+        var generation: GenerationID
+        var revision: UInt64
+        var policy: CachePolicy
+        var from: Timestamp
+        var until: Timestamp
+    }
+
+    /// The result of comparing two requests by the fields that select a response.
+    enum Selection { case matches, differs, unknown }
+
+    // MARK: Changes of the version
+
+    /// Adopts a version from the index.
+    /// - Returns: the generation, if the version is unusable and was not adopted.
+    mutating func open(
+        _ generation: GenerationID, _ representation: Representation, stored: ByteRangeSet, unverified: ByteRangeSet,
+        passReason: PassReason?
+    ) -> GenerationID? {
+        let opened = SessionVersion(
+            VersionState(
+                generation: generation, representation: representation, stored: stored, unverified: unverified, passReason: passReason,
+                identity: rules.identity))
+        // Two kinds of stored versions are unusable: one that an earlier process left unfinished,
+        // and one from before lengths were bounded, with bytes beyond the bound.
+        let isBeyondBound = max(representation.length ?? 0, stored.upperBound ?? 0) > ByteRange.maximumOffset
+        guard !isBeyondBound, representation.length != nil || opened.isCombinable else { return generation }
+        version = opened
+        return nil
+    }
+
+    /// Makes a response the current version.
+    /// - Returns: the generation that it replaces in the store; nil if there was none, or only its
+    ///   head was known.
+    mutating func replace(by representation: Representation, _ head: ReceivedHead, _ fetch: FetchState) -> GenerationID? {
+        let old = version.flatMap { $0.isCombinable || $0.hasBegun || !$0.stored.isEmpty ? $0.generation : nil }
+        version = SessionVersion(
+            VersionState(
+                generation: head.newGeneration, representation: representation, stored: ByteRangeSet(), passReason: head.passReason,
+                identity: rules.identity))
+        confirm()
+        select(by: fetch, head)
+        return old
+    }
+
+    /// Counts a response that established or confirmed the current version.
+    mutating func confirm() {
+        confirmations += 1
+        version?.confirmation = confirmations
+    }
+
+    /// Updates the representation with the fields of this response.
+    mutating func takeOverFields(_ head: ReceivedHead, _ fetch: FetchState) {
+        version?.representation.update(from: head.head, requestTime: head.requestTime, responseTime: head.responseTime)
+        select(by: fetch, head)
+    }
+
+    /// Records the request of this fetch as the one that selected the version's fields.
+    private mutating func select(by fetch: FetchState, _ head: ReceivedHead) {
+        version?.selectedBy = fetch.variant
+        lease = nil
+        let cookies = head.head.fields.values(of: "Set-Cookie")
+        version?.cookies = cookies.isEmpty ? nil : fetch.askedBy.map { ResponseCookies(reader: $0, values: cookies) }
+    }
+
+    /// Removes and returns the cookies that the origin set in the response to this reader's
+    /// request.
+    mutating func takeCookies(for reader: ReaderID) -> [String] {
+        guard let cookies = version?.cookies, cookies.reader == reader else { return [] }
+        version?.cookies = nil
+        return cookies.values
+    }
+
+    /// Sets the fields of the requests from now on.
+    mutating func willAsk(with fields: HTTPFields, isAuthorized: Bool) {
+        if fields != requestFields { lease = nil }
+        requestFields = fields
+        rules.isAuthorized = isAuthorized || fields["Authorization"] != nil
+    }
+
+    // MARK: Identity of responses
+
+    /// Whether a response is of the current version, by the identity rule of the host.
+    func isSameVersion(_ candidate: Representation, isConditional: Bool) -> Bool {
+        guard let version else { return false }
+        return version.identity.isSame(version.representation, candidate)
+            ?? version.representation.isSame(as: candidate, isConditional: isConditional)
+    }
+
+    /// Whether the fetch asks about a version without any validator. Any response with bytes then
+    /// replaces that version.
+    func revalidatesWithoutValidator(_ fetch: FetchState) -> Bool {
+        guard let asked = fetch.revalidates, let version, asked == version.generation else { return false }
+        return version.representation.validator == Validator.none && version.identity == Identity.validator
+    }
+
+    /// Whether the version is stored and consists of media.
+    var expectsMedia: Bool {
+        guard let version else { return false }
+        return version.passReason == nil && (rules.expectsMedia || version.representation.isMedia)
+    }
+
+    // MARK: Use by readers
+
+    /// Whether the origin has established or confirmed the version since the reader came, by a
+    /// response that also holds for this reader.
+    ///
+    /// The response may answer a request from before the reader came.
+    func isSettled(for reader: ReaderState) -> Bool {
+        version.map { $0.confirmation > reader.confirmationsBefore && selection(of: $0, forSite: reader.site) == .matches } ?? false
+    }
+
+    /// Whether the policy permits the use of the version without asking the origin. Caches a
+    /// positive result.
+    mutating func isUsable(_ policy: CachePolicy, isShared: Bool, wallNow: Timestamp) -> Bool {
+        if let lease, lease.generation == version?.generation, lease.revision == version?.revision,
+            lease.policy == policy, lease.from <= wallNow, wallNow < lease.until
+        {
+            return true
+        }
+        guard let version, version.passReason == nil, selection(of: version, forSite: nil) == .matches,
+            !version.isRemnant || Freshness(version.representation, isShared: isShared, now: wallNow).isFresh,
+            let until = UseRules(policy: policy, isShared: isShared).usableUntil(version.representation, now: wallNow)
+        else { return false }
+        lease = FreshnessLease(
+            generation: version.generation, revision: version.revision, policy: policy, from: wallNow, until: until)
+        return true
+    }
+
+    /// Whether a request with the present fields, on behalf of `site`, would select this response,
+    /// by the fields that its `Vary` names (RFC 9111 §4.1).
+    func selection(of version: SessionVersion, forSite site: String?) -> Selection {
+        let names = version.representation.fields.variedBy.filter { !$0.equalsIgnoringCase("Origin") }
+        guard let before = version.selectedBy?.fields else {
+            // A field that is never sent can't have differed.
+            return names.contains { requestFields[$0] != nil } ? .unknown : siteSelection(of: version, forSite: site)
+        }
+        guard names.allSatisfy({ before.combined($0) == requestFields.combined($0) }) else { return .differs }
+        return siteSelection(of: version, forSite: site)
+    }
+
+    /// Whether the cross-origin permissions of the response hold for the reader's site.
+    ///
+    /// A browser cannot use a response that permits another site. Some origins omit `Vary: Origin`
+    /// in responses to requests without `Origin`. The machine therefore revalidates such a response
+    /// instead of serving it to a page (Fetch, "CORS protocol and HTTP caches"). The result is
+    /// never `.differs`: when the origin cannot be reached, the browser decides by the stored
+    /// fields.
+    func siteSelection(of version: SessionVersion, forSite site: String?) -> Selection {
+        let fields = version.representation.fields
+        let allowed = fields["Access-Control-Allow-Origin"]
+        let varies = fields.variedBy.contains { $0.equalsIgnoringCase("Origin") }
+        if let before = version.selectedBy, before.site == site { return .matches }
+        if allowed == "*", !varies || version.selectedBy == nil { return .matches }
+        // A player belongs to no site. Only a response that varies by site may be another site's.
+        if site == nil { return varies && (version.selectedBy != nil || allowed != nil) ? .unknown : .matches }
+        return version.selectedBy == nil && allowed == site ? .matches : .unknown
+    }
+}
+
+extension HTTPFields {
+    /// The field names that `Vary` lists.
+    fileprivate var variedBy: [String] {
+        values(of: "Vary").flatMap { value in value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } } }
+    }
+}
+
+extension Representation {
+    /// Whether the media type is audio, video or a playlist, or one that servers commonly send for
+    /// them.
+    fileprivate var isMedia: Bool {
+        guard let type = contentType.flatMap(MediaType.init) else { return false }
+        let essence = type.essence
+        return essence.hasPrefix("audio/") || essence.hasPrefix("video/") || isPlaylist
+            || ["application/ogg", "application/mp4", "application/octet-stream", "binary/octet-stream"].contains(essence)
+    }
+}
