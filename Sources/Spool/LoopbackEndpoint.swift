@@ -40,13 +40,13 @@ extension MediaCache {
     /// The cache holds the server weakly, because a server holds its cache. The app keeps it for as
     /// long as it is to serve.
     public var loopback: (any LoopbackEndpoint)? {
-        get { attachments.object(LoopbackReference.self, make: LoopbackReference.init).endpoint }
-        set { attachments.object(LoopbackReference.self, make: LoopbackReference.init).endpoint = newValue }
+        get { loopbackReference.endpoint }
+        set { loopbackReference.endpoint = newValue }
     }
 }
 
 /// Holds the endpoint of a cache weakly.
-private final class LoopbackReference: Sendable {
+final class LoopbackReference: Sendable {
     private struct State {
         weak var endpoint: (any LoopbackEndpoint)?
     }

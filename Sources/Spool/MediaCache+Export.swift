@@ -49,6 +49,7 @@ extension MediaCache {
         _ key: ResourceKey, to path: String, options: ExportOptions, cancellation: TransferCancellation,
         progress: @escaping @Sendable (Int64) -> Void, _ done: @escaping @Sendable (Result<ExportedFile, CacheError>) -> Void
     ) {
-        FileExport(cache: self, key: key, path: path, options: options, cancellation: cancellation, progress: progress, done: done).start()
+        FileExport(engine: engine, key: key, path: path, options: options, cancellation: cancellation, progress: progress, done: done)
+            .start()
     }
 }

@@ -25,39 +25,6 @@ extension MediaCache {
     package func completeFile(
         for key: ResourceKey, _ done: @escaping @Sendable (Result<CompleteFile?, CacheError>) -> Void
     ) {
-        guard configuration.contentTransform == nil else { return done(.success(nil)) }
-        let pin = temporaryPin(key)
-        findFile(key, pin) { [self] found in
-            guard case .success(let file?) = found, file.needsVerification else { return done(found.map { $0?.file }) }
-            verify(key, isRepairing: store.isWritable, progress: { _ in }) { [self] verified in
-                switch verified {
-                case .failure(let error): done(.failure(error))
-                // Looked up again, because another version may have come, or a damaged byte have
-                // gone.
-                case .success(let verification):
-                    guard verification?.isSound == true else { return done(.success(nil)) }
-                    findFile(key, pin) { done($0.map { $0?.file }) }
-                }
-            }
-        }
-    }
-
-    private struct FoundFile: Sendable {
-        var file: CompleteFile
-        var needsVerification: Bool
-    }
-
-    private func findFile(
-        _ key: ResourceKey, _ pin: TemporaryPin, _ done: @escaping @Sendable (Result<FoundFile?, CacheError>) -> Void
-    ) {
-        onIndexLane(key, done) { [self] () throws(StoreError) in
-            // Bytes that were received just now are on their way to the index.
-            liveSession(of: key)?.enterWritten(isEnforcing: true)
-            guard let found = try store.lookup(key), let length = found.representation.length, length > 0,
-                found.spans.totalBytes == length, let path = store.filePath(of: found)
-            else { return nil }
-            let file = CompleteFile(key: key, path: path, representation: found.representation, pin: pin)
-            return FoundFile(file: file, needsVerification: !found.unverified.isEmpty)
-        }
+        CompleteFileSearch(engine: engine).find(key, done)
     }
 }

@@ -53,7 +53,7 @@ extension MediaCache {
         do throws(CacheError) {
             let named = try self.key(for: url)
             let request = FileImport.Request(path: path, url: url, key: key ?? named, options: options)
-            FileImport(cache: self, request: request, cancellation: cancellation, progress: progress, done: done).start()
+            FileImport(engine: engine, request: request, cancellation: cancellation, progress: progress, done: done).start()
         } catch { done(.failure(error)) }
     }
 }

@@ -52,7 +52,7 @@ extension MediaCache {
 
     /// Protects a resource from eviction for as long as the returned object lives. The pin is not
     /// persisted.
-    public func temporaryPin(_ key: ResourceKey) -> TemporaryPin { TemporaryPin(key: key, pins: temporaryPins) }
+    public func temporaryPin(_ key: ResourceKey) -> TemporaryPin { TemporaryPin(key: key, pins: engine.temporaryPins) }
 
     /// Protects the resource of a URL from eviction for as long as the returned object lives.
     ///

@@ -73,7 +73,7 @@ public struct CachingAssetFactory: Sendable {
         self.keyPolicy = keyPolicy ?? cache.configuration.keyPolicy
         self.fetchPolicy = fetchPolicy
         self.logger = logger ?? cache.configuration.log
-        door = cache.attachments.object(DoorState.self, make: DoorState.init)
+        door = cache.playerDoor(make: DoorState.init)
     }
 
     /// Returns whether a string can be a custom scheme (RFC 3986 §3.1).

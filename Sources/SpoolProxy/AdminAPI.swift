@@ -12,8 +12,9 @@ import SpoolSystem
 ///
 /// To add a verb, add an entry to `verbs`.
 struct AdminAPI: Sendable {
-    /// Runs a command with the cache and the query. Answers once, on any thread.
-    typealias Verb = @Sendable (MediaCache, Query, @escaping @Sendable (Answer) -> Void) -> Void
+    /// Runs a command with the cache, the long commands under way and the query. Answers once, on any
+    /// thread.
+    typealias Verb = @Sendable (MediaCache, AdminJobs, Query, @escaping @Sendable (Answer) -> Void) -> Void
 
     enum Answer: Sendable {
         /// A JSON text.
@@ -26,13 +27,13 @@ struct AdminAPI: Sendable {
     }
 
     static let verbs: [String: Verb] = [
-        "remove": { cache, query, answer in
+        "remove": { cache, _, query, answer in
             guard let key = query.key else { return answer(.failed(status: 400, "key= is missing")) }
             remove(key, from: cache, answer)
         },
-        "pin": { cache, query, answer in setPinned(true, query, cache, answer) },
-        "unpin": { cache, query, answer in setPinned(false, query, cache, answer) },
-        "not-stored": { cache, query, answer in
+        "pin": { cache, _, query, answer in setPinned(true, query, cache, answer) },
+        "unpin": { cache, _, query, answer in setPinned(false, query, cache, answer) },
+        "not-stored": { cache, _, query, answer in
             guard let key = query.key else { return answer(.failed(status: 400, "key= is missing")) }
             cache.status(of: key) { result in
                 switch result {
@@ -41,7 +42,7 @@ struct AdminAPI: Sendable {
                 }
             }
         },
-        "enter-received": { cache, _, answer in
+        "enter-received": { cache, _, _, answer in
             cache.enterReceived { result in
                 switch result {
                 case .success: answer(.object([("entered", .integer(1))]))
@@ -49,20 +50,18 @@ struct AdminAPI: Sendable {
                 }
             }
         },
-        "remove-all": { cache, _, answer in removeAll(from: cache, answer) },
-        "import": { cache, query, answer in importFile(query, cache, answer) },
-        "repair": { cache, query, answer in repair(query, cache, answer) },
-        "job": { cache, query, answer in
+        "remove-all": { cache, _, _, answer in removeAll(from: cache, answer) },
+        "import": { cache, jobs, query, answer in importFile(query, cache, jobs, answer) },
+        "repair": { cache, jobs, query, answer in repair(query, cache, jobs, answer) },
+        "job": { _, jobs, query, answer in
             guard let id = query.number("id") else { return answer(.failed(status: 400, "id= is missing")) }
-            jobs(of: cache).wait(for: id, beyond: query.number("after") ?? 0, answer)
+            jobs.wait(for: id, beyond: query.number("after") ?? 0, answer)
         },
-        "cancel": { cache, query, answer in
+        "cancel": { _, jobs, query, answer in
             guard let id = query.number("id") else { return answer(.failed(status: 400, "id= is missing")) }
-            answer(.object([("cancelled", .integer(jobs(of: cache).cancel(id) ? 1 : 0))]))
+            answer(.object([("cancelled", .integer(jobs.cancel(id) ? 1 : 0))]))
         },
     ]
-
-    private static func jobs(of cache: MediaCache) -> AdminJobs { cache.attachments.object(AdminJobs.self) { AdminJobs() } }
 
     private static let path = "api/"
     /// The longest query that is read, in bytes. The head of a request has its own bound.
@@ -70,6 +69,8 @@ struct AdminAPI: Sendable {
 
     private let cache: MediaCache
     private let token: String
+    /// The long commands under way, as jobs that the caller can poll and stop.
+    private let jobs = AdminJobs()
 
     init(cache: MediaCache, token: String) {
         self.cache = cache
@@ -89,7 +90,7 @@ struct AdminAPI: Sendable {
         }
         let reply = LoopConfined(exchange)
         let loop = exchange.loop
-        verb(cache, Query(path.dropFirst(name.count + 1))) { answer in
+        verb(cache, jobs, Query(path.dropFirst(name.count + 1))) { answer in
             loop.post { reply.value.respond(Self.response(answer)) }
         }
     }
@@ -138,7 +139,7 @@ struct AdminAPI: Sendable {
         }
     }
 
-    private static func importFile(_ query: Query, _ cache: MediaCache, _ answer: @escaping @Sendable (Answer) -> Void) {
+    private static func importFile(_ query: Query, _ cache: MediaCache, _ jobs: AdminJobs, _ answer: @escaping @Sendable (Answer) -> Void) {
         guard let path = query["path"], path.hasPrefix("/"), let url = query["url"] else {
             return answer(.failed(status: 400, "path= or url= is missing"))
         }
@@ -146,7 +147,7 @@ struct AdminAPI: Sendable {
         options.contentType = query["type"]
         if let tag = query["etag"] { options.validator = tag.hasPrefix("W/") ? .weak(entityTag: tag) : .strong(entityTag: tag) }
         options.replacesStored = query["replace"] == "1"
-        let (jobs, cancellation, key) = (jobs(of: cache), TransferCancellation(), query.key)
+        let (cancellation, key) = (TransferCancellation(), query.key)
         guard let id = jobs.begin(cancel: { cancellation.cancel() }) else { return answer(.tooManyJobs) }
         cache.importFile(
             path, for: url, key: key, options: options, cancellation: cancellation, progress: { jobs.moved($0, of: id) }
@@ -160,9 +161,8 @@ struct AdminAPI: Sendable {
     /// counted too.
     private static let rangeLimit = 10_000
 
-    private static func repair(_ query: Query, _ cache: MediaCache, _ answer: @escaping @Sendable (Answer) -> Void) {
+    private static func repair(_ query: Query, _ cache: MediaCache, _ jobs: AdminJobs, _ answer: @escaping @Sendable (Answer) -> Void) {
         guard let key = query.key else { return answer(.failed(status: 400, "key= is missing")) }
-        let jobs = jobs(of: cache)
         guard let id = jobs.begin(cancel: {}) else { return answer(.tooManyJobs) }
         cache.verify(key, isRepairing: true, progress: { jobs.moved($0, of: id) }) { result in
             jobs.end(

@@ -345,7 +345,7 @@ final class Evictor: Sendable {
     /// between two steps. Runs on the index lane.
     private func count() {
         do throws(StoreError) {
-            _ = try store.sweepOrphans(limit: MediaCache.sweepBatch)
+            _ = try store.sweepOrphans(limit: Engine.sweepBatch)
         } catch {
             note(error)
             // The next request for room starts the count again, and does not wait for it.

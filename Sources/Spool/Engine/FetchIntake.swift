@@ -36,11 +36,11 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
         self.session = session
     }
 
-    func headReceived(_ head: ResponseHead) { session.headReceived(self, head) }
+    func headReceived(_ head: ResponseHead) { session.fetching.headReceived(self, head) }
 
-    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { session.bodyReceived(self, bytes) }
+    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { session.fetching.bodyReceived(self, bytes) }
 
-    func batchEnded() { session.batchEnded(self) }
+    func batchEnded() { session.fetching.batchEnded(self) }
 
-    func finished(_ end: TransferEnd) { session.transferFinished(self, end) }
+    func finished(_ end: TransferEnd) { session.fetching.transferFinished(self, end) }
 }

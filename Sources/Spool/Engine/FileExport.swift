@@ -11,7 +11,7 @@ final class FileExport: Sendable {
     /// has checks for.
     private static let runBytes: Int64 = 4 << 20
 
-    private let cache: MediaCache
+    private let engine: Engine
     private let key: ResourceKey
     private let path: String
     private let options: ExportOptions
@@ -24,17 +24,17 @@ final class FileExport: Sendable {
     private let pin: TemporaryPin
 
     init(
-        cache: MediaCache, key: ResourceKey, path: String, options: ExportOptions, cancellation: TransferCancellation,
+        engine: Engine, key: ResourceKey, path: String, options: ExportOptions, cancellation: TransferCancellation,
         progress: @escaping @Sendable (Int64) -> Void, done: @escaping @Sendable (Result<ExportedFile, CacheError>) -> Void
     ) {
-        self.cache = cache
+        self.engine = engine
         self.key = key
         self.path = path
         self.options = options
         self.cancellation = cancellation
         self.progress = progress
         complete = done
-        pin = cache.temporaryPin(key)
+        pin = TemporaryPin(key: key, pins: engine.temporaryPins)
     }
 
     /// The resource that is exported.
@@ -67,18 +67,18 @@ final class FileExport: Sendable {
     // MARK: Finding
 
     func start() {
-        if cache.isClosed { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
+        if engine.isClosed { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
         // Bytes that were received just now are on their way to the disk, and then to the index.
-        cache.afterWrites { [self] in
-            cache.onIndexLane(key, { [self] in found($0) }) { [self] () throws(StoreError) in
-                cache.liveSession(of: key)?.enterWritten(isEnforcing: true)
+        engine.afterWrites { [self] in
+            engine.onIndexLane(key, { [self] in found($0) }) { [self] () throws(StoreError) in
+                engine.liveSession(of: key)?.writes.enterWritten(isEnforcing: true)
                 return try find()
             }
         }
     }
 
     private func find() throws(StoreError) -> (stored: StoredResource, file: (any DataFile)?, plainPath: String?)? {
-        let store = cache.store
+        let store = engine.store
         guard var stored = try store.lookup(key) else { return nil }
         guard !stored.spans.isEmpty else { return (stored, nil, nil) }
         let file = try store.dataFile(of: stored.generation, key: key, fileExtension: stored.fileExtension)
@@ -88,7 +88,7 @@ final class FileExport: Sendable {
             guard let again = try store.lookup(key), again.generation == stored.generation else { return nil }
             stored = again
         }
-        let isPlain = cache.configuration.contentTransform == nil && file.descriptor != nil
+        let isPlain = engine.configuration.contentTransform == nil && file.descriptor != nil
         return (stored, file, isPlain ? store.filePath(of: stored) : nil)
     }
 
@@ -158,7 +158,7 @@ final class FileExport: Sendable {
     }
 
     private func draft(_ beginning: FileDraft.Beginning) throws(SystemError) -> FileDraft {
-        let draft = try FileDraft(path: path, tag: cache.environment.random.next(), beginning: beginning)
+        let draft = try FileDraft(path: path, tag: engine.environment.random.next(), beginning: beginning)
         unfinished.withLock { $0 = draft }
         return draft
     }
@@ -171,7 +171,7 @@ final class FileExport: Sendable {
         guard let file = source.file, let run = ByteRange(position, position + min(Self.runBytes, source.length - position)) else {
             return finish(source, target)
         }
-        cache.onIndexLane(
+        engine.onIndexLane(
             key,
             { [self] (result: Result<[Piece], CacheError>) in
                 switch result {
@@ -185,8 +185,8 @@ final class FileExport: Sendable {
                     }
                 }
             }
-        ) { [cache] () throws(StoreError) in
-            try cache.store.pieces(of: source.stored.generation, in: run).compactMap { $0.blocks(touching: run) }
+        ) { [engine] () throws(StoreError) in
+            try engine.store.pieces(of: source.stored.generation, in: run).compactMap { $0.blocks(touching: run) }
         }
     }
 
@@ -230,7 +230,7 @@ final class FileExport: Sendable {
         var failure: CopyFailure?
         let transformFailure = Locked<CacheError?>(nil)
         let bytes: any StoredBytes =
-            cache.configuration.contentTransform.map { TransformedBytes(.file(file), $0, key: key, failure: transformFailure) } ?? file
+            engine.configuration.contentTransform.map { TransformedBytes(.file(file), $0, key: key, failure: transformFailure) } ?? file
         withUnsafeTemporaryAllocation(byteCount: Self.bufferBytes, alignment: 64) { buffer in
             var position = run.lowerBound
             while position < run.upperBound, failure == nil {
@@ -276,19 +276,19 @@ final class FileExport: Sendable {
 
     /// Makes a gap of damaged bytes, as if a reader had found them.
     private func takeOut(_ damaged: ByteRangeSet, _ source: Source, cause: StoreError?) {
-        cache.record(.damageFound(key, bytes: damaged.totalBytes))
-        if let cause { cache.record(.storeTrouble("read of \(key.forLog): \(cause)")) }
+        engine.record(.damageFound(key, bytes: damaged.totalBytes))
+        if let cause { engine.record(.storeTrouble("read of \(key.forLog): \(cause)")) }
         let error = CacheError(
             .store,
             "can't export \(key): \(damaged.totalBytes) of its bytes are damaged on the disk; read it to its end, which fetches them"
                 + " again, and repeat", key: key, cause: cause)
-        guard cache.store.isWritable else { return done(.failure(error)) }
+        guard engine.store.isWritable else { return done(.failure(error)) }
         let generation = source.stored.generation
         // The index lane drops the old entry before a session fetches the bytes again.
-        cache.onIndexLane(key, { [self] (_: Result<Void, CacheError>) in done(.failure(error)) }) { [cache] () throws(StoreError) in
-            try cache.store.discard(damaged, of: generation)
+        engine.onIndexLane(key, { [self] (_: Result<Void, CacheError>) in done(.failure(error)) }) { [engine] () throws(StoreError) in
+            try engine.store.discard(damaged, of: generation)
         }
-        cache.liveSession(of: key)?.forget(damaged, of: generation)
+        engine.liveSession(of: key)?.forget(damaged, of: generation)
     }
 
     private func fail(_ code: CacheError.Code, _ reason: String) {
@@ -296,9 +296,9 @@ final class FileExport: Sendable {
     }
 
     private func onDataLane(_ source: Source, _ body: @escaping @Sendable () throws(SystemError) -> Void) {
-        cache.environment.dataLane(for: source.stored.generation).post { [self] in
+        engine.environment.dataLane(for: source.stored.generation).post { [self] in
             // Jobs that are posted from now on may never run.
-            if cache.isClosed { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
+            if engine.isClosed { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
             do throws(SystemError) { try body() } catch {
                 let code: CacheError.Code = error.meansExists ? .exists : .file
                 let advice = error.meansExists ? "there is a file of that name; take another, or let it be replaced" : "\(error)"

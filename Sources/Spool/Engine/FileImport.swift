@@ -34,7 +34,7 @@ final class FileImport: Sendable {
         var target: (any DataFile)?
     }
 
-    private let cache: MediaCache
+    private let engine: Engine
     private let request: Request
     private let cancellation: TransferCancellation
     private let progress: @Sendable (Int64) -> Void
@@ -42,10 +42,10 @@ final class FileImport: Sendable {
     private let written = Locked(Written())
 
     init(
-        cache: MediaCache, request: Request, cancellation: TransferCancellation, progress: @escaping @Sendable (Int64) -> Void,
+        engine: Engine, request: Request, cancellation: TransferCancellation, progress: @escaping @Sendable (Int64) -> Void,
         done: @escaping @Sendable (Result<ImportedFile, CacheError>) -> Void
     ) {
-        self.cache = cache
+        self.engine = engine
         self.request = request
         self.cancellation = cancellation
         self.progress = progress
@@ -57,8 +57,8 @@ final class FileImport: Sendable {
     // MARK: Beginning
 
     func start() {
-        if cache.isClosed { return done(.failure(closed)) }
-        let generation = cache.committer.makeGeneration()
+        if engine.isClosed { return done(.failure(closed)) }
+        let generation = engine.committer.makeGeneration()
         onDataLane(generation) { [self] in
             do throws(SystemError) {
                 let files = POSIXFileSystem()
@@ -80,7 +80,7 @@ final class FileImport: Sendable {
         let work = Work(
             source: source, status: status, generation: generation, representation: representation,
             fileExtension: fileExtension(url: request.url, contentType: representation.contentType))
-        cache.onIndexLane(
+        engine.onIndexLane(
             key,
             { [self] (result: Result<Work?, CacheError>) in
                 switch result {
@@ -90,11 +90,11 @@ final class FileImport: Sendable {
                 }
             }
         ) { [self] () throws(StoreError) in
-            guard cache.store.isWritable else { throw .readOnly }
+            guard engine.store.isWritable else { throw .readOnly }
             guard try mayStore() else { return nil }
             var work = work
             if status.size > 0 {
-                work.target = try cache.store.dataFile(of: generation, key: key, fileExtension: work.fileExtension)
+                work.target = try engine.store.dataFile(of: generation, key: key, fileExtension: work.fileExtension)
             }
             return work
         }
@@ -104,10 +104,10 @@ final class FileImport: Sendable {
         guard size <= ByteRange.maximumOffset else {
             return "it has \(size) bytes, and the cache keeps at most \(ByteRange.maximumOffset) of one resource"
         }
-        if let limit = cache.configuration.maxResourceBytes, size > limit {
+        if let limit = engine.configuration.maxResourceBytes, size > limit {
             return "it has \(size) bytes, and the cache keeps at most \(limit) of one resource"
         }
-        if let quota = cache.configuration.limits.quotaBytes, let all = ByteRange(0, size), cache.evictor.allocation(of: all) > quota {
+        if let quota = engine.configuration.limits.quotaBytes, let all = ByteRange(0, size), engine.evictor.allocation(of: all) > quota {
             return "it has \(size) bytes, and the quota of the store is \(quota)"
         }
         return nil
@@ -116,12 +116,12 @@ final class FileImport: Sendable {
     /// Returns whether the store has nothing of the resource, or the import may replace it. Runs on
     /// the index lane.
     private func mayStore() throws(StoreError) -> Bool {
-        let session = cache.liveSession(of: key)
-        session?.enterWritten(isEnforcing: false)
+        let session = engine.liveSession(of: key)
+        session?.writes.enterWritten(isEnforcing: false)
         if request.options.replacesStored { return true }
         // A reader of this moment has bytes in memory that will be stored.
         if let session, session.state.withLock({ !$0.isIdle }) { return false }
-        return try cache.store.lookup(key)?.spans.isEmpty ?? true
+        return try engine.store.lookup(key)?.spans.isEmpty ?? true
     }
 
     private func representation(length: Int64) -> Representation? {
@@ -137,7 +137,7 @@ final class FileImport: Sendable {
         case .lastModified(let date, _): fields["Last-Modified"] = HTTPDate.format(date)
         case .none: break
         }
-        let now = cache.environment.time.wallNow
+        let now = engine.environment.time.wallNow
         return Representation(length: length, validator: options.validator, fields: fields, requestTime: now, responseTime: now)
     }
 
@@ -149,8 +149,8 @@ final class FileImport: Sendable {
             return give(up: work, CacheError(.cancelled, "the import was cancelled; nothing is stored", key: key))
         }
         guard let range = ByteRange(position, position + min(Self.stepBytes, work.status.size - position)) else { return finish(work) }
-        let bytes = cache.evictor.allocation(of: range)
-        let isGranted = cache.evictor.reserve(bytes) { [self] isGranted in step(work, range, bytes, isGranted) }
+        let bytes = engine.evictor.allocation(of: range)
+        let isGranted = engine.evictor.reserve(bytes) { [self] isGranted in step(work, range, bytes, isGranted) }
         if let isGranted { step(work, range, bytes, isGranted) }
     }
 
@@ -162,8 +162,8 @@ final class FileImport: Sendable {
         }
         written.withLock { $0.promisedBytes += promised }
         onDataLane(work.generation) { [self] in
-            let failure = cache.isClosed ? closed : copy(range, work)
-            cache.evictor.written(promised)
+            let failure = engine.isClosed ? closed : copy(range, work)
+            engine.evictor.written(promised)
             if let failure { return give(up: work, failure) }
             progress(range.count)
             next(work, at: range.upperBound)
@@ -195,8 +195,8 @@ final class FileImport: Sendable {
                 guard now.size == work.status.size, now.modified == work.status.modified else { return give(up: work, changed) }
             } catch { return give(up: work, fileError(error)) }
             // Jobs that are posted to the lane of a closed cache may never run.
-            if cache.isClosed { return give(up: work, closed) }
-            cache.environment.indexLane.post { [self] in enter(work) }
+            if engine.isClosed { return give(up: work, closed) }
+            engine.environment.indexLane.post { [self] in enter(work) }
         }
     }
 
@@ -207,27 +207,27 @@ final class FileImport: Sendable {
         } catch { return give(up: work, CacheError(error, key: key)) }
         // The state of the old session no longer holds. Later look-ups go to the index and find the
         // file.
-        cache.store.expect(key)
-        cache.sessions.withLock { $0.remove(key) }?.end(.removed)
+        engine.store.expect(key)
+        engine.sessions.withLock { $0.remove(key) }?.end(.removed)
         let (pieces, promised) = written.withLock { written in
             defer { written = Written() }
             return (written.pieces, written.promisedBytes)
         }
         let commit = StoreCommit(
             key: key, url: request.url.withoutUserinfo, generation: work.generation, representation: work.representation,
-            fileExtension: work.fileExtension, pieces: pieces, time: cache.environment.time.wallNow)
-        let failure = cache.committer.enter(commit)
-        cache.evictor.settle(promised)
+            fileExtension: work.fileExtension, pieces: pieces, time: engine.environment.time.wallNow)
+        let failure = engine.committer.enter(commit)
+        engine.evictor.settle(promised)
         if let failure { return give(up: work, CacheError(failure, key: key)) }
         do throws(StoreError) {
-            let stored = try cache.store.lookup(key)
+            let stored = try engine.store.lookup(key)
             guard stored?.generation == work.generation, stored?.spans.totalBytes == work.status.size else {
-                if stored?.generation == work.generation { _ = try cache.store.remove(key) }
+                if stored?.generation == work.generation { _ = try engine.store.remove(key) }
                 return give(up: work, overtaken)
             }
         } catch { return give(up: work, CacheError(error, key: key)) }
-        cache.evictor.enforce(sparing: key)
-        cache.committer.entered(commit)
+        engine.evictor.enforce(sparing: key)
+        engine.committer.entered(commit)
         done(.success(ImportedFile(key: key, bytes: work.status.size, representation: work.representation)))
     }
 
@@ -239,8 +239,8 @@ final class FileImport: Sendable {
             defer { written = Written() }
             return written.promisedBytes
         }
-        cache.evictor.abandon(promised)
-        cache.store.drop(work.generation, key: key, fileExtension: work.fileExtension)
+        engine.evictor.abandon(promised)
+        engine.store.drop(work.generation, key: key, fileExtension: work.fileExtension)
         done(.failure(error))
     }
 
@@ -274,7 +274,7 @@ final class FileImport: Sendable {
     private func failFile(_ error: SystemError) { done(.failure(fileError(error))) }
 
     private func onDataLane(_ generation: GenerationID, _ body: @escaping @Sendable () -> Void) {
-        cache.environment.dataLane(for: generation).post(body)
+        engine.environment.dataLane(for: generation).post(body)
     }
 }
 

@@ -24,7 +24,7 @@ extension ResourceSession {
         unless isSolid: (GenerationID) -> Bool
     ) -> EvictedPart? {
         // A commit that is still queued for this lane would name bytes that are gone.
-        enterWritten(isEnforcing: false)
+        writes.enterWritten(isEnforcing: false)
         let generation = state.withLock { $0.file == nil ? nil : $0.fileGeneration }
         guard let generation, !isSolid(generation) else { return nil }
         return run { state, _ in

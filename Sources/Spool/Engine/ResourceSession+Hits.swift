@@ -44,17 +44,12 @@ package struct SessionLink: Sendable {
     package init() {}
 }
 
-extension MediaCache {
+extension Engine {
     /// Returns a reader of bytes that can be sent at once.
     ///
-    /// - Parameters:
-    ///   - link: The reference that the door keeps. The call updates it.
-    ///   - spec: The requested range, or nil for the whole resource.
-    ///   - policy: The result of `policy(for:_:)` for the URL.
-    ///   - max: The most bytes that the door sends before it asks the reader for more.
+    /// - Parameter link: The reference that the door keeps. The call updates it.
     /// - Returns: The hit, or nil if anything has to be waited for, fetched or decided first.
-    ///   `sessionReader` handles those requests.
-    package func hit(
+    func hit(
         _ link: inout SessionLink, key: ResourceKey, url: String, spec: RangeHeader.Spec?, policy: CachePolicy, max: Int64
     ) -> StoredHit? {
         guard configuration.contentTransform == nil else { return nil }
@@ -64,12 +59,6 @@ extension MediaCache {
         }
         link.session = sessions.withLock { $0.peek(key) }
         return link.session?.hit(spec, url: url, policy: policy, max: max)
-    }
-
-    /// Returns the policy by which a resource is read. For a URL with the extension of a playlist,
-    /// `.standard` replaces `.preferStored`, even if the origin serves the playlist as text.
-    package func policy(for url: String, _ asked: CachePolicy?) -> CachePolicy {
-        configuration.policy(for: url, asked)
     }
 }
 
@@ -142,7 +131,7 @@ extension StoredHit {
         session.run { state, effects in
             state.claims -= 1
             state.wakes[id] = wake
-            session.prioritize(id, .playing, &state, &effects)
+            session.fetching.prioritize(id, .playing, &state, &effects)
         }
         let reader = SessionReader(session: session, id: id)
         reader.advance(by: count, fromOrigin: false)

@@ -19,4 +19,15 @@ extension ResourceSession {
         shared.makeStale(key)
         shared.storeFailed()
     }
+
+    /// Makes gaps of bytes that another part of the cache found damaged. The caller takes them out
+    /// of the index.
+    func forget(_ ranges: ByteRangeSet, of generation: GenerationID) {
+        run { state, effects in
+            for range in ranges.ranges {
+                state.dirty = state.dirty.flatMap { $0.removing(range) }
+                apply(state.machine.lost(range, of: generation, now: now), &state, &effects)
+            }
+        }
+    }
 }

@@ -10,10 +10,10 @@ import SpoolSystem
 /// and then performs the effects. So nothing that blocks or calls back runs under the lock. Lock
 /// order: session, then pool or backlog; no other.
 ///
-/// This file holds the state and the actions. `+Transfers` has the calls of the transport,
-/// `+Writing` the path to the disk, `+Verifying` the checks before a first use, and `+Hits` the
-/// reads that are served at once. `+Evicting`, `+Releasing` and `+Retiring` free bytes, and
-/// `+Losing` handles their loss. `SessionReader` is the side of the consumer.
+/// This file holds the state and the actions. `FetchDriver` makes the requests and receives the
+/// calls of the transport, `WritePipeline` is the path to the disk, and `StoredBytesCheck` verifies
+/// bytes before their first use. `+Hits` has the reads that are served at once, `+Evicting` frees
+/// bytes, and `+Losing` handles their loss. `SessionReader` is the side of the consumer.
 final class ResourceSession: Sendable {
     let key: ResourceKey
     /// The URL of the first request in this session, without user information. It names the files
@@ -147,6 +147,11 @@ final class ResourceSession: Sendable {
     var now: MonotonicInstant { shared.environment.time.now }
     var wallNow: Timestamp { shared.environment.time.wallNow }
 
+    /// The requests of the session.
+    var fetching: FetchDriver { FetchDriver(session: self) }
+    /// The path of received bytes to file and index.
+    var writes: WritePipeline { WritePipeline(session: self) }
+
     // MARK: Acting
 
     /// An action that is performed after the lock is released.
@@ -175,7 +180,7 @@ final class ResourceSession: Sendable {
         var effects: [Effect] = []
         let result = state.withLock { state in
             let result = body(&state, &effects)
-            if state.owesRelease { releaseUnnamedIfSettled(&state, &effects) }
+            if state.owesRelease { writes.releaseUnnamedIfSettled(&state, &effects) }
             assert(state.machine.violations.isEmpty, "session of \(key): \(state.machine.violations.joined(separator: "; "))")
             if state.isIdle { effects.append(.call { [self] in shared.sessionIdle(self) }) }
             if state.writesUnderWay == 0, let done = state.whenWritten {
@@ -229,21 +234,21 @@ final class ResourceSession: Sendable {
                 effects.append(.timer(deadline))
             case .release(let id, let below):
                 guard let intake = state.intakes[id] else { continue }
-                letGo(intake.segments.filter { $0.end <= below && !$0.isHandedOver }, of: intake, &effects)
+                writes.letGo(intake.segments.filter { $0.end <= below && !$0.isHandedOver }, of: intake, &effects)
             case .versionChanged(let old, let new):
                 state.file = nil
                 state.fileGeneration = nil
-                if let old { retire(old, &state, &effects) } else { dropDirty(&state, &effects) }
+                if let old { writes.retire(old, &state, &effects) } else { writes.dropDirty(&state, &effects) }
                 let isStored = state.machine.version?.passReason == nil
                 state.owesCommit = isStored
                 if let old {
                     effects.append(.event(.representationReplaced(key, from: old, to: new)))
                     if !isStored { effects.append(.forgetStored) }
                 }
-                setTick(&state, &effects)
+                writes.setTick(&state, &effects)
             case .representationUpdated:
                 state.owesCommit = state.machine.version?.passReason == nil
-                setTick(&state, &effects)
+                writes.setTick(&state, &effects)
             case .usedUnvalidated(let error):
                 effects.append(.event(.usedUnvalidated(key, reason: "\(error)")))
             case .gone(let generation):
@@ -254,20 +259,20 @@ final class ResourceSession: Sendable {
             case .forgotten(let generation):
                 state.file = nil
                 state.fileGeneration = nil
-                retire(generation, &state, &effects)
+                writes.retire(generation, &state, &effects)
                 state.owesCommit = false
             case .passing(let reason):
                 effects.append(.event(.degradedToPassthrough(key, reason: "\(reason)")))
             case .ended(let id, let error):
-                if let delay = error?.askedDelay { effects.append(.call { [self] in leaveAlone(delay) }) }
+                if let delay = error?.askedDelay { effects.append(.call { [self] in fetching.leaveAlone(delay) }) }
                 guard let intake = state.intakes[id] else { continue }
-                handOverRest(of: intake, &state, &effects)
+                writes.handOverRest(of: intake, &state, &effects)
                 let bytes = intake.fetchedBytes
                 effects.append(.event(.fetchEnded(key, bytes: bytes, reason: error.map { "\($0)" })))
                 effects.append(.flush)
             }
         }
-        dropDrainedIntakes(&state, &effects)
+        fetching.dropDrainedIntakes(&state, &effects)
     }
 
     /// Drops the stored bytes of the version that was current, and its bytes that are on their way
@@ -275,7 +280,7 @@ final class ResourceSession: Sendable {
     private func forget(_ generation: GenerationID, _ state: inout State, _ effects: inout [Effect]) {
         state.file = nil
         state.fileGeneration = nil
-        retire(generation, &state, &effects)
+        writes.retire(generation, &state, &effects)
         state.owesCommit = false
         effects.append(.forgetStored)
     }
@@ -284,22 +289,22 @@ final class ResourceSession: Sendable {
         for effect in effects {
             switch effect {
             case .open: open()
-            case .submit(let intake): submit(intake)
+            case .submit(let intake): fetching.submit(intake)
             case .resume(let transfer): transfer.resume()
             case .cancel(let transfer, let ticket):
                 transfer?.cancel()
                 if let ticket { shared.limiter.finished(ticket) }
             case .prioritize(let ticket, let priority, let word): shared.limiter.prioritize(ticket, priority, word: word)
-            case .write(let segment, let generation, let intake): write(segment, generation, intake)
-            case .verify(let range, let generation): verify(range, of: generation)
+            case .write(let segment, let generation, let intake): writes.write(segment, generation, intake)
+            case .verify(let range, let generation): StoredBytesCheck(session: self).verify(range, of: generation)
             case .discard(let ranges, let generation): discard(ranges, of: generation)
             case .call(let call): call()
             case .timer(let deadline): setTimer(deadline)
             case .event(let event): shared.record(event)
-            case .flush: commitUnlessWriting()
+            case .flush: writes.commitUnlessWriting()
             case .forgetStored: forgetStored()
-            case .dropUncommitted(let generation, let promised): dropUncommitted(generation, promised: promised)
-            case .release(let generation): releaseUnnamed(of: generation)
+            case .dropUncommitted(let generation, let promised): writes.dropUncommitted(generation, promised: promised)
+            case .release(let generation): writes.releaseUnnamed(of: generation)
             case .letGo: break
             }
         }
@@ -386,7 +391,7 @@ final class ResourceSession: Sendable {
         if let file = state.file { effects.append(.call { withExtendedLifetime(file) {} }) }
         state.file = nil
         state.fileGeneration = nil
-        if let generation { retire(generation, &state, &effects) }
+        if let generation { writes.retire(generation, &state, &effects) }
     }
 
     /// Ends the session if it is idle, so that its stored bytes may be evicted.
@@ -456,7 +461,7 @@ final class ResourceSession: Sendable {
         allBut left: ByteRangeSet, of version: SessionVersion, because reason: String, _ state: inout State,
         _ effects: inout [Effect]
     ) {
-        dropDirty(&state, &effects)
+        writes.dropDirty(&state, &effects)
         apply(state.machine.storeFailed(version.generation, .storeTrouble(reason), now: now), &state, &effects)
         for range in version.stored.subtracting(left).ranges {
             apply(state.machine.lost(range, of: version.generation, now: now), &state, &effects)

@@ -65,7 +65,7 @@ package final class SessionReader: Sendable {
                 start: start, end: end, policy: policy, rules: rules, site: site, wantsBytes: wantsBytes, endsSoon: endsSoon)
             state.wakes[id] = wake
             state.claims -= 1
-            session.prioritize(id, priority, &state, &effects)
+            session.fetching.prioritize(id, priority, &state, &effects)
             session.apply(actions, &state, &effects)
             return id
         }
@@ -119,7 +119,7 @@ package final class SessionReader: Sendable {
     package func prioritize(_ priority: ReadPriority) {
         session.run { state, effects in
             guard state.wakes[id] != nil else { return }
-            session.prioritize(id, priority, &state, &effects)
+            session.fetching.prioritize(id, priority, &state, &effects)
         }
     }
 
@@ -281,7 +281,7 @@ package final class SessionReader: Sendable {
             // A resource that was played to its end was also used at that moment.
             effects.append(.call { [session] in session.shared.committer.touch(session.accessTime) })
             session.apply(state.machine.readerLeft(id, explicitly: explicitly, now: session.now), &state, &effects)
-            session.prioritize(id, nil, &state, &effects)
+            session.fetching.prioritize(id, nil, &state, &effects)
         }
     }
 }

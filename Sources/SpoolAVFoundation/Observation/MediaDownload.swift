@@ -58,7 +58,7 @@ public final class MediaDownload: @unchecked Sendable {
         self.key = key
         self.options = options
         self.mailbox = mailbox
-        running = DownloadHold(door: cache.attachments.object(DoorState.self, make: DoorState.init), mailbox: mailbox)
+        running = DownloadHold(door: cache.playerDoor(make: DoorState.init), mailbox: mailbox)
         progress.kind = .file
         progress.cancellationHandler = { [weak self] in self?.cancel() }
         running.begin(self)

@@ -56,7 +56,7 @@ private final class LifecycleFollower: Sendable {
     init(cache: MediaCache, center: LifecycleCenter) {
         state = Locked(State(cache: cache))
         self.center = center
-        door = cache.attachments.object(DoorState.self, make: DoorState.init)
+        door = cache.playerDoor(make: DoorState.init)
     }
 
     deinit { door.onIdle(nil) }

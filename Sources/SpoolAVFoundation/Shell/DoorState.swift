@@ -1,8 +1,9 @@
+import Spool
 import SpoolCore
 import SpoolSystem
 
 /// The state that all assets of a cache share, for as long as the cache lives.
-final class DoorState: Sendable {
+final class DoorState: PlayerDoor {
     /// The largest number of remembered fallbacks, and of remembered file extensions. The oldest
     /// are dropped. Each takes a few hundred bytes.
     static let maxRemembered = 256

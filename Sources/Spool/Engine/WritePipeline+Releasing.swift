@@ -17,7 +17,7 @@ import SpoolSystem
 // The session counts as busy meanwhile, so the table makes no second session that could write to
 // the same file.
 
-extension ResourceSession {
+extension WritePipeline {
     /// Begins the release if nothing is on its way to file or index. Called under the lock.
     func releaseUnnamedIfSettled(_ state: inout State, _ effects: inout [Effect]) {
         guard state.writesUnderWay == 0, state.dirty.isEmpty else { return }
@@ -41,19 +41,19 @@ extension ResourceSession {
 
     /// Gives the disk back the bytes of the file that the index does not name.
     func releaseUnnamed(of generation: GenerationID) {
-        shared.environment.indexLane.post { [self] in
+        session.shared.environment.indexLane.post { [self] in
             do throws(StoreError) {
-                try release(allBut: shared.store.namedBytes(of: generation), of: generation)
+                try release(allBut: session.shared.store.namedBytes(of: generation), of: generation)
                 try dropUnnamedFile(of: generation)
             } catch {
-                if error != .closed && error != .suspended { shared.record(.storeTrouble("release: \(error)")) }
+                if error != .closed && error != .suspended { session.shared.record(.storeTrouble("release: \(error)")) }
             }
-            run { state, _ in state.writesUnderWay -= 1 }
+            session.run { state, _ in state.writesUnderWay -= 1 }
         }
     }
 
     private func release(allBut named: ByteRangeSet, of generation: GenerationID) throws(StoreError) {
-        let taken = run { state, _ -> (file: any DataFile, gone: ByteRangeSet, kept: ByteRangeSet)? in
+        let taken = session.run { state, _ -> (file: any DataFile, gone: ByteRangeSet, kept: ByteRangeSet)? in
             guard let file = state.file, state.fileGeneration == generation, mayRelease(generation, state) else { return nil }
             let gone = state.machine.release(allBut: named)
             return (file, gone, (state.machine.version?.stored ?? ByteRangeSet()).subtracting(gone))
@@ -62,17 +62,17 @@ extension ResourceSession {
         // Readers of these blocks wait. Whether or not the release succeeds, no reader uses these
         // blocks again.
         defer {
-            run { state, effects in
-                apply(state.machine.evicted(gone, of: generation, isGone: true, now: now), &state, &effects)
+            session.run { state, effects in
+                session.apply(state.machine.evicted(gone, of: generation, isGone: true, now: session.now), &state, &effects)
             }
         }
         // A failed write may also have left bytes that the machine has no record of.
-        try shared.store.release(allBut: kept, of: generation, in: file)
+        try session.shared.store.release(allBut: kept, of: generation, in: file)
     }
 
     /// Deletes a file that has no committed bytes and no bytes left.
     private func dropUnnamedFile(of generation: GenerationID) throws(StoreError) {
-        let fileExtension = run { state, _ -> String? in
+        let fileExtension = session.run { state, _ -> String? in
             guard mayRelease(generation, state), state.machine.version?.stored.isEmpty == true,
                 let found = state.uncommittedFiles[generation]
             else { return nil }
@@ -82,6 +82,6 @@ extension ResourceSession {
             return found
         }
         guard let fileExtension else { return }
-        try shared.store.dropUncommitted(generation, key: key, fileExtension: fileExtension)
+        try session.shared.store.dropUncommitted(generation, key: session.key, fileExtension: fileExtension)
     }
 }

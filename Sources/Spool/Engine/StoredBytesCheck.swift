@@ -2,21 +2,22 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-// Verification of bytes that an earlier opening of the store wrote. Their checks come from the
-// index, and the lane of the generation reads the bytes.
+/// The verification of bytes of one session that an earlier opening of the store wrote. Their
+/// checks come from the index, and the lane of the generation reads the bytes.
+struct StoredBytesCheck {
+    let session: ResourceSession
 
-extension ResourceSession {
     /// Compares stored bytes with their checks and passes the result to the machine. Readers of
     /// these bytes wait meanwhile.
     func verify(_ range: ByteRange, of generation: GenerationID) {
-        shared.environment.indexLane.post { [self] in
+        session.shared.environment.indexLane.post { [self] in
             do throws(StoreError) {
-                let pieces = try shared.store.pieces(of: generation, in: range).compactMap { $0.blocks(touching: range) }
-                shared.environment.dataLane(for: generation).post { [self] in verify(pieces, range, of: generation) }
+                let pieces = try session.shared.store.pieces(of: generation, in: range).compactMap { $0.blocks(touching: range) }
+                session.shared.environment.dataLane(for: generation).post { [self] in verify(pieces, range, of: generation) }
             } catch {
                 // Without checks the bytes can't be verified now. They stay in the index: the next
                 // opening may read their checks.
-                if error != .closed { shared.record(.storeTrouble("checks of \(range) of \(key.forLog): \(error)")) }
+                if error != .closed { session.shared.record(.storeTrouble("checks of \(range) of \(session.key.forLog): \(error)")) }
                 finish(Comparison(range: range), damaged: ByteRangeSet([range]), of: generation)
             }
         }
@@ -48,7 +49,7 @@ extension ResourceSession {
 
     /// Compares the pieces with the bytes of the file. Runs on the lane of the generation.
     private func verify(_ pieces: [Piece], _ range: ByteRange, of generation: GenerationID) {
-        let file = state.withLock { $0.fileGeneration == generation ? $0.file : nil }
+        let file = session.state.withLock { $0.fileGeneration == generation ? $0.file : nil }
         // Another version is current: no reader waits for this one.
         guard let file else { return finish(Comparison(range: range), damaged: ByteRangeSet(), of: generation) }
         let found = Comparison(range: range, pieces: pieces, damage: file.admit(pieces))
@@ -56,23 +57,23 @@ extension ResourceSession {
         if let cause = found.passingCause {
             // The bytes could not be compared, and are not lost for that. They stay in the index,
             // and this session stores nothing more.
-            shared.record(.storeTrouble("read \(range) of \(key.forLog): \(cause)"))
-            run { state, effects in
-                apply(state.machine.storeFailed(generation, .storeTrouble("\(cause)"), now: now), &state, &effects)
+            session.shared.record(.storeTrouble("read \(range) of \(session.key.forLog): \(cause)"))
+            session.run { state, effects in
+                session.apply(state.machine.storeFailed(generation, .storeTrouble("\(cause)"), now: session.now), &state, &effects)
             }
-            shared.makeStale(key)
+            session.shared.makeStale(session.key)
             return finish(found, damaged: damaged, of: generation)
         }
-        let lost = state.withLock { $0.machine.damagedBytes(damaged, of: generation) }
+        let lost = session.state.withLock { $0.machine.damagedBytes(damaged, of: generation) }
         guard !lost.isEmpty else { return finish(found, damaged: ByteRangeSet(), of: generation) }
         report(found, lost)
         takeOut(lost, of: generation, in: file) { [self] in finish(found, damaged: lost, of: generation) }
     }
 
     private func report(_ found: Comparison, _ lost: ByteRangeSet) {
-        shared.record(.damageFound(key, bytes: lost.totalBytes))
+        session.shared.record(.damageFound(session.key, bytes: lost.totalBytes))
         for damage in found.damage {
-            if let cause = damage.cause { shared.record(.storeTrouble("read \(damage.range) of \(key.forLog): \(cause)")) }
+            if let cause = damage.cause { session.shared.record(.storeTrouble("read \(damage.range) of \(session.key.forLog): \(cause)")) }
         }
     }
 
@@ -83,8 +84,8 @@ extension ResourceSession {
     private func takeOut(
         _ lost: ByteRangeSet, of generation: GenerationID, in file: any DataFile, done: @escaping @Sendable () -> Void
     ) {
-        discard(lost, of: generation) { [self] isOut in
-            shared.environment.dataLane(for: generation).post { [self] in
+        session.discard(lost, of: generation) { [self] isOut in
+            session.shared.environment.dataLane(for: generation).post { [self] in
                 // A block with sound bytes beside the damaged ones is not punched, because a reader
                 // may be sending them.
                 if isOut { for block in lost.ranges.compactMap(\.wholeBlocks) { punch(block, in: file) } }
@@ -95,24 +96,13 @@ extension ResourceSession {
 
     private func punch(_ blocks: ByteRange, in file: any DataFile) {
         do throws(StoreError) { try file.punch(blocks) } catch {
-            shared.record(.storeTrouble("punch \(blocks) of \(key.forLog): \(error)"))
-        }
-    }
-
-    /// Makes gaps of bytes that another part of the cache found damaged. The caller takes them out
-    /// of the index.
-    func forget(_ ranges: ByteRangeSet, of generation: GenerationID) {
-        run { state, effects in
-            for range in ranges.ranges {
-                state.dirty = state.dirty.flatMap { $0.removing(range) }
-                apply(state.machine.lost(range, of: generation, now: now), &state, &effects)
-            }
+            session.shared.record(.storeTrouble("punch \(blocks) of \(session.key.forLog): \(error)"))
         }
     }
 
     private func finish(_ found: Comparison, damaged: ByteRangeSet, of generation: GenerationID) {
-        run { state, effects in
-            apply(state.machine.verified(found.compared, of: generation, damaged: damaged, now: now), &state, &effects)
+        session.run { state, effects in
+            session.apply(state.machine.verified(found.compared, of: generation, damaged: damaged, now: session.now), &state, &effects)
         }
     }
 }

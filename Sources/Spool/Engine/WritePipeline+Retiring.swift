@@ -2,13 +2,14 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// Retirement of a version that is over: handles its bytes that were written and not yet entered
-/// into the index.
-extension ResourceSession {
+// Retirement of a version that is over: handles its bytes that were written and not yet entered
+// into the index.
+
+extension WritePipeline {
     /// Drops the bytes that are written and not yet in the index.
     func dropDirty(_ state: inout State, _ effects: inout [Effect]) {
         let promised = takeDirty(&state)
-        if promised > 0 { effects.append(.call { [shared] in shared.evictor.abandon(promised) }) }
+        if promised > 0 { effects.append(.call { [session] in session.shared.evictor.abandon(promised) }) }
     }
 
     /// Retires a version. Other code removes what the index has of it. A file without any commit is
@@ -31,16 +32,16 @@ extension ResourceSession {
     func dropUncommitted(_ generation: GenerationID, promised: Int64) {
         // This job runs behind the writes that are under way. Later writes find their version gone
         // and open no file.
-        shared.environment.dataLane(for: generation).post { [self] in
-            shared.environment.indexLane.post { [self] in
+        session.shared.environment.dataLane(for: generation).post { [self] in
+            session.shared.environment.indexLane.post { [self] in
                 // The commits of those writes are entered first.
                 enterQueuedCommits(isEnforcing: false)
-                if let fileExtension = state.withLock({ $0.uncommittedFiles.removeValue(forKey: generation) }) {
+                if let fileExtension = session.state.withLock({ $0.uncommittedFiles.removeValue(forKey: generation) }) {
                     do throws(StoreError) {
-                        try shared.store.dropUncommitted(generation, key: key, fileExtension: fileExtension)
-                    } catch { shared.record(.storeTrouble("drop: \(error)")) }
+                        try session.shared.store.dropUncommitted(generation, key: session.key, fileExtension: fileExtension)
+                    } catch { session.shared.record(.storeTrouble("drop: \(error)")) }
                 }
-                if promised > 0 { shared.evictor.settle(promised) }
+                if promised > 0 { session.shared.evictor.settle(promised) }
             }
         }
     }

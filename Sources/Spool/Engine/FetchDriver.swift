@@ -3,25 +3,32 @@ import SpoolOrigin
 import SpoolStore
 import SpoolSystem
 
-// The calls of the limiter and the transport.
+/// The requests of one session: what the limiter and the transport call, and what they are asked.
+///
+/// A view of the session that costs nothing. Methods with a state and effects run under the lock of
+/// the session; the others take it themselves.
+struct FetchDriver {
+    typealias State = ResourceSession.State
+    typealias Effect = ResourceSession.Effect
 
-extension ResourceSession {
+    let session: ResourceSession
+
     // MARK: Starting
 
     func submit(_ intake: FetchIntake) {
-        let (priority, word) = state.withLock { ($0.priority, $0.priorityWord) }
-        let ticket = shared.limiter.submit(
-            host: host, priority: priority, word: word,
+        let (priority, word) = session.state.withLock { ($0.priority, $0.priorityWord) }
+        let ticket = session.shared.limiter.submit(
+            host: session.host, priority: priority, word: word,
             start: { [self] in start(intake) },
             preempt: { [self] in preempt(intake.id) })
-        let (isOver, newer) = state.withLock { state in
+        let (isOver, newer) = session.state.withLock { state in
             intake.ticket = ticket
             // A change of priority that came meanwhile had no ticket to name.
             let newer = state.priorityWord > word ? (state.priority, state.priorityWord) : nil
             return (intake.isCancelled || intake.isFinished, newer)
         }
-        if isOver { return shared.limiter.finished(ticket) }
-        if let (priority, word) = newer { shared.limiter.prioritize(ticket, priority, word: word) }
+        if isOver { return session.shared.limiter.finished(ticket) }
+        if let (priority, word) = newer { session.shared.limiter.prioritize(ticket, priority, word: word) }
     }
 
     /// Sets the priority of a reader, or removes it with nil when the reader leaves. The resource
@@ -39,22 +46,22 @@ extension ResourceSession {
     }
 
     private func start(_ intake: FetchIntake) {
-        let request = state.withLock { state -> OriginRequest? in
+        let request = session.state.withLock { state -> OriginRequest? in
             guard !intake.isCancelled else { return nil }
-            intake.requestTime = shared.environment.time.wallNow
+            intake.requestTime = session.shared.environment.time.wallNow
             intake.isStarted = true
             state.machine.sent(intake.id)
             return state.request
         }
         guard var request else { return }
         if let site = intake.ask.site { request.fields["Origin"] = site }
-        request.reach = shared.bounds.current
+        request.reach = session.shared.bounds.current
         addConditions(of: intake.ask, to: &request.fields)
-        shared.record(.fetchStarted(key, lower: intake.ask.lower, upper: intake.ask.upper))
-        shared.counters.add { $0.originRequests += 1 }
-        shared.gapMet()
-        let transfer = shared.environment.transport.start(request, receiver: intake)
-        let (cancels, resumes) = state.withLock { _ in
+        session.shared.record(.fetchStarted(session.key, lower: intake.ask.lower, upper: intake.ask.upper))
+        session.shared.counters.add { $0.originRequests += 1 }
+        session.shared.gapMet()
+        let transfer = session.shared.environment.transport.start(request, receiver: intake)
+        let (cancels, resumes) = session.state.withLock { _ in
             intake.transfer = transfer
             defer { intake.owesResume = false }
             return (intake.isCancelled, intake.owesResume)
@@ -72,9 +79,9 @@ extension ResourceSession {
     }
 
     private func preempt(_ id: FetchID) -> Bool {
-        run { state, effects in
-            let actions = state.machine.preempt(id, now: now)
-            apply(actions, &state, &effects)
+        session.run { state, effects in
+            let actions = state.machine.preempt(id, now: session.now)
+            session.apply(actions, &state, &effects)
             return !actions.isEmpty
         }
     }
@@ -82,22 +89,22 @@ extension ResourceSession {
     // MARK: Receiving
 
     func headReceived(_ intake: FetchIntake, _ head: ResponseHead) {
-        let generation = shared.committer.makeGeneration()
-        let responseTime = shared.environment.time.wallNow
-        run { state, effects in
+        let generation = session.shared.committer.makeGeneration()
+        let responseTime = session.shared.environment.time.wallNow
+        session.run { state, effects in
             let actions = state.machine.headReceived(
                 intake.id, head, requestTime: intake.requestTime, responseTime: responseTime,
-                newGeneration: generation, passReason: state.passReason, now: now)
+                newGeneration: generation, passReason: state.passReason, now: session.now)
             intake.generation = state.machine.version?.generation
-            apply(actions, &state, &effects)
+            session.apply(actions, &state, &effects)
         }
     }
 
     func bodyReceived(_ intake: FetchIntake, _ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
         var waitsForBuffer = false, waitsForDisk = false
-        let answer = run { state, effects -> BodyAnswer in
+        let answer = session.run { state, effects -> BodyAnswer in
             guard !intake.isCancelled else { return .enough }
-            guard makeRoom(bytes.count, in: intake, &state, &effects) else {
+            guard session.writes.makeRoom(bytes.count, in: intake, &state, &effects) else {
                 waitsForDisk = intake.segments.isEmpty
                 waitsForBuffer = !waitsForDisk
                 intake.isStarved = true
@@ -107,11 +114,11 @@ extension ResourceSession {
             return take(bytes, intake, &state, &effects)
         }
         if waitsForBuffer {
-            shared.pool.whenAvailable { [self] in bufferAvailable(intake) }
+            session.shared.pool.whenAvailable { [self] in bufferAvailable(intake) }
         } else if waitsForDisk {
-            shared.backlog.whenRoom { [self] in bufferAvailable(intake) }
+            session.shared.backlog.whenRoom { [self] in bufferAvailable(intake) }
         }
-        if answer == .pause { shared.limiter.reclaim() }
+        if answer == .pause { session.shared.limiter.reclaim() }
         return answer
     }
 
@@ -123,12 +130,12 @@ extension ResourceSession {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[cursor...])
             switch state.machine.intake(intake.id, available: rest.count, isFirst: cursor == 0) {
             case .keep(let offset, let count):
-                keep(UnsafeRawBufferPointer(rebasing: rest[0..<count]), at: offset, intake, &state, &effects)
+                session.writes.keep(UnsafeRawBufferPointer(rebasing: rest[0..<count]), at: offset, intake, &state, &effects)
                 cursor += count
             case .drop(let count):
                 cursor += count
             case .pause:
-                handOverWholeBlocks(of: intake, &state, &effects)
+                session.writes.handOverWholeBlocks(of: intake, &state, &effects)
                 return .pause
             case .enough:
                 // The rest of the call belongs to another fetch or to none: it was not taken.
@@ -142,41 +149,43 @@ extension ResourceSession {
 
     private func count(_ bytes: Int, _ intake: FetchIntake) {
         intake.fetchedBytes += Int64(bytes)
-        shared.counters.add { $0.fetchedBytes += Int64(bytes) }
+        session.shared.counters.add { $0.fetchedBytes += Int64(bytes) }
     }
 
     func batchEnded(_ intake: FetchIntake) {
-        run { state, effects in
-            apply(state.machine.batchEnded(intake.id, now: now), &state, &effects)
-            handOverFullSegment(of: intake, &state, &effects)
-            setTick(&state, &effects)
+        session.run { state, effects in
+            session.apply(state.machine.batchEnded(intake.id, now: session.now), &state, &effects)
+            session.writes.handOverFullSegment(of: intake, &state, &effects)
+            session.writes.setTick(&state, &effects)
         }
     }
 
     func transferFinished(_ intake: FetchIntake, _ end: TransferEnd) {
-        let ticket = run { state, effects in
+        let ticket = session.run { state, effects in
             intake.isFinished = true
             intake.transfer = nil
             switch end {
             case .complete:
-                apply(state.machine.finished(intake.id, error: nil, now: now), &state, &effects)
+                session.apply(state.machine.finished(intake.id, error: nil, now: session.now), &state, &effects)
             case .failed(let error):
-                apply(state.machine.finished(intake.id, error: error, now: now), &state, &effects)
+                session.apply(state.machine.finished(intake.id, error: error, now: session.now), &state, &effects)
             case .cancelled:
-                apply(state.machine.finished(intake.id, error: .truncated(afterBytes: intake.fetchedBytes), now: now), &state, &effects)
+                session.apply(
+                    state.machine.finished(intake.id, error: .truncated(afterBytes: intake.fetchedBytes), now: session.now), &state,
+                    &effects)
             }
             dropDrainedIntakes(&state, &effects)
             return intake.ticket
         }
-        if let ticket { shared.limiter.finished(ticket) }
+        if let ticket { session.shared.limiter.finished(ticket) }
     }
 
     /// Holds the host for the pause that it asked for: no session sends it a request meanwhile.
     func leaveAlone(_ delay: Nanoseconds) {
-        let limiter = shared.limiter, host = host
+        let limiter = session.shared.limiter, host = session.host
         limiter.hold(host)
-        let bounded = min(delay, shared.limits.longestAskedDelay)
-        _ = shared.environment.time.after(bounded, on: shared.environment.control) { limiter.letGo(host) }
+        let bounded = min(delay, session.shared.limits.longestAskedDelay)
+        _ = session.shared.environment.time.after(bounded, on: session.shared.environment.control) { limiter.letGo(host) }
     }
 
     /// Forgets fetches whose transfer is over and that the machine has dropped.
@@ -189,7 +198,7 @@ extension ResourceSession {
     }
 
     private func bufferAvailable(_ intake: FetchIntake) {
-        let transfer = state.withLock { _ in
+        let transfer = session.state.withLock { _ in
             intake.isStarved = false
             if intake.transfer == nil { intake.owesResume = true }
             return intake.transfer

@@ -3,9 +3,16 @@ import SpoolOrigin
 import SpoolStore
 import SpoolSystem
 
-// The path of received bytes: tail, pool buffer, lane, file, index.
+/// The path of received bytes of one session: tail, pool buffer, lane, file, index.
+///
+/// A view of the session that costs nothing. Methods with a state and effects run under the lock of
+/// the session; the others take it themselves.
+struct WritePipeline {
+    typealias State = ResourceSession.State
+    typealias Effect = ResourceSession.Effect
 
-extension ResourceSession {
+    let session: ResourceSession
+
     /// The size of a block. A segment outside the pool ends with its block.
     private static let blockBytes = Int(Piece.blockBytes)
 
@@ -19,9 +26,9 @@ extension ResourceSession {
     /// lane takes. So fetches that hold all the buffers, such as relays whose readers have stopped,
     /// slow the others down but stop none.
     func makeRoom(_ count: Int, in intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> Bool {
-        guard let last = intake.segments.last else { return shared.backlog.hasRoom || isRelay(intake, state) }
+        guard let last = intake.segments.last else { return session.shared.backlog.hasRoom || isRelay(intake, state) }
         if !last.isHandedOver, last.room >= count { return true }
-        if shared.pool.hasFree { return true }
+        if session.shared.pool.hasFree { return true }
         // Others wait for a buffer. This fetch sends its bytes to the disk, which frees its buffer.
         handOverWholeBlocks(of: intake, &state, &effects)
         if last.isPooled { return !last.isHandedOver && last.count < Self.blockBytes }
@@ -55,10 +62,11 @@ extension ResourceSession {
         let toBlockEnd = Self.blockBytes - Int(offset % Piece.blockBytes)
         // The first bytes of a fetch, and a block that was begun, stay outside the pool, so a slow
         // fetch never holds a pool buffer.
-        if !intake.segments.isEmpty, toBlockEnd == Self.blockBytes, let pooled = shared.pool.take() {
+        if !intake.segments.isEmpty, toBlockEnd == Self.blockBytes, let pooled = session.shared.pool.take() {
             // Full pool segments end at the same offsets of a file, wherever its fetches began, so
             // they are written as large blocks.
-            segment = Segment(start: offset, pooled: pooled, capacity: shared.segmentBytes - Int(offset % Int64(shared.segmentBytes)))
+            segment = Segment(
+                start: offset, pooled: pooled, capacity: session.shared.segmentBytes - Int(offset % Int64(session.shared.segmentBytes)))
         } else {
             // A resource of a few kilobytes takes the memory of its bytes and not of a block:
             // hundreds of images may load at once. The response's own end counts: the version may
@@ -90,7 +98,7 @@ extension ResourceSession {
         // The bytes of a retired version are dropped.
         guard state.machine.version?.generation == generation else { return }
         segment.isHandedOver = true
-        if !segment.isPooled { shared.backlog.enter(segment.capacity) }
+        if !segment.isPooled { session.shared.backlog.enter(segment.capacity) }
         state.writesUnderWay += 1
         effects.append(.write(segment, generation, intake))
     }
@@ -132,32 +140,32 @@ extension ResourceSession {
 
     /// Asks for room, then writes the bytes.
     func write(_ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake) {
-        let lane = shared.environment.dataLane(for: generation)
+        let lane = session.shared.environment.dataLane(for: generation)
         let job: @Sendable () -> Void = { [self] in
-            let bytes = ByteRange(segment.start, segment.end).map(shared.evictor.allocation) ?? 0
-            let length = state.withLock { $0.machine.version?.representation.length }
-            let isGranted = shared.evictor.reserve(bytes, of: self, length: length) { [self] isGranted in
-                if isGranted { state.withLock { $0.grantedBytes += bytes } }
+            let bytes = ByteRange(segment.start, segment.end).map(session.shared.evictor.allocation) ?? 0
+            let length = session.state.withLock { $0.machine.version?.representation.length }
+            let isGranted = session.shared.evictor.reserve(bytes, of: session, length: length) { [self] isGranted in
+                if isGranted { session.state.withLock { $0.grantedBytes += bytes } }
                 lane.post { [self] in write(segment, generation, intake, promised: isGranted ? bytes : nil) }
             }
             guard let isGranted else { return }
-            if isGranted { state.withLock { $0.grantedBytes += bytes } }
+            if isGranted { session.state.withLock { $0.grantedBytes += bytes } }
             write(segment, generation, intake, promised: isGranted ? bytes : nil)
         }
         // A reader waits for the beginning. Later segments go at once, because each waiting segment
         // is memory.
-        if segment.isBeginning { shared.environment.postBehindReaders(lane, job) } else { lane.post(job) }
+        if segment.isBeginning { session.shared.environment.postBehindReaders(lane, job) } else { lane.post(job) }
     }
 
     private func write(_ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, promised: Int64?) {
         guard let promised else {
-            let reason: PassReason = shared.evictor.isDiskShort ? .diskReserved : .quotaReached
+            let reason: PassReason = session.shared.evictor.isDiskShort ? .diskReserved : .quotaReached
             return written(segment, generation, intake, .failure(WriteFailure(reason: reason)), promised: 0)
         }
         let result: Result<Written?, WriteFailure>
         do throws(StoreError) {
             // Nothing more is written to a released file; readers have the bytes from memory.
-            guard state.withLock({ $0.releasedGeneration != generation }) else { throw .readOnly }
+            guard session.state.withLock({ $0.releasedGeneration != generation }) else { throw .readOnly }
             let file = try dataFile(of: generation)
             let pieces = try file?.write(segment.allBytes, at: segment.start)
             result = .success(file.map { Written(file: $0, pieces: pieces ?? []) })
@@ -166,31 +174,31 @@ extension ResourceSession {
             // fault of the disk.
             result = .failure(WriteFailure(reason: error == .tooLarge ? .fileTooLarge : .storeTrouble("\(error)")))
         }
-        shared.evictor.written(promised)
+        session.shared.evictor.written(promised)
         written(segment, generation, intake, result, promised: promised)
     }
 
     /// Returns the file to write to, or nil if the generation is retired, because opening would
     /// create its file again.
     private func dataFile(of generation: GenerationID) throws(StoreError) -> (any DataFile)? {
-        let (file, newExtension) = state.withLock { state -> ((any DataFile)?, String?) in
+        let (file, newExtension) = session.state.withLock { state -> ((any DataFile)?, String?) in
             guard let version = state.machine.version, version.generation == generation else { return (nil, nil) }
             if let file = state.file, state.fileGeneration == generation { return (file, nil) }
-            let newExtension = fileExtension(url: url, contentType: version.representation.contentType)
+            let newExtension = fileExtension(url: session.url, contentType: version.representation.contentType)
             state.uncommittedFiles[generation] = newExtension
             return (nil, newExtension)
         }
         guard let newExtension else { return file }
-        return try shared.store.dataFile(of: generation, key: key, fileExtension: newExtension)
+        return try session.shared.store.dataFile(of: generation, key: session.key, fileExtension: newExtension)
     }
 
     private func written(
         _ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, _ result: Result<Written?, WriteFailure>, promised: Int64
     ) {
-        if !segment.isPooled { shared.backlog.leave(segment.capacity) }
+        if !segment.isPooled { session.shared.backlog.leave(segment.capacity) }
         var unused = promised
         var isFirstFailure = false
-        let mustCommit = run { state, effects -> Bool in
+        let mustCommit = session.run { state, effects -> Bool in
             state.writesUnderWay -= 1
             state.grantedBytes -= promised
             guard state.machine.version?.generation == generation else {
@@ -205,27 +213,28 @@ extension ResourceSession {
                 state.fileGeneration = generation
                 letGo([segment], of: intake, &effects)
                 guard let range = ByteRange(segment.start, segment.end) else { return false }
-                for piece in written.pieces { state.noteDirty(piece, now: now) }
+                for piece in written.pieces { state.noteDirty(piece, now: session.now) }
                 state.promisedBytes += promised
                 unused = 0
                 let remaining = intake.segments.first?.start ?? .max
-                apply(state.machine.wrote(range, of: generation, by: intake.id, remaining: remaining, now: now), &state, &effects)
+                session.apply(
+                    state.machine.wrote(range, of: generation, by: intake.id, remaining: remaining, now: session.now), &state, &effects)
                 setTick(&state, &effects)
-                return state.pace.isDue(now: now) || (state.writesUnderWay == 0 && intake.isFinished)
+                return state.pace.isDue(now: session.now) || (state.writesUnderWay == 0 && intake.isFinished)
             case .failure(let failure):
                 segment.isHandedOver = false
                 isFirstFailure = state.machine.version?.passReason == nil
                 state.owesRelease = true
-                apply(state.machine.storeFailed(generation, failure.reason, now: now), &state, &effects)
+                session.apply(state.machine.storeFailed(generation, failure.reason, now: session.now), &state, &effects)
                 return true
             }
         }
-        shared.evictor.abandon(unused)
-        shared.evictor.landed()
+        session.shared.evictor.abandon(unused)
+        session.shared.evictor.landed()
         if case .failure(let failure) = result {
-            shared.makeStale(key)
+            session.shared.makeStale(session.key)
             // Several failed writes of one fetch count as one failure.
-            if isFirstFailure, case .storeTrouble = failure.reason { shared.storeFailed() }
+            if isFirstFailure, case .storeTrouble = failure.reason { session.shared.storeFailed() }
         }
         if mustCommit { commit() }
     }
@@ -242,12 +251,14 @@ extension ResourceSession {
             .call { [self] in
                 // A session with unwritten bytes is busy, so the table keeps it. A session that was
                 // released has nothing left to do.
-                _ = shared.environment.time.after(Committer.commitInterval, on: shared.environment.control) { [weak self] in self?.tick() }
+                _ = session.shared.environment.time.after(Committer.commitInterval, on: session.shared.environment.control) {
+                    [weak session] in session?.writes.tick()
+                }
             })
     }
 
     private func tick() {
-        run { state, effects in
+        session.run { state, effects in
             state.tickIsSet = false
             for intake in state.intakes.values.sorted(by: { $0.id < $1.id }) { handOverWholeBlocks(of: intake, &state, &effects) }
         }
@@ -257,13 +268,13 @@ extension ResourceSession {
     /// Enters written bytes into the index, unless more bytes are on their way to the disk: then
     /// the last of those writes does it.
     func commitUnlessWriting() {
-        if state.withLock({ $0.writesUnderWay == 0 || !$0.dirty.isEmpty }) { commit() }
+        if session.state.withLock({ $0.writesUnderWay == 0 || !$0.dirty.isEmpty }) { commit() }
     }
 
     /// Enters written bytes into the index.
     func commit() {
         guard queueCommit() else { return }
-        shared.environment.indexLane.post { [self] in enterQueuedCommits(isEnforcing: true) }
+        session.shared.environment.indexLane.post { [self] in enterQueuedCommits(isEnforcing: true) }
     }
 
     /// Enters written bytes into the index, together with commits that are queued and not yet
@@ -276,7 +287,7 @@ extension ResourceSession {
     /// Calls `done` once nothing is on its way to file or index, or at once if nothing is. Only for
     /// a session that has ended: in others, more may come.
     func whenWritten(_ done: @escaping @Sendable () -> Void) {
-        run { state, _ in state.whenWritten = done }
+        session.run { state, _ in state.whenWritten = done }
     }
 
     /// Queues a commit of the written bytes.
@@ -284,18 +295,18 @@ extension ResourceSession {
     /// - Returns: False if there is nothing to enter.
     @discardableResult
     func queueCommit() -> Bool {
-        run { state, effects in
+        session.run { state, effects in
             guard let version = state.machine.version, !state.dirty.isEmpty || state.owesCommit else { return false }
             guard version.passReason == nil || !state.dirty.isEmpty else {
                 state.owesCommit = false
                 return false
             }
             let commit = StoreCommit(
-                key: key, url: url, generation: version.generation, representation: version.representation,
-                fileExtension: fileExtension(url: url, contentType: version.representation.contentType),
-                pieces: state.dirty, time: shared.environment.time.wallNow)
-            state.commits.append(QueuedCommit(commit: commit, promisedBytes: state.promisedBytes))
-            shared.backlog.enter()
+                key: session.key, url: session.url, generation: version.generation, representation: version.representation,
+                fileExtension: fileExtension(url: session.url, contentType: version.representation.contentType),
+                pieces: state.dirty, time: session.shared.environment.time.wallNow)
+            state.commits.append(ResourceSession.QueuedCommit(commit: commit, promisedBytes: state.promisedBytes))
+            session.shared.backlog.enter()
             state.dirty = []
             state.pace.taken()
             state.promisedBytes = 0
@@ -310,11 +321,11 @@ extension ResourceSession {
     /// A removal that was decided meanwhile runs before this job on the lane, so the commit does
     /// not bring back what the removal took out.
     func enterQueuedCommits(isEnforcing: Bool) {
-        while let next = state.withLock({ $0.commits.first }) {
-            let isWanted = state.withLock { $0.machine.phase != .ended(.removed) }
-            let error = isWanted ? shared.committer.enter(next.commit) : nil
-            defer { shared.backlog.leave() }
-            run { state, effects in
+        while let next = session.state.withLock({ $0.commits.first }) {
+            let isWanted = session.state.withLock { $0.machine.phase != .ended(.removed) }
+            let error = isWanted ? session.shared.committer.enter(next.commit) : nil
+            defer { session.shared.backlog.leave() }
+            session.run { state, effects in
                 state.commits.removeFirst()
                 state.writesUnderWay -= 1
                 guard let error else {
@@ -323,20 +334,21 @@ extension ResourceSession {
                 }
                 effects.append(.event(.storeTrouble("commit: \(error)")))
                 state.owesRelease = true
-                apply(state.machine.storeFailed(next.commit.generation, .storeTrouble("\(error)"), now: now), &state, &effects)
+                session.apply(
+                    state.machine.storeFailed(next.commit.generation, .storeTrouble("\(error)"), now: session.now), &state, &effects)
             }
-            shared.evictor.settle(next.promisedBytes)
+            session.shared.evictor.settle(next.promisedBytes)
             guard isWanted else { continue }
             guard error == nil else {
-                shared.makeStale(key)
-                shared.storeFailed()
+                session.shared.makeStale(session.key)
+                session.shared.storeFailed()
                 continue
             }
             if isEnforcing {
-                shared.evictor.enforce(sparing: key)
-                if next.commit.pieces.isEmpty { shared.evictor.enteredEmpty() }
+                session.shared.evictor.enforce(sparing: session.key)
+                if next.commit.pieces.isEmpty { session.shared.evictor.enteredEmpty() }
             }
-            shared.committer.entered(next.commit)
+            session.shared.committer.entered(next.commit)
         }
     }
 }

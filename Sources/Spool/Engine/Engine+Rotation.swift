@@ -1,0 +1,244 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+
+// Another key for an encrypted store: the index at once, then one resource after the other, while
+// readers go on.
+
+extension Engine {
+    /// The time that a round waits for the readers of the resources that it skipped.
+    private static let roundInterval: Nanoseconds = .seconds(1)
+
+    /// The state of the rotation of a cache.
+    struct RotationState: Sendable {
+        var isRunning = false
+        /// Starts the next round.
+        var waiting: (@Sendable () -> Void)?
+    }
+
+    /// A rotation that runs.
+    private struct Rotation: Sendable {
+        let store: SQLiteStore
+        let encryption: EncryptionOptions
+        let algorithm: CipherAlgorithm?
+        let isCancelled: @Sendable () -> Bool
+        let tell: @Sendable (KeyRotationProgress) -> Void
+        let done: @Sendable (Result<Void, CacheError>) -> Void
+        var progress = KeyRotationProgress()
+        /// The generation at which the round has arrived.
+        var last: GenerationID?
+        var passedOver = 0
+        /// Whether another key has to follow after this one.
+        var comesAgain = false
+    }
+
+    /// Gives the store another key. Calls `progress` and `done` on a lane.
+    func rotateKey(
+        to encryption: EncryptionOptions, algorithm: CipherAlgorithm?, isCancelled: @escaping @Sendable () -> Bool,
+        progress: @escaping @Sendable (KeyRotationProgress) -> Void, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void
+    ) {
+        guard let store = store as? SQLiteStore else { return done(.failure(CacheError(StoreError.key(.notEncrypted), key: nil))) }
+        let isFirst = rotationState.withLock { state in
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        guard isFirst else { return done(.failure(CacheError(.storeLocked, "the store is getting another key already"))) }
+        let rotation = Rotation(
+            store: store, encryption: encryption, algorithm: algorithm, isCancelled: isCancelled, tell: progress,
+            done: { [rotationState] result in
+                rotationState.withLock { $0.isRunning = false }
+                done(result)
+            })
+        begin(rotation)
+    }
+
+    /// Runs `body` on the index lane, then continues with `next` or ends the rotation.
+    private func onIndexLane<Value: Sendable>(
+        _ rotation: Rotation, _ body: @escaping @Sendable () throws(StoreError) -> Value, _ next: @escaping @Sendable (Value) -> Void
+    ) {
+        onIndexLane(
+            nil,
+            { (result: Result<Value, CacheError>) in
+                switch result {
+                case .success(let value): next(value)
+                case .failure(let error): rotation.done(.failure(error))
+                }
+            }, body)
+    }
+
+    private func begin(_ rotation: Rotation) {
+        let store = rotation.store
+        onIndexLane(
+            rotation,
+            { () throws(StoreError) in
+                let start = try store.beginRotation(to: rotation.encryption, algorithm: rotation.algorithm)
+                return (start, try store.rotationBacklog())
+            }
+        ) { [self] start, backlog in
+            var rotation = rotation
+            rotation.comesAgain = start == .isUnfinished
+            rotation.last = nil
+            rotation.progress.totalBytes = rotation.progress.resealedBytes + backlog.bytes
+            rotation.progress.totalResources = rotation.progress.resealedResources + backlog.resources
+            rotation.tell(rotation.progress)
+            goOn(rotation)
+        }
+    }
+
+    // MARK: Resources
+
+    /// Takes the next resource, or ends the round.
+    private func goOn(_ rotation: Rotation) {
+        let store = rotation.store
+        guard !rotation.isCancelled() else { return rotation.done(.failure(Self.rotationStopped)) }
+        onIndexLane(
+            rotation,
+            { [self] () throws(StoreError) -> (generation: GenerationID, copy: ResealedCopy?)? in
+                guard let resource = try store.nextToReseal(after: rotation.last) else { return nil }
+                return (resource.generation, isUsed(resource.key) ? nil : try store.reseal(resource))
+            }
+        ) { [self] next in
+            guard let next else { return endRound(rotation) }
+            var rotation = rotation
+            rotation.last = next.generation
+            guard let copy = next.copy else {
+                rotation.passedOver += 1
+                return goOn(rotation)
+            }
+            fill(copy, from: 0, of: copy.resource.spans, rotation)
+        }
+    }
+
+    /// Returns whether a resource has readers or bytes on their way to the disk. Ends an idle
+    /// session, so the next reader finds what is stored then.
+    private func isUsed(_ key: ResourceKey) -> Bool {
+        guard let session = liveSession(of: key) else { return false }
+        guard session.endIfIdle() else { return true }
+        sessions.withLock { $0.remove(session) }
+        return false
+    }
+
+    /// Copies the stored bytes from `position` on, one run at a time.
+    private func fill(_ copy: ResealedCopy, from position: Int64, of spans: ByteRangeSet, _ rotation: Rotation) {
+        guard let run = copy.nextRun(at: position, of: spans) else { return finish(copy, rotation) }
+        guard !rotation.isCancelled() else { return abandon(copy, rotation, Self.rotationStopped) }
+        let store = rotation.store
+        let lane = environment.dataLane(for: copy.generation)
+        onIndexLane(
+            copy, rotation, { () throws(StoreError) in try store.pieces(of: copy.resource.generation, in: run) }
+        ) { [self] pieces in
+            lane.post { [self] in
+                var copy = copy
+                let damaged: ByteRangeSet
+                do throws(StoreError) { damaged = try copy.copy(run, pieces) } catch {
+                    return abandon(copy, rotation, CacheError(error, key: copy.resource.key))
+                }
+                var rotation = rotation
+                rotation.progress.resealedBytes += run.count
+                rotation.tell(rotation.progress)
+                guard !damaged.isEmpty else { return fill(copy, from: run.upperBound, of: spans, rotation) }
+                record(.damageFound(copy.resource.key, bytes: damaged.totalBytes))
+                let (filled, generation) = (copy, copy.resource.generation)
+                onIndexLane(copy, rotation, { () throws(StoreError) in try store.discard(damaged, of: generation) }) { [rotation] in
+                    self.fill(filled, from: run.upperBound, of: spans, rotation)
+                }
+            }
+        }
+    }
+
+    /// Runs `body` on the index lane, then continues with `next` or abandons the copy.
+    private func onIndexLane<Value: Sendable>(
+        _ copy: ResealedCopy, _ rotation: Rotation, _ body: @escaping @Sendable () throws(StoreError) -> Value,
+        _ next: @escaping @Sendable (Value) -> Void
+    ) {
+        onIndexLane(
+            copy.resource.key,
+            { [self] (result: Result<Value, CacheError>) in
+                switch result {
+                case .success(let value): next(value)
+                case .failure(let error): abandon(copy, rotation, error)
+                }
+            }, body)
+    }
+
+    /// Makes the complete copy durable, and then puts it in the place of the old file.
+    private func finish(_ copy: ResealedCopy, _ rotation: Rotation) {
+        let store = rotation.store
+        environment.dataLane(for: copy.generation).post { [self] in
+            do throws(StoreError) { try copy.synchronize() } catch {
+                return abandon(copy, rotation, CacheError(error, key: copy.resource.key))
+            }
+            onIndexLane(
+                copy, rotation,
+                { [self] () throws(StoreError) -> SQLiteStore.ResealOutcome? in isUsed(copy.resource.key) ? nil : try store.enter(copy) }
+            ) { [self] outcome in
+                var rotation = rotation
+                switch outcome {
+                case .replaced?:
+                    rotation.progress.resealedResources += 1
+                    rotation.tell(rotation.progress)
+                    goOn(rotation)
+                case .grew(let missing)?: fill(copy, from: 0, of: missing, rotation)
+                case .isGone?: abandon(copy, rotation, nil)
+                case nil:
+                    // A reader came meanwhile.
+                    rotation.passedOver += 1
+                    abandon(copy, rotation, nil)
+                }
+            }
+        }
+    }
+
+    /// Deletes the copy. Then ends the rotation with `error`, or goes on if there is none.
+    private func abandon(_ copy: ResealedCopy, _ rotation: Rotation, _ error: CacheError?) {
+        let end: @Sendable (Result<Void, CacheError>) -> Void = { [self] _ in
+            if let error { return rotation.done(.failure(error)) }
+            goOn(rotation)
+        }
+        // If the cache is closed, the next opening finds the file.
+        onIndexLane(nil, end) { () throws(StoreError) in
+            rotation.store.drop(copy.generation, key: copy.resource.key, fileExtension: copy.resource.fileExtension)
+        }
+    }
+
+    // MARK: Ends
+
+    private func endRound(_ rotation: Rotation) {
+        let store = rotation.store
+        onIndexLane(
+            rotation,
+            { [self] () throws(StoreError) -> Bool in
+                // Bytes that are not in the index yet may be sealed with the old key, too.
+                let isBusy = sessions.withLock { $0.all }.contains { session in
+                    session.generation.map(store.isSealedByPreviousKey) ?? false && isUsed(session.key)
+                }
+                guard !isBusy else { return false }
+                return try store.finishRotation()
+            }
+        ) { [self] isFinished in
+            var rotation = rotation
+            if isFinished { return rotation.comesAgain ? begin(rotation) : rotation.done(.success(())) }
+            rotation.progress.waitingResources = rotation.passedOver
+            rotation.tell(rotation.progress)
+            rotation.passedOver = 0
+            rotation.last = nil
+            let next = rotation
+            rotationState.withLock { $0.waiting = { [self] in goOn(next) } }
+            _ = environment.time.after(Self.roundInterval, on: environment.indexLane) { [weak self] in self?.resumeRotation() }
+            if isClosed { resumeRotation() }
+        }
+    }
+
+    /// Ends the wait of a rotation for its next round. Called after the interval, on cancellation,
+    /// and when the cache closes, because its lanes and timers end then.
+    func resumeRotation() {
+        let waiting = rotationState.withLock { state in
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?()
+    }
+
+    private static let rotationStopped = CacheError(
+        .closed, "stopped before everything was sealed by the new key; the store opens with the new key, and the same call goes on")
+}

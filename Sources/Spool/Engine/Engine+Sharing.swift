@@ -1,0 +1,180 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+
+// One cache and several processes: becoming the writer, releasing the store while suspended,
+// sweeping orphans.
+
+extension Engine {
+    /// The shortest time between two tries of a reading cache to become the writer. A cache tries
+    /// when a fetch begins, and a try is two system calls.
+    static let writerRetryInterval: Nanoseconds = .seconds(1)
+    /// The time that the search for orphans waits after the opening, so that it does not delay the
+    /// first readers.
+    static let sweepDelay: Nanoseconds = .seconds(2)
+    /// The pause between two steps of that search.
+    static let sweepInterval: Nanoseconds = .milliseconds(50)
+    /// The number of directories, or of generations, in one step: some hundred microseconds.
+    static let sweepBatch = 16
+
+    // MARK: Becoming the writer
+
+    /// Starts to read the keys, and tries to become the writer. Called when a fetch begins: the
+    /// process that had the store may have ended by then.
+    func gapMet() {
+        startReadingKeys()
+        guard !store.isWritable, !configuration.isReadOnly else { return }
+        let now = environment.time.now
+        let isDue = lastWriterTry.withLock { last in
+            if let last, now - last < Self.writerRetryInterval { return false }
+            last = now
+            return true
+        }
+        guard isDue else { return }
+        environment.indexLane.post { [self] in
+            do throws(StoreError) {
+                guard try store.becomeWriter() else { return }
+            } catch {
+                // A store that was closed or suspended meanwhile is no trouble.
+                if error != .closed && error != .suspended { record(.storeTrouble("taking over the store: \(error)")) }
+                return
+            }
+            record(.becameWriter)
+            evictor.forget()
+            // Sessions that began as readers stay readers. Once they are idle, the next reader gets
+            // a session that stores.
+            sessions.withLock { $0.makeStale() }
+            startSweeping()
+        }
+    }
+
+    // MARK: Others that look
+
+    /// Enters all received bytes into the index, where other processes see them. Calls `done` on
+    /// the index lane.
+    func enterReceived(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+        if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
+        afterWrites { [self] in
+            onIndexLane(nil, done) { [self] () throws(StoreError) in enterWritten() }
+        }
+    }
+
+    /// Enters all received bytes into the index. Runs on the index lane.
+    private func enterWritten() {
+        for session in sessions.withLock({ $0.all }) { session.writes.enterWritten(isEnforcing: true) }
+    }
+
+    // MARK: Suspension
+
+    /// Makes everything durable and releases every lock on the store, for a process that the system
+    /// is about to suspend.
+    ///
+    /// A system ends a process that it suspends while the process holds a lock on a file in a
+    /// shared container (on Apple's systems with 0xdead10cc). Until `resume` nothing is read from
+    /// or written to the store, and readers get their bytes from the origin.
+    func suspend(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+        if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
+        afterWrites { [self] in
+            environment.indexLane.post { [self] in
+                enterWritten()
+                committer.whenSettled { [self] in
+                    committer.writeTouches()
+                    do throws(StoreError) {
+                        try store.suspend()
+                        done(.success(()))
+                    } catch { done(.failure(CacheError(error, key: nil))) }
+                }
+            }
+        }
+    }
+
+    /// Takes the locks again that `suspend` released.
+    ///
+    /// If another process wrote meanwhile, the state of all sessions is dropped: current readers go
+    /// on from the origin, and later ones find what is stored now. If the other process still has
+    /// the store, this cache only reads it until that process is gone.
+    func resume(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+        onIndexLane(nil, done) { [self] () throws(StoreError) in
+            if try !store.resume() {
+                for session in sessions.withLock({ $0.all }) { session.loseEverything() }
+            }
+            evictor.forget()
+            sessions.withLock { $0.makeStale() }
+        }
+    }
+
+    // MARK: Age and count
+
+    /// The shortest and the longest time between two searches for resources that are too old.
+    static let ageCheckIntervals: ClosedRange<Nanoseconds> = .seconds(60)...(.seconds(3600))
+
+    /// Removes resources that are too old or too many, soon after the opening. Resources that
+    /// become too old later are removed from time to time.
+    func startEnforcing() {
+        guard configuration.limits.maximumAge != nil || configuration.limits.maximumCount != nil else { return }
+        enforceLimits(after: Self.sweepDelay)
+    }
+
+    private func enforceLimits(after delay: Nanoseconds) {
+        _ = environment.time.after(delay, on: environment.indexLane) { [weak self] in
+            guard let self, !isClosed else { return }
+            if store.isWritable { evictor.enforce() }
+            guard let age = configuration.limits.maximumAge else { return }
+            let eighth = Nanoseconds(clamping: age.components.seconds / 8).multipliedReportingOverflow(by: 1_000_000_000)
+            let bounds = Self.ageCheckIntervals
+            enforceLimits(after: eighth.overflow ? bounds.upperBound : min(max(eighth.partialValue, bounds.lowerBound), bounds.upperBound))
+        }
+    }
+
+    // MARK: Keys
+
+    /// The number of keys that are read at once. A look-up waits no longer for that than for a
+    /// commit.
+    private static let keyBatch = 2048
+    /// The pause between two batches.
+    private static let keyInterval: Nanoseconds = .milliseconds(10)
+
+    /// Reads the keys of all stored resources, once. With them, a resource that is certainly not
+    /// stored needs no look-up.
+    ///
+    /// The reading begins with the first fetch, because reading stored bytes alone gains nothing
+    /// from it, and takes 0.6 µs of CPU for each key.
+    private func startReadingKeys() {
+        let isFirst = keysAreRead.withLock { areRead in
+            defer { areRead = true }
+            return !areRead
+        }
+        guard isFirst else { return }
+        environment.indexLane.post { [weak self] in self?.readKeys() }
+    }
+
+    private func readKeys() {
+        do throws(StoreError) {
+            guard try !store.readKeys(limit: Self.keyBatch) else { return }
+            _ = environment.time.after(Self.keyInterval, on: environment.indexLane) { [weak self] in self?.readKeys() }
+        } catch {
+            if error != .closed && error != .suspended { record(.storeTrouble("keys: \(error)")) }
+        }
+    }
+
+    // MARK: Orphans
+
+    /// Searches for files and rows that the index does not name, slowly and in the background, if
+    /// the last run may have left some.
+    func startSweeping() {
+        guard store.owesSweep else { return }
+        sweep(after: Self.sweepDelay)
+    }
+
+    private func sweep(after delay: Nanoseconds) {
+        _ = environment.time.after(delay, on: environment.indexLane) { [weak self] in
+            guard let self else { return }
+            do throws(StoreError) {
+                let isOver = try store.sweepOrphans(limit: Self.sweepBatch)
+                if isOver { evictor.enforceQuota() } else { sweep(after: Self.sweepInterval) }
+            } catch {
+                if error != .closed && error != .suspended { record(.storeTrouble("orphans: \(error)")) }
+            }
+        }
+    }
+}

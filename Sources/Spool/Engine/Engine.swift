@@ -1,0 +1,286 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolStore
+import SpoolSystem
+
+/// The parts of one open cache, and the sessions of its resources.
+///
+/// The public API is a façade over it. `+Sharing` has what a cache does beside other processes, and
+/// `+Rotation` gives an encrypted store another key.
+final class Engine: Sendable {
+    /// The configuration that the cache was opened with.
+    let configuration: Configuration
+    /// The clocks, disk, transport and threads that the cache uses.
+    let environment: CacheEnvironment
+    /// The store that keeps the bytes.
+    let store: any ResourceStore
+    let counters = Counters()
+    let temporaryPins = TemporaryPins()
+    private let rest = Locked(StoreRest())
+    let committer: Committer
+    let evictor: Evictor
+    private let limiter: FetchLimiter
+    private let pool: BufferPool
+    private let openFileLimits: OpenFileLimits
+    private let backlog = WriteBacklog()
+    let sessions: Locked<SessionTable>
+    /// The time of the last try to become the writer.
+    let lastWriterTry = Locked<MonotonicInstant?>(nil)
+    let keysAreRead = Locked(false)
+    /// The state of a key rotation.
+    let rotationState = Locked(RotationState())
+    private let sinks: [any EventSink]
+    /// The names of this process, once one was needed, and whether a gateway uses them.
+    private let names = Locked<(pseudonyms: Pseudonyms?, areInVia: Bool)>((nil, false))
+    /// The networks that the clients of doors can reach.
+    let bounds = OriginBounds()
+    /// The callers that wait for the end of `close`. Nil once the cache is closed.
+    private let waitingForClose = Locked<[@Sendable () -> Void]?>([])
+
+    init(configuration: Configuration, environment: CacheEnvironment, store: any ResourceStore) throws(CacheError) {
+        if let complaint = configuration.complaint() { throw CacheError(.configuration, complaint) }
+        self.configuration = configuration
+        self.environment = environment
+        self.store = store
+        sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? [])
+        limiter = FetchLimiter(total: configuration.fetchesAtOnce, perHost: configuration.fetchesPerHost)
+        pool = BufferPool(capacity: configuration.buffers)
+        openFileLimits = configuration.openFileLimits
+        let sinks = sinks
+        let record: @Sendable (CacheEvent) -> Void = { event in for sink in sinks { sink.record(event) } }
+        evictor = Evictor(environment: environment, store: store, limits: configuration.limits, pins: temporaryPins, record: record)
+        committer = Committer(environment: environment, store: store, quotaBytes: configuration.limits.quotaBytes, record: record)
+        let sessions = Locked(SessionTable(idleLimit: configuration.idleSessions))
+        self.sessions = sessions
+        evictor.connect(
+            Evictor.Hooks(
+                writeTouches: { [committer] in committer.writeTouches() },
+                release: { key in
+                    guard let session = sessions.withLock({ $0.peek(key) }) else { return true }
+                    guard session.endIfIdle() else { return false }
+                    sessions.withLock { $0.remove(session) }
+                    return true
+                },
+                commitAll: {
+                    for session in sessions.withLock({ $0.all }) { session.writes.enterWritten(isEnforcing: false) }
+                },
+                session: { key in sessions.withLock { $0.peek(key) } }))
+        committer.connect { generation, left in
+            for session in sessions.withLock({ $0.all }) { session.lost(allBut: left, of: generation) }
+        }
+        startSweeping()
+        startEnforcing()
+    }
+
+    // MARK: Sessions
+
+    /// Makes a reader in the session of the key, or in a new session if the first one was evicted
+    /// meanwhile.
+    func join<Reader>(_ url: String, _ key: ResourceKey?, _ makeReader: (ResourceSession) -> Reader) throws(CacheError) -> Reader {
+        // An eviction takes the session out of the table, so the second try finds a new one. A
+        // third try would need a second eviction.
+        for _ in 0..<2 {
+            let session = try session(for: url, key: key)
+            let reader = makeReader(session)
+            if !session.isRemoved { return reader }
+            sessions.withLock { $0.remove(session) }
+        }
+        return makeReader(try session(for: url, key: key))
+    }
+
+    /// Whether `close` was called. Nothing can be read any more.
+    var isClosed: Bool { sessions.withLock { $0.isClosed } }
+
+    /// Returns the key under which a reader of `url` finds and stores bytes.
+    ///
+    /// In a shared cache, a URL with user information has a key of its own. Its content was sent to
+    /// that user, so no other user may join its fetches or read its stored bytes (RFC 9111 §3.5).
+    func readingKey(for url: String, chosen: ResourceKey? = nil) throws(CacheError) -> ResourceKey {
+        let key = if let chosen { chosen } else { try configuration.key(for: url) }
+        guard configuration.isShared, let userinfo = url.userinfo else { return key }
+        return ResourceKey(normalized: "\(key.string) of user \(pseudonyms.user(userinfo))")
+    }
+
+    private func session(for url: String, key: ResourceKey?) throws(CacheError) -> ResourceSession {
+        let key = if let key { key } else { try readingKey(for: url) }
+        if let session = try existingSession(key) { return session }
+        guard let reference = try? URIReference(url), let origin = reference.origin else {
+            throw CacheError(.unsupportedURL, "only absolute http and https URLs can be cached; '\(url)'", key: key)
+        }
+        let number = sessions.withLock { $0.makeNumber() }
+        let made = ResourceSession(
+            key: key, url: url, number: number, origin: origin, passReason: passReason, shared: shared)
+        let idleLimit = idleSessionLimit
+        return try sessions.withLock { table throws(CacheError) in
+            if table.isClosed { throw CacheError(.closed, "the cache is closed", key: key) }
+            table.idleLimit = idleLimit
+            return table.use(key) ?? table.insert(made)
+        }
+    }
+
+    /// The number of idle sessions that stay. In a process that only reads, an idle session keeps
+    /// its file open, because the writer may punch the file once it is closed. In the process that
+    /// writes, the store closes files by itself.
+    private var idleSessionLimit: Int {
+        store.isWritable ? configuration.idleSessions : min(configuration.idleSessions, openFileLimits.keptFiles)
+    }
+
+    /// The reason why a session that begins now stores nothing, or nil if it may store.
+    private var passReason: PassReason? {
+        if !store.isWritable { return .readOnlyStore }
+        return rest.withLock { $0.isResting(now: environment.time.now) } ? .storeRests : nil
+    }
+
+    /// Counts a failed call of the store. After several failures nothing is stored for a while:
+    /// sessions of that time store nothing, and later ones do.
+    private func storeFailed() {
+        guard let pause = rest.withLock({ $0.failed(now: environment.time.now) }) else { return }
+        record(.storeRests(seconds: pause / 1_000_000_000))
+        let sessions = sessions
+        sessions.withLock { $0.makeStale() }
+        _ = environment.time.after(pause, on: environment.control) { sessions.withLock { $0.makeStale() } }
+    }
+
+    private func existingSession(_ key: ResourceKey) throws(CacheError) -> ResourceSession? {
+        try sessions.withLock { table throws(CacheError) in
+            if table.isClosed { throw CacheError(.closed, "the cache is closed", key: key) }
+            return table.use(key)
+        }
+    }
+
+    /// Makes requests to origins name this cache in `Via` from now on (RFC 9110 §7.6.3), so that a
+    /// loop is noticed. A gateway calls it before its first request. All gateways of a cache have
+    /// the same names.
+    func nameInVia() -> Pseudonyms {
+        names.withLock { $0.areInVia = true }
+        return pseudonyms
+    }
+
+    private var pseudonyms: Pseudonyms {
+        names.withLock { names in
+            let pseudonyms = names.pseudonyms ?? Pseudonyms(random: environment.random)
+            names.pseudonyms = pseudonyms
+            return pseudonyms
+        }
+    }
+
+    private var shared: ResourceSession.SharedParts {
+        var limits = SessionLimits()
+        // The window of each reader fits into the quota several times, so that each playing
+        // resource keeps one.
+        let quota = configuration.limits.quotaBytes ?? .max
+        limits.readAheadBytes = min(configuration.readAheadBytes, max(65_536, quota / 4))
+        limits.keptBehindBytes = min(limits.keptBehindBytes, quota / 8)
+        // So does a write: one of almost the whole quota would push out everything else, beginnings
+        // included.
+        let segmentBytes = max(Piece.blockBytes, min(1 << 20, quota / 8) / Piece.blockBytes * Piece.blockBytes)
+        limits.requestBytes = environment.transport.windowBytes
+        return ResourceSession.SharedParts(
+            environment: environment, store: store, pool: pool, backlog: backlog, limiter: limiter, committer: committer, evictor: evictor,
+            limits: limits, segmentBytes: Int(segmentBytes), counters: counters, configuration: configuration, record: record,
+            gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [sessions] session in sessions.withLock { $0.noteIdle(session) } },
+            storeFailed: { [weak self] in self?.storeFailed() },
+            makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } },
+            via: names.withLock { $0.areInVia ? $0.pseudonyms : nil },
+            bounds: bounds)
+    }
+
+    /// Passes an event to every sink. Callable on any thread, outside every lock.
+    var record: @Sendable (CacheEvent) -> Void {
+        { [sinks] event in for sink in sinks { sink.record(event) } }
+    }
+
+    /// Returns the session of a key, if it has one.
+    func liveSession(of key: ResourceKey) -> ResourceSession? { sessions.withLock { $0.peek(key) } }
+
+    /// Runs a call of the store on the index lane, or fails at once if the cache is closed. Writes
+    /// of ended sessions that are still queued on data lanes find their version gone.
+    func onIndexLane<Value: Sendable>(
+        _ key: ResourceKey?, _ done: @escaping @Sendable (Result<Value, CacheError>) -> Void,
+        _ body: @escaping @Sendable () throws(StoreError) -> Value
+    ) {
+        // The lane of a closed cache may have ended, and a job posted there would never run.
+        if sessions.withLock({ $0.isClosed }) { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
+        environment.indexLane.post {
+            do throws(StoreError) { done(.success(try body())) } catch { done(.failure(CacheError(error, key: key))) }
+        }
+    }
+
+    // MARK: Closing
+
+    /// Ends every reader and fetch, makes everything durable and closes the store. Idempotent.
+    ///
+    /// `done` is called once for each call. If the cache is closed already, it is called at once,
+    /// because there may be no thread left to call it on.
+    func close(_ done: @escaping @Sendable () -> Void) {
+        let isOver = waitingForClose.withLock { waiting in
+            waiting?.append(done)
+            return waiting == nil
+        }
+        if isOver { return done() }
+        let (sessions, isFirst) = self.sessions.withLock { table in
+            defer { table.isClosed = true }
+            return (table.removeAll(), !table.isClosed)
+        }
+        guard isFirst else { return }
+        for session in sessions { session.end(.closed) }
+        resumeRotation()
+        afterWrites { [self] in
+            // A thread may have decided on a write, or queued a commit, and not posted it yet.
+            let unwritten = Countdown(sessions.count) { [self] in
+                environment.indexLane.post { [self] in
+                    for session in sessions { session.writes.enterWritten(isEnforcing: true) }
+                    // Behind the release of bytes that could not be entered.
+                    environment.indexLane.post { [self] in
+                        committer.whenSettled { [self] in closeStore() }
+                    }
+                }
+            }
+            for session in sessions { session.writes.whenWritten { unwritten.tick() } }
+        }
+    }
+
+    /// Calls `body` when the writes that were handed over are done: each data lane counts down when
+    /// it is through with them.
+    func afterWrites(_ body: @escaping @Sendable () -> Void) {
+        afterDataLanes { [self] in
+            // Writes that wait for room are answered there, and run after it.
+            environment.indexLane.post { [self] in
+                evictor.stopWaiting()
+                afterDataLanes(body)
+            }
+        }
+    }
+
+    private func afterDataLanes(_ body: @escaping @Sendable () -> Void) {
+        let passed = Countdown(environment.dataLanes.count, body)
+        for lane in environment.dataLanes { environment.postBehindReaders(lane) { passed.tick() } }
+    }
+
+    /// Closes the store, which makes the last durable point itself. Runs on the index lane.
+    private func closeStore() {
+        committer.writeTouches()
+        do { try store.close() } catch { record(.storeTrouble("close: \(error)")) }
+        environment.transport.close()
+        environment.control.post { [self] in closed() }
+    }
+
+    private func closed() {
+        let waiting = waitingForClose.withLock { waiting in
+            defer { waiting = nil }
+            return waiting
+        }
+        for done in waiting ?? [] { done() }
+    }
+}
+
+extension Configuration {
+    /// Returns the key of a URL, by `keyPolicy`.
+    func key(for url: String) throws(CacheError) -> ResourceKey {
+        do {
+            return try keyPolicy.key(for: url)
+        } catch {
+            throw CacheError(.unsupportedURL, "only absolute http and https URLs can be cached; '\(url)': \(error)", cause: error)
+        }
+    }
+}

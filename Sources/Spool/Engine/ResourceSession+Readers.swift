@@ -1,0 +1,58 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+
+// New readers of a session, and its status.
+
+extension ResourceSession {
+    var liveStatus: ResourceStatus.Live {
+        state.withLock { state in
+            ResourceStatus.Live(
+                key: key, url: url, representation: state.machine.version?.representation, stored: state.machine.version?.stored,
+                readers: state.machine.readers.count, fetches: state.machine.fetches.count,
+                passReason: state.machine.version?.passReason)
+        }
+    }
+
+    var isIdle: Bool { state.withLock { $0.isIdle } }
+
+    /// The version that its readers get, once one is known.
+    var generation: GenerationID? { state.withLock { $0.machine.version?.generation } }
+
+    func reader(
+        url: String, start: Int64, end: Int64?, options: ReadOptions, wantsBytes: Bool, wake: @escaping @Sendable () -> Void
+    ) -> SessionReader {
+        adoptRequest(url: url, options)
+        shared.counters.add { $0.readers += 1 }
+        shared.committer.touch(accessTime)
+        shared.record(.readerJoined(key, start: start, end: end))
+        return SessionReader(
+            session: self, start: start, end: end, policy: options.fetchPolicy ?? shared.configuration.fetchPolicy,
+            rules: rules(of: options), site: options.site, wantsBytes: wantsBytes, endsSoon: options.endsSoon,
+            priority: options.priority,
+            transform: options.contentTransform ?? shared.configuration.contentTransform, wake: wake)
+    }
+
+    /// Returns the rules by which a reader with these options uses stored bytes.
+    private func rules(of options: ReadOptions) -> UseRules {
+        UseRules(
+            policy: shared.configuration.policy(for: url, options.cachePolicy), mode: options.mode, isShared: shared.configuration.isShared,
+            request: options.request)
+    }
+
+    /// Adopts the request of the newest reader: its URL has the signature that is still valid, and
+    /// its fields have the token.
+    private func adoptRequest(url: String, _ options: ReadOptions) {
+        guard options.mode != .onlyStored else { return }
+        state.withLock { state in
+            state.request.url = url
+            if !options.requestFields.lines.isEmpty {
+                state.request.fields = requestFields
+                for field in options.requestFields.lines { state.request.fields[field.name] = nil }
+                state.request.fields.lines += options.requestFields.lines
+            }
+            if let access = options.access { state.request.access = access }
+            state.machine.willAsk(with: state.request.fields, isAuthorized: url.userinfo != nil)
+        }
+    }
+}
