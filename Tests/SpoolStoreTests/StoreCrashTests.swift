@@ -116,6 +116,21 @@ import Testing
         }
     }
 
+    /// A power loss may keep the first pages of a log that was truncated and not synced. SQLite
+    /// would then replay an old state over the newer one.
+    @Test func `a close deletes the log and does not shorten it before`() throws {
+        let disk = MemoryDisk(isRecording: true)
+        let store = try SQLiteStore.simulated(on: disk)
+        try Self.films[0].store([0..<1000], of: store.makeGeneration(), in: store)
+        try store.makeDurable()
+        let before = disk.operationCount
+        try store.close()
+        let close = disk.operations.dropFirst(before)
+        let index = try #require(close.firstIndex { if case .unlink("/cache/spool.sqlite-wal") = $0 { true } else { false } })
+        let cuts = close[..<index].filter { if case .truncate(_, size: 0) = $0 { true } else { false } }
+        #expect(cuts.isEmpty)
+    }
+
     /// Two kills and then a power loss: the second process's durable point also syncs the bytes
     /// that the first one wrote.
     @Test(arguments: Seeds.list(count: 20))

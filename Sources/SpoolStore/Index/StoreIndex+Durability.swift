@@ -82,7 +82,9 @@ extension StoreIndex {
         try database.durably { () throws(SQLiteError) in
             try change { () throws(SQLiteError) in try setMeta(.isClosedCleanly, 1 as Int64) }
         }
-        try database.checkpoint(truncating: true)
+        // The connection's close deletes the log, as a whole. A log that is truncated before could
+        // keep its first pages in a power loss, and SQLite would replay an old state.
+        try database.checkpoint(.passive)
     }
 
     // MARK: Durable points

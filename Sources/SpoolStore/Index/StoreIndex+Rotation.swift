@@ -142,11 +142,23 @@ extension StoreIndex {
                 try database.run("DELETE FROM meta WHERE name IN ('previous_keys', 'previous_cipher', 'previous_generation')")
             }
         }
-        // The log and the free pages of the database contained the sealed previous keys; the
-        // checkpoint empties the log.
-        try database.checkpoint(truncating: true)
+        // The log and the free pages of the database contained the sealed previous keys.
+        try emptyLog()
         fields = fields.with(keys: keys.with(previous: nil))
         return true
+    }
+
+    /// Moves the pages of the log into the database, and empties the log's file.
+    ///
+    /// A power loss may keep the first pages of a truncated file. If these were old pages, SQLite
+    /// would replay an old state. So the log begins anew first, with a commit that repeats the
+    /// present state.
+    private func emptyLog() throws(SQLiteError) {
+        try database.checkpoint(.restart)
+        try database.durably { () throws(SQLiteError) in
+            try change { () throws(SQLiteError) in try setMeta(.lastGeneration, reservedGeneration) }
+        }
+        try database.checkpoint(.truncate)
     }
 
     // MARK: Rows

@@ -157,7 +157,7 @@ final class StoreIndex {
     /// `onLogKept`, and the next change tries again.
     func shortenLog(beyond limit: Int) {
         guard database.logFrames > limit else { return }
-        do throws(SQLiteError) { try database.checkpoint(truncating: false) } catch { onLogKept(error) }
+        do throws(SQLiteError) { try database.checkpoint(.passive) } catch { onLogKept(error) }
     }
 }
 

@@ -174,12 +174,29 @@ final class SQLiteConnection {
     /// The number of pages in the write-ahead log after the last commit.
     var logFrames: Int { Int(frames.pointee) }
 
-    /// Moves the pages of the log into the database. `truncating` also empties the log's file.
+    /// What happens to the log when its pages are in the database.
+    enum Checkpoint {
+        /// The log stays as it is.
+        case passive
+        /// The next commit begins the log anew.
+        case restart
+        /// The log's file is emptied. Only safe when the log's first commit is the last one.
+        case truncate
+
+        fileprivate var mode: Int32 {
+            switch self {
+            case .passive: SQLITE_CHECKPOINT_PASSIVE
+            case .restart: SQLITE_CHECKPOINT_RESTART
+            case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+            }
+        }
+    }
+
+    /// Moves the pages of the log into the database.
     ///
     /// A reader in another process may keep some pages in the log. That is not an error.
-    func checkpoint(truncating: Bool) throws(SQLiteError) {
-        let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
-        let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
+    func checkpoint(_ checkpoint: Checkpoint) throws(SQLiteError) {
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, checkpoint.mode, nil, nil)
         guard code == SQLITE_OK || code & 0xFF == SQLITE_BUSY else { throw error(code, "checkpoint") }
         if code == SQLITE_OK { frames.pointee = 0 }
     }
