@@ -256,8 +256,12 @@ extension SessionState {
             }
         }
         if !over.isEmpty {
+            // A reader that waits for the head of such a response decides about its source again.
+            for index in readers.indices {
+                if case .own(let id, nil) = readers[index].source, over.contains(id) { readers[index].unbind(version) }
+            }
             actions += endFetches(over)
-            actions += replan(now: now)
+            actions += wakeReaders() + replan(now: now)
         }
         return actions
     }

@@ -53,6 +53,27 @@ import Testing
         #expect(probe.starts == [])
     }
 
+    /// A reader waits for a response of its own. Meanwhile another response brings a version that
+    /// can be combined, and a third reader asks for the same bytes. Found by `scripts/scenarios`.
+    @Test(arguments: without) func `a reader whose own response is given up reads the version`(fields: HTTPFields) {
+        let probe = SessionProbe()
+        probe.open(length: 100_000, fields: fields)
+        var passing = UseRules()
+        passing.mode = .doNotStore
+        let waiting = probe.join(0, 60_000)
+        #expect(probe.prepare(waiting, withFirstByte: true) == .wait)
+        let other = probe.join(40_000, 50_000, rules: passing)
+        #expect(probe.prepare(other) == .wait)
+        probe.partial(probe.startedIDs[1], 40_000, 50_000, total: 90_000)
+        #expect(probe.machine.isCombinable)
+        let third = probe.join(0, 60_000, rules: passing)
+        probe.step(third)
+        guard case .ready(_, let representation) = probe.prepare(waiting, withFirstByte: true) else {
+            return #expect(Bool(false), "the version is known, but the reader is not ready")
+        }
+        #expect(representation.length == 90_000)
+    }
+
     @Test(arguments: without) func `a seek requests its own first byte and disturbs no other reader`(fields: HTTPFields) {
         let probe = SessionProbe()
         let first = probe.join(0)
