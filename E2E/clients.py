@@ -63,6 +63,18 @@ def vlc_output(context, url):
     return len(samples), hashlib.sha256(samples).hexdigest()
 
 
+def gstreamer_output(context, url):
+    """Returns length and hash of the pictures that GStreamer decodes."""
+    pictures = Path(tempfile.mkdtemp(prefix="gst-", dir=context.directory)) / "pictures"
+    context.run(
+        context.program("gst-launch-1.0"), "-q", "uridecodebin", f"uri={url}", "!", "video/x-raw", "!", "videoconvert", "!",
+        "video/x-raw,format=I420", "!", "filesink", f"location={pictures}")
+    with open(pictures, "rb") as file:
+        result = pictures.stat().st_size, hashlib.sha256(file.read()).hexdigest()
+    shutil.rmtree(pictures.parent)
+    return result
+
+
 def decoded(context, client, file, *options):
     """Returns the output of `client` for a file without the proxy. Made once a run."""
     key = (client.__name__, file.name, options)
@@ -88,6 +100,15 @@ def chromium_play(context, page_url, files, seconds=150):
             raise RuntimeError(f"Chromium can't open {page_url}: {failure}")
         results = browser.evaluate(f"{script}\nreturn await playAll({order});", seconds)
     return {result["name"]: result for result in results}
+
+
+def chromium_stream(context, page_url, url, seconds=90):
+    """Plays a stream in a headless Chromium, and returns its duration, the frames after two seeks, and whether it ended."""
+    script = Path(__file__).with_name("player.js").read_text(encoding="utf-8")
+    with Chromium(context) as browser:
+        if failure := browser.open(page_url):
+            raise RuntimeError(f"Chromium can't open {page_url}: {failure}")
+        return browser.evaluate(f"{script}\nreturn await playStream({json.dumps(url)});", seconds)
 
 
 def compare_report(found, wanted, file, expect, expect_equal):

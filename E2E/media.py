@@ -9,6 +9,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import streams
+
 SECONDS = 24
 RANDOM_BYTES = 64 << 20
 SPARSE_BYTES = 5 << 30
@@ -81,7 +83,8 @@ class Media:
         self.directory = Path(directory)
         # After a change of the recipes or the encoder, all files are made again.
         version = subprocess.run([ffmpeg, "-version"], capture_output=True, check=True).stdout.splitlines()[0]
-        stamp = hashlib.sha256(Path(__file__).read_bytes() + version).hexdigest()
+        recipes = Path(__file__).read_bytes() + Path(streams.__file__).read_bytes()
+        stamp = hashlib.sha256(recipes + version).hexdigest()
         stamp_file = self.directory / ".recipe"
         if not stamp_file.exists() or stamp_file.read_text(encoding="utf-8") != stamp:
             self._make(ffmpeg, stamp)
@@ -110,6 +113,7 @@ class Media:
                 subprocess.run(
                     [ffmpeg, "-v", "error", "-nostdin", "-y", *words, "-fflags", "+bitexact", "-flags", "+bitexact", str(aside / name)],
                     check=True, timeout=120)
+            streams.make(aside / "streams", ffmpeg, aside / "faststart.mp4")
             (aside / "random.bin").write_bytes(random.Random(64).randbytes(RANDOM_BYTES))
             with open(aside / "sparse.bin", "wb") as file:
                 file.truncate(SPARSE_BYTES)

@@ -30,7 +30,7 @@ events {{ worker_connections 512; }}
 http {{
     log_format wire escape=json '{{"method":"$request_method","uri":"$request_uri","status":$status,"range":"$http_range",'
         '"if_range":"$http_if_range","if_none_match":"$http_if_none_match","accept_encoding":"$http_accept_encoding",'
-        '"cookie":"$http_cookie","protocol":"$server_protocol","sent":$body_bytes_sent,"complete":"$request_completion"}}';
+        '"cookie":"$http_cookie","via":"$http_via","protocol":"$server_protocol","sent":$body_bytes_sent,"complete":"$request_completion"}}';
     access_log {directory}/access.log wire;
     client_body_temp_path {directory}/body;
     proxy_temp_path {directory}/proxy;
@@ -40,6 +40,7 @@ http {{
     types {{
         text/html html; video/mp4 mp4; video/x-matroska mkv; video/webm webm; audio/mpeg mp3; audio/flac flac;
         application/octet-stream bin; audio/mp4 m4a; image/jpeg jpg; text/vtt vtt; application/vnd.apple.mpegurl m3u8; video/mp2t ts;
+        video/iso.segment m4s; application/octet-stream key;
     }}
     sendfile on;
     keepalive_timeout 75s;
@@ -52,7 +53,10 @@ http {{
         # Long enough for a run: what is asked again here was fetched again, not revalidated.
         add_header Cache-Control "max-age=86400";
         add_header Set-Cookie "visitor=1";
+        # Pages of the origin and of the proxy play streams of each other.
+        add_header Access-Control-Allow-Origin "*";
         location / {{ }}
+        location /moved/ {{ rewrite ^/moved/(.*)$ /streams/$1 redirect; }}
         location /paced/ {{ alias {root}/; limit_rate {pace}; }}
         location /brisk/ {{ alias {root}/; limit_rate {brisk}; }}
         location /typed/octet-stream/ {{ alias {root}/; types {{ }} default_type application/octet-stream; }}
@@ -76,6 +80,7 @@ class Request:
     if_none_match: str
     accept_encoding: str
     cookie: str
+    via: str
     protocol: str
     sent: int
     complete: str

@@ -76,6 +76,33 @@ async function play({ name, kind, url }) {
     }
 }
 
+// Plays a stream for a second, seeks twice and plays it to its end.
+async function playStream(url) {
+    const element = document.createElement("video");
+    element.preload = "auto";
+    element.crossOrigin = "anonymous";
+    document.body.append(element);
+    try {
+        const loaded = once(element, "loadedmetadata");
+        element.src = url;
+        await loaded;
+        const started = until(element, 1);
+        await element.play();
+        await started;
+        element.pause();
+        const duration = Math.round(element.duration);
+        const frames = [];
+        for (const seconds of [17, 5]) frames.push((await seek(element, seconds)).frame);
+        await seek(element, element.duration - 0.5);
+        const ended = once(element, "ended");
+        await element.play();
+        await ended;
+        return { duration, frames, ended: element.ended };
+    } catch (error) {
+        return { error: `${error.message} at ${element.currentTime} s of ${element.duration}` };
+    }
+}
+
 async function playAll(files) {
     const results = [];
     for (const file of files) results.push(await play(file));

@@ -38,6 +38,9 @@ package struct Pseudonyms: Sendable {
         }
     }
 
+    /// Returns the proof that this process named a resource of `origin` to a client.
+    package func proof(for origin: String) -> String { half(of: "child \(origin)") }
+
     /// Returns a name for the user information of a URL.
     func user(_ userinfo: some StringProtocol) -> String { half(of: "user \(userinfo)") }
 

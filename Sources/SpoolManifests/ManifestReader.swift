@@ -27,7 +27,13 @@ package struct ManifestReader: Sendable {
         if HLSPlaylist.isPlaylist(bytes) {
             return try HLSPlaylist(bytes, at: url, variables: variables, limits: limits).contents
         }
-        return nil
+        return bytes.first == .openBrace ? try JSONManifest(bytes, at: url, limits: limits)?.contents : nil
+    }
+
+    /// Whether a document with these first bytes may be a manifest. At least eight bytes decide,
+    /// except at the end of a shorter document.
+    package static func mayBegin(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
+        HLSPlaylist.isPlaylist(bytes) || bytes.first == .openBrace || bytes.first == UInt8(ascii: "<") || bytes.begins(with: "\u{FEFF}<")
     }
 
     /// Returns the manifest with other references.

@@ -77,7 +77,8 @@ final class HitAnswer: RangeResponder {
 
     private func head(of hit: StoredHit) -> Head? {
         if let head, head.version == hit.version { return head }
-        guard let (representation, version) = hit.current else { return nil }
+        // The references of a manifest lead through the proxy, which the long path arranges.
+        guard let (representation, version) = hit.current, !ManifestReading.mayBeManifest(representation, url: url) else { return nil }
         var fields = fieldRules.content(of: representation, .hit)
         fields["Content-Range"] = nil
         fields["Age"] = nil

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolManifests
 import SpoolServer
 import SpoolSystem
 
@@ -17,6 +18,7 @@ final class ProxyRouter: Handler {
     private let fieldRules: ResourceFields
     private let wallNow: @Sendable () -> Timestamp
     private let memo = TargetMemo()
+    private let manifests: ManifestDoor
 
     init(
         cache: MediaCache, rules: ProxyTargetRules, pages: OwnPages, prefix: String, admin: AdminAPI?, sites: SitePolicy,
@@ -32,12 +34,22 @@ final class ProxyRouter: Handler {
         self.site = site
         fieldRules = ResourceFields(isSite: site != nil)
         self.wallNow = wallNow
+        manifests = ManifestDoor(
+            rules: rules, prefix: prefix, names: loops.names,
+            storesEverything: cache.configuration.cachePolicy == .storeEverything, wallNow: wallNow)
     }
+
+    /// Whether the proxy stands in for a site, and the resource is of another one, which a manifest
+    /// of the site names.
+    private func isForeign(_ url: String) -> Bool { rules.fixedOrigin.map { !url.hasPrefix("\($0)/") } ?? false }
+
+    /// The rules for the fields of a resource. Only the fixed origin has the rights of the site.
+    private func fields(for url: String) -> ResourceFields { isForeign(url) ? ResourceFields(isSite: false) : fieldRules }
 
     /// The caching policy for a fixed origin: the site's caching rules, unless the configuration
     /// stores everything. Nil selects the cache's policy.
-    private var policy: CachePolicy? {
-        rules.fixedOrigin != nil && cache.configuration.cachePolicy != .storeEverything ? .standard : nil
+    private func policy(for url: String) -> CachePolicy? {
+        rules.fixedOrigin != nil && !isForeign(url) && cache.configuration.cachePolicy != .storeEverything ? .standard : nil
     }
 
     func bodySink(for request: RequestHead) -> (any BodySink)? {
@@ -64,15 +76,22 @@ final class ProxyRouter: Handler {
         let path = request.path, authority = request.authority
         let isFromNetwork = exchange.isFromNetwork
         let meaning = memo.meaning(of: path, authority: authority, isFromNetwork: isFromNetwork) {
-            let target = read(path: path, authority: authority, isFromNetwork: isFromNetwork)
+            var target = read(path: path, authority: authority, isFromNetwork: isFromNetwork)
+            if case .own(let path) = target, path.hasPrefix(ProxyTargetRules.foreignPrefix) {
+                target = rules.foreign(
+                    path.dropFirst(ProxyTargetRules.foreignPrefix.count), isFromNetwork: isFromNetwork, proof: manifests.proof)
+            }
             guard case .resource(let url, let chosen) = target else { return .init(target: target) }
             if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
             // A URL without a key gets its refusal when the reader is made.
             guard let key = try? cache.readingKey(for: url, chosen: chosen.map(ResourceKey.init(normalized:))) else {
                 return .init(target: target)
             }
+            // A manifest is never a plain hit.
+            if ManifestSuspicion(contentType: nil, url: url) == .named { return .init(target: target, key: key) }
             let hits = HitAnswer(
-                cache: cache, key: key, url: url, policy: cache.policy(for: url, policy), fields: fieldRules, wallNow: wallNow)
+                cache: cache, key: key, url: url, policy: cache.policy(for: url, policy(for: url)), fields: fields(for: url),
+                wallNow: wallNow)
             return .init(target: target, key: key, hits: hits)
         }
         if case .refused(let refusal) = meaning.target { return exchange.respond(.error(refusal.status, refusal.explanation)) }
@@ -81,16 +100,20 @@ final class ProxyRouter: Handler {
             return exchange.respond(.error(508, "this request went through the proxy before: its origin leads back here"))
         }
         switch meaning.target {
-        case .resource(let url, _) where passesOn:
+        case .resource(let url, _) where passesOn && !isForeign(url):
             if let site { PassOn(exchange, url: url, site: site, cache: cache).begin() }
+        case .resource where request.method != "GET" && request.method != "HEAD":
+            exchange.respond(
+                .error(405, "resources of other sites answer GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
         case .resource(let url, _):
+            let fieldRules = fields(for: url)
             if let refusal = fieldRules.refusal(of: request) {
                 return exchange.respond(.error(403, refusal, fields: fieldRules.error([:])))
             }
             if let hits = meaning.hits, hits.respond(to: request, on: exchange) { return }
             ResourceAnswer(
-                exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy, page: page(of: request),
-                fields: fieldRules, now: wallNow
+                exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy(for: url), manifests: manifests,
+                page: page(of: request), fields: fieldRules, now: wallNow
             ).begin()
         case .own where request.method != "GET" && request.method != "HEAD":
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))

@@ -53,7 +53,11 @@ package struct ProxyTargetRules: Sendable {
     /// - Parameter isFromNetwork: Whether the client is on another machine. Such a client gets no
     ///   services of this machine, except origins that the rules name.
     package func read(path: String, host: String?, isFromNetwork: Bool = false) -> ProxyTarget {
-        let target = read(path: path, host: host)
+        withinReach(read(path: path, host: host), isFromNetwork: isFromNetwork)
+    }
+
+    /// Returns `target`, or a refusal when a client on another machine may not have it.
+    func withinReach(_ target: ProxyTarget, isFromNetwork: Bool) -> ProxyTarget {
         guard isFromNetwork, case .resource(let url, _) = target, let origin = (try? URIReference(url))?.origin else { return target }
         guard OriginReach.isThisMachine(origin.host), !reach.named.contains(origin) else { return target }
         return refused(403, "\(origin) is for this machine only; allow it for others with --allow-origin \(origin)")
@@ -80,7 +84,7 @@ package struct ProxyTargetRules: Sendable {
     // MARK: Forms
 
     /// Parses `scheme/authority/path?query`.
-    private func pathForm(_ rest: Substring) -> ProxyTarget {
+    func pathForm(_ rest: Substring) -> ProxyTarget {
         let bytes = rest.utf8
         let afterScheme = bytes.firstIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) }
         guard let afterScheme, let first = bytes[afterScheme...].first, first != UInt8(ascii: "/") else {
@@ -112,7 +116,7 @@ package struct ProxyTargetRules: Sendable {
         query.split(separator: "&").first { $0.hasPrefix("\(name)=") }?.dropFirst(name.utf8.count + 1)
     }
 
-    private func checked(_ url: String) -> ProxyTarget {
+    func checked(_ url: String, keepsFragment: Bool = false) -> ProxyTarget {
         guard let reference = try? URIReference(lenient: url), let origin = reference.origin,
             origin.scheme == "http" || origin.scheme == "https"
         else {
@@ -122,7 +126,7 @@ package struct ProxyTargetRules: Sendable {
             return refused(403, "this proxy does not ask \(origin); allow it with --allow-origin")
         }
         // A fragment is for the client alone and is never sent (RFC 9110 §7.1).
-        let end = reference.text.utf8.firstIndex(of: UInt8(ascii: "#"))
+        let end = keepsFragment ? nil : reference.text.utf8.firstIndex(of: UInt8(ascii: "#"))
         return .resource(end.map { String(reference.text[..<$0]) } ?? reference.text)
     }
 

@@ -19,7 +19,7 @@ final class ResourceAnswer {
     private let relay = WakeRelay()
     private let range: RangeHeader?
     private let isHead: Bool
-    private let options: ReadOptions
+    private var options: ReadOptions
     private var reader: SessionReader?
     private var position: Position?
     private var isAnswered = false
@@ -27,6 +27,9 @@ final class ResourceAnswer {
     private var beginsInMemory = false
     /// Whether the reader was started again at 0.
     private var isSecondLook = false
+    private let manifests: ManifestDoor
+    /// The search for a manifest, or nil once the resource is known to be none.
+    private var manifest: ManifestReading?
 
     /// The position to which the reader was sent.
     private struct Position {
@@ -43,10 +46,11 @@ final class ResourceAnswer {
     /// - Parameters:
     ///   - policy: When stored bytes are used without asking the origin, or nil for the cache's
     ///     policy.
+    ///   - manifests: The memory about manifests, whose references lead through the proxy.
     ///   - page: The requesting page's web site, in the form for the origin, or nil for none.
     init(
-        exchange: Exchange, cache: MediaCache, url: String, key: ResourceKey?, policy: CachePolicy?, page: String?, fields: ResourceFields,
-        now: @escaping @Sendable () -> Timestamp
+        exchange: Exchange, cache: MediaCache, url: String, key: ResourceKey?, policy: CachePolicy?, manifests: ManifestDoor, page: String?,
+        fields: ResourceFields, now: @escaping @Sendable () -> Timestamp
     ) {
         self.exchange = exchange
         self.cache = cache
@@ -68,6 +72,11 @@ final class ResourceAnswer {
             options.request = CacheControl("no-cache")
         }
         if options.request.onlyIfCached { options.mode = .onlyStored } else if options.request.noStore { options.mode = .doNotStore }
+        self.manifests = manifests
+        if let key {
+            manifest = ManifestReading(door: manifests, url: url, key: key, request: request) { [relay] in relay.wake() }
+            manifest?.adjust(&options)
+        }
         self.options = options
     }
 
@@ -97,6 +106,7 @@ final class ResourceAnswer {
 
     /// The range of the first origin request for a resource that is not known yet.
     private var firstWish: (start: Int64, end: Int64?, wantsBytes: Bool) {
+        if manifest?.isExpected == true { return (0, nil, true) }
         if isHead || exchange.request.has("If-None-Match") || exchange.request.has("If-Modified-Since") { return (0, nil, false) }
         switch range?.specs.first {
         // The response contains the length of such a resource, if it has one, or reports that it
@@ -118,8 +128,38 @@ final class ResourceAnswer {
         switch reader.prepare(withFirstByte: true) {
         case .wait: return
         case .failed(let error): return fail(error)
-        case .ready(let generation, let representation): decide(reader, generation, representation)
+        case .ready(let generation, let representation):
+            if !readsManifest(reader, generation, representation) { decide(reader, generation, representation) }
         }
+    }
+
+    /// Goes on with the search for a manifest.
+    ///
+    /// - Returns: False once the resource is known to be none.
+    private func readsManifest(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) -> Bool {
+        guard let manifest else { return false }
+        switch manifest.step(reader, generation, representation) {
+        case .wait: break
+        case .other:
+            self.manifest = nil
+            return false
+        case .again:
+            reader.leave()
+            manifest.adjust(&options)
+            join(start: 0, end: nil, wantsBytes: true)
+        case .manifest(let entry): answer(ManifestResponse(entry, of: representation, request: exchange.request), reader)
+        case .bytes(let bytes): answer(ManifestResponse(bytes, of: representation, request: exchange.request), reader)
+        case .elsewhere(let path): answer(Response(302, fields: fieldRules.error(["Location": path])))
+        case .failed(let error): fail(error)
+        }
+        return true
+    }
+
+    private func answer(_ response: ManifestResponse, _ reader: SessionReader) {
+        if let refusal = fieldRules.refusal(of: exchange.request, response.representation) {
+            return answer(.error(403, refusal, fields: fieldRules.error([:])))
+        }
+        answer(response.response(fields(response.representation, reader.foundVersion ? .complete : .none), fieldRules))
     }
 
     private func decide(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
@@ -269,6 +309,7 @@ final class ResourceAnswer {
     private func fail(_ error: CacheError) {
         if error.code == .rangeNotSatisfiable { return rangeFailed(error) }
         let status = error.statusForClient
+        manifests.childFailed(url, status: status)
         var fields = error.tellingFields
         var cacheStatus = CacheStatus(source: .forwarded(.miss))
         cacheStatus.forwardStatus = error.status

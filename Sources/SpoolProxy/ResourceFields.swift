@@ -17,7 +17,7 @@ struct ResourceFields: Sendable {
     /// Returns the fields of a response with content of `representation`. The caller adds `Age` and
     /// `Content-Range`.
     func content(of representation: Representation, _ source: CacheStatus.Source, cookies: [String] = []) -> HTTPFields {
-        var fields = withoutPower(representation.fields)
+        var fields = withoutPower(representation.fieldsForClient)
         fields["Accept-Ranges"] = "bytes"
         for cookie in cookies { fields.append("Set-Cookie", cookie) }
         // Caches nearer to the origin come first in the list (RFC 9211 §2).

@@ -96,7 +96,7 @@ final class Engine: Sendable {
     /// In a shared cache, a URL with user information has a key of its own. Its content was sent to
     /// that user, so no other user may join its fetches or read its stored bytes (RFC 9111 §3.5).
     func readingKey(for url: String, chosen: ResourceKey? = nil) throws(CacheError) -> ResourceKey {
-        let key = if let chosen { chosen } else { try configuration.key(for: url) }
+        let key = if let chosen { chosen } else { DeliveryDirectives(url: url).key(try configuration.key(for: url)) }
         guard configuration.isShared, let userinfo = url.userinfo else { return key }
         return ResourceKey(normalized: "\(key.string) of user \(pseudonyms.user(userinfo))")
     }

@@ -24,7 +24,8 @@ final class ResourceSession: Sendable {
     let number: UInt64
     /// The fields of every request of this session, before those that readers add.
     let requestFields: HTTPFields
-    /// The scheme and authority of the origin. Requests to one host are limited together.
+    /// The scheme and authority of the origin. Requests to one host are limited together, and those
+    /// that the origin may hold back apart from all others, which must not wait for them.
     let host: String
     let shared: SharedParts
     let accessTime: AccessTime
@@ -123,7 +124,7 @@ final class ResourceSession: Sendable {
         self.key = key
         self.number = number
         self.url = url.withoutUserinfo
-        host = origin.description
+        host = origin.description + (DeliveryDirectives(url: url).isBlocking ? " (held back)" : "")
         self.shared = shared
         accessTime = AccessTime(key)
         let defaults = shared.configuration

@@ -11,6 +11,7 @@ extension Representation {
         for line in news { fields.append(line.name, line.value) }
         // The age is computed anew. The `Age` of an older response must not be added to it.
         for name in Self.ofTheMessage where head.fields[name] == nil { fields[name] = nil }
+        keepFinalURL(of: head)
         self.requestTime = requestTime
         self.responseTime = responseTime
     }

@@ -1,6 +1,6 @@
 extension Int64 {
     /// The difference, clamped to the range of `Int64`.
-    func subtractingSaturated(_ other: Int64) -> Int64 {
+    package func subtractingSaturated(_ other: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(other)
         return overflow ? (other < 0 ? .max : .min) : difference
     }

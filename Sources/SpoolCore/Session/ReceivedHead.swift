@@ -27,9 +27,11 @@ struct ReceivedHead {
 
     /// The representation that this head describes, with the given complete length.
     func representation(length: Int64?) -> Representation {
-        Representation(
+        var representation = Representation(
             length: length, validator: Validator(fields: head.fields), fields: storedFields(of: head.fields),
             requestTime: requestTime, responseTime: responseTime)
+        representation.keepFinalURL(of: head)
+        return representation
     }
 
     /// Handles the head of this fetch.

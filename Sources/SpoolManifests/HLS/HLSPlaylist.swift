@@ -52,10 +52,17 @@ package struct HLSPlaylist {
     /// Checks that the bytes are UTF-8 without control characters (§4). A tab is common, and
     /// allowed here.
     private static func checkText(_ bytes: [UInt8]) throws(ParseError) {
-        if let wrong = bytes.firstIndex(where: { ($0 < 0x20 && $0 != .lineFeed && $0 != .carriageReturn && $0 != .tab) || $0 == 0x7F }) {
-            throw ParseError(offset: wrong, expected: "no control character")
+        var hasOther = false
+        let wrong = bytes.withUnsafeBufferPointer { bytes in
+            bytes.firstIndex { byte in
+                // Almost every byte is of this range.
+                if byte >= 0x20 && byte < 0x7F { return false }
+                hasOther = hasOther || byte > 0x7F
+                return byte <= 0x7F && byte != .lineFeed && byte != .carriageReturn && byte != .tab
+            }
         }
-        guard bytes.contains(where: { $0 > 0x7F }) else { return }
+        if let wrong { throw ParseError(offset: wrong, expected: "no control character") }
+        guard hasOther else { return }
         // Decoding repairs other bytes, so that the text has different ones.
         guard String(decoding: bytes, as: UTF8.self).utf8.elementsEqual(bytes) else { throw ParseError(offset: 0, expected: "UTF-8") }
     }

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolManifests
 import SpoolOrigin
 import SpoolServer
 import SpoolStore
@@ -59,11 +60,25 @@ import Glibc
             // at each new one would be quadratic.
             Parser(testDescription: "request of many '\(unit)'", unit: unit, prefix: "GET / HTTP/1.1\r\n", bytes: 7000, parse: bytewise)
         }
+        + ["a.ts\n", "{$x}", "#EXT-X-KEY:URI=\"/a\"\n", "#EXT-X-KEY:A=,\"", "#EXT-X-DEFINE:NAME=\"a\",VALUE=\"{$x}\"\n", "\""].map {
+            Parser(
+                testDescription: "playlist of many '\($0)'", unit: $0, prefix: "#EXTM3U\n#EXT-X-DEFINE:NAME=\"x\",VALUE=\"long/er\"\n",
+                parse: manifest)
+        }
+        + ["[", "\"a\",", "{\"URI\":\"a\"},", "\\"].map {
+            Parser(testDescription: "asset list of many '\($0)'", unit: $0, prefix: "{\"ASSETS\":[", parse: manifest)
+        }
 
     private static func url(_ text: String) {
         guard let reference = try? URIReference(lenient: text), let base = try? URIReference("http://a/b/c") else { return }
         _ = try? base.resolving(reference)
         _ = try? ResourceKey(url: text)
+    }
+
+    private static let manifest: @Sendable ([UInt8]) -> Void = { bytes in
+        let reader = ManifestReader()
+        guard let contents = try? reader.contents(of: bytes, at: "https://a.example/b/c.m3u8") else { return }
+        _ = reader.rewritten(bytes, contents) { $0.url }
     }
 
     private static let bytewise: @Sendable ([UInt8]) -> Void = { bytes in

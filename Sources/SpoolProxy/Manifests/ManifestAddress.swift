@@ -1,0 +1,150 @@
+import SpoolCore
+import SpoolManifests
+
+/// The URLs at this proxy for the references of one manifest. A pure function of the reference, the
+/// manifest's URL and the proxy's own form, so that two references to one resource stay equal.
+final class ManifestAddress {
+    private let rules: ProxyTargetRules
+    private let prefix: String
+    private let isPathForm: Bool
+    private let authority: String
+    private let proof: (URIReference.Origin) -> String
+    /// The last origin that a URL began with, as `scheme://authority/`, and its place at this proxy.
+    private var lastOrigin: (origin: Substring, place: String?) = ("", nil)
+
+    /// Creates the URLs of one manifest.
+    ///
+    /// - Parameters:
+    ///   - prefix: The beginning of every path at this proxy.
+    ///   - isPathForm: Whether the client has the manifest by its path form, so that relative
+    ///     references lead through the proxy by themselves.
+    ///   - authority: Host and port by which the client reaches the proxy.
+    ///   - proof: Returns the proof for an origin besides the one that the proxy stands in for.
+    init(
+        rules: ProxyTargetRules, prefix: String, isPathForm: Bool, authority: String, proof: @escaping (URIReference.Origin) -> String
+    ) {
+        self.rules = rules
+        self.prefix = prefix
+        self.isPathForm = isPathForm
+        self.authority = authority
+        self.proof = proof
+    }
+
+    /// Returns the text that leads to the resource of `reference` through the proxy, or nil when the
+    /// reference stays as it is: it leads there by itself, or the proxy does not serve the resource.
+    func replacement(for reference: ManifestReference) -> String? {
+        if isPathForm, reference.text.isPlainlyRelative { return nil }
+        if reference.role != .interstitialAsset, let path = quickPath(reference.text) { return path }
+        guard let url = reference.url, let path = path(of: url) else { return nil }
+        if reference.role == .interstitialAsset { return "http://\(authority)\(path)" }
+        return isPathForm && leads(reference, to: path) ? nil : path
+    }
+
+    private func path(of url: String) -> String? { rules.childPath(of: url, prefix: prefix, proof: proof) }
+
+    /// Returns the path for an absolute URL in the usual form. A long playlist has thousands of one
+    /// origin.
+    private func quickPath(_ text: String) -> String? {
+        guard let length = text.lengthOfUsualOrigin else { return nil }
+        let end = text.utf8.index(text.startIndex, offsetBy: length)
+        if lastOrigin.origin != text[..<end] { lastOrigin = (text[..<end], path(of: String(text[..<end]))) }
+        return lastOrigin.place.map { $0 + text[end...] }
+    }
+
+    /// Whether a client that resolves the reference as it is comes to `path`.
+    private func leads(_ reference: ManifestReference, to path: String) -> Bool {
+        guard let base = self.path(of: reference.base.url.text) else { return false }
+        do { return try URIReference(base).resolving(URIReference(lenient: reference.text)).text == path } catch { return false }
+    }
+}
+
+extension String {
+    /// Whether the text is a path below the directory of its base: it resolves to the same place in
+    /// every directory, and can't leave it.
+    fileprivate var isPlainlyRelative: Bool {
+        guard let first = utf8.first, first != .slash, first != .question, first != .hash, first != .backslash else { return false }
+        // A dot segment, and an encoded one, which browsers treat alike, may lead out of the path of
+        // the origin. A colon may end a scheme.
+        var previous = UInt8.slash
+        for byte in utf8 {
+            if byte == .question || byte == .hash { return true }
+            if byte == .colon || (previous == .slash && (byte == .dot || byte == .percent)) { return false }
+            previous = byte
+        }
+        return true
+    }
+}
+
+extension String {
+    /// The length of `http://authority/` or `https://authority/` at the beginning of a URL that is
+    /// written as the proxy writes it, or nil for other texts.
+    fileprivate var lengthOfUsualOrigin: Int? {
+        let schemeLength = hasPrefix("https://") ? 8 : hasPrefix("http://") ? 7 : 0
+        guard schemeLength > 0 else { return nil }
+        var length = schemeLength
+        var authorityEnd: Int?
+        var previous: UInt8 = 0
+        for byte in utf8.dropFirst(schemeLength) {
+            length += 1
+            if authorityEnd == nil {
+                if byte == .slash { authorityEnd = length } else if !byte.isOfUsualAuthority { return nil }
+            } else if byte <= 0x20 || byte >= 0x7F || (previous == .slash && byte == .dot) {
+                return nil
+            }
+            previous = byte
+        }
+        return authorityEnd
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte is a digit, a lower-case letter, a dot, a minus or a colon.
+    fileprivate var isOfUsualAuthority: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), .dot, .colon, UInt8(ascii: "-"): true
+        default: false
+        }
+    }
+
+    fileprivate static let slash = UInt8(ascii: "/"), question = UInt8(ascii: "?"), hash = UInt8(ascii: "#"), dot = UInt8(ascii: ".")
+    fileprivate static let colon = UInt8(ascii: ":"), percent = UInt8(ascii: "%"), backslash = UInt8(ascii: "\\")
+}
+
+// MARK: - Children
+
+extension ProxyTargetRules {
+    /// The beginning of the paths, below the proxy's own, of resources of other origins than the
+    /// fixed one.
+    static let foreignPrefix = "child/"
+
+    /// Returns the path at the proxy of a resource that a manifest names, with its query and
+    /// fragment. The last segments stay, because players look at the extension.
+    ///
+    /// - Parameter proof: Returns the proof for another origin than the fixed one. A manifest of the
+    ///   fixed origin may name it, and no client can make it.
+    /// - Returns: The path, or nil for a resource that the proxy does not serve.
+    func childPath(of url: String, prefix: String, proof: (URIReference.Origin) -> String) -> String? {
+        guard case .resource(let url, _) = checked(url, keepsFragment: true), let reference = try? URIReference(url),
+            let origin = reference.origin
+        else { return nil }
+        let path = reference.path.isEmpty ? "/" : reference.path
+        let rest = path + (reference.query.map { "?\($0)" } ?? "") + (reference.fragment.map { "#\($0)" } ?? "")
+        if origin.description == fixedOrigin { return prefix + rest.dropFirst() }
+        let authority = (reference.userinfo.map { "\($0)@" } ?? "") + origin.authority
+        let place = fixedOrigin == nil ? "" : "\(Self.ownPrefix)\(Self.foreignPrefix)\(proof(origin))/"
+        return "\(prefix)\(place)\(origin.scheme)/\(authority)\(rest)"
+    }
+
+    /// Returns the meaning of a path below `foreignPrefix`: `proof/scheme/authority/path`.
+    ///
+    /// With a fixed origin, only resources that a manifest named are served. The gateway would be an
+    /// open proxy otherwise.
+    func foreign(_ path: Substring, isFromNetwork: Bool, proof: (URIReference.Origin) -> String) -> ProxyTarget {
+        let refusal = ProxyTarget.refused(.init(status: 403, explanation: "no manifest of this site names this resource"))
+        guard fixedOrigin != nil, let slash = path.firstIndex(of: "/") else { return refusal }
+        let target = withinReach(pathForm(path[path.index(after: slash)...]), isFromNetwork: isFromNetwork)
+        guard case .resource(let url, _) = target else { return target }
+        guard let origin = (try? URIReference(url))?.origin, constantTimeEqual(path[..<slash], proof(origin)) else { return refusal }
+        return target
+    }
+}

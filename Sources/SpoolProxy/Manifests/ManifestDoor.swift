@@ -1,0 +1,126 @@
+import Spool
+import SpoolCore
+import SpoolManifests
+import SpoolServer
+import SpoolSystem
+
+/// The memory of a proxy about manifests: which resources are manifests, how long they serve, and
+/// which variables their children import. Belongs to the loop's thread.
+final class ManifestDoor: @unchecked Sendable {
+    // Safe to share: read and written on the proxy's loop only.
+
+    /// The most resources about which something is remembered.
+    private static let noteCapacity = 4_096
+    /// The pause between two refetches of a manifest whose children fail.
+    private static let refetchPause: Nanoseconds = .seconds(30)
+
+    /// The memory about one resource.
+    struct Note {
+        var isManifest = false
+        var lifetime = ManifestLifetime.byHTTP
+        /// The arrival of the version that was read last.
+        var heldSince: Timestamp?
+        /// Whether the origin has to be asked before the next use, because children failed.
+        var mustAsk = false
+        /// The last time at which children failed.
+        var failedAt: Timestamp?
+    }
+
+    let rules: ProxyTargetRules
+    let prefix: String
+    let reader = ManifestReader()
+    let wallNow: @Sendable () -> Timestamp
+    /// Whether the cache uses everything without asking the origin.
+    let storesEverything: Bool
+    private let names: Pseudonyms
+    private var memo = ManifestMemo()
+    private var notes: [ResourceKey: Note] = [:]
+    /// The variables of the multivariant playlist that named a playlist, by the playlist's URL.
+    private var variables: [String: [String: String]] = [:]
+    /// The manifests that were redirected to a URL.
+    private var redirected: [String: ResourceKey] = [:]
+
+    init(
+        rules: ProxyTargetRules, prefix: String, names: Pseudonyms, storesEverything: Bool, wallNow: @escaping @Sendable () -> Timestamp
+    ) {
+        self.storesEverything = storesEverything
+        self.rules = rules
+        self.prefix = prefix
+        self.names = names
+        self.wallNow = wallNow
+    }
+
+    /// Returns the proof for an origin, which the paths of its resources contain with a fixed origin.
+    func proof(_ origin: URIReference.Origin) -> String { names.proof(for: origin.description) }
+
+    // MARK: Notes
+
+    func note(_ key: ResourceKey) -> Note { notes[key] ?? Note() }
+
+    /// Keeps a note. When there are too many, all others are dropped: a note that is missing costs one
+    /// question to the origin.
+    func keep(_ note: Note, for key: ResourceKey) {
+        if notes[key] == nil, notes.count >= Self.noteCapacity { notes.removeAll(keepingCapacity: true) }
+        notes[key] = note
+    }
+
+    /// Handles the failure of a resource. A signature in the manifest that names it may have expired,
+    /// so the origin is asked for that manifest at its next use.
+    func childFailed(_ url: String, status: Int) {
+        guard [401, 403, 404, 410].contains(status) else { return }
+        let now = wallNow()
+        for parent in memo.parents(of: url).map(\.key) + [redirected[url]].compactMap({ $0 }) {
+            var note = note(parent)
+            if let failedAt = note.failedAt, now.nanoseconds.subtractingSaturated(failedAt.nanoseconds) < Self.refetchPause { continue }
+            (note.failedAt, note.mustAsk) = (now, true)
+            keep(note, for: parent)
+        }
+    }
+
+    /// Notes that the origin redirects a manifest to `url`.
+    func redirected(_ key: ResourceKey, to url: String) {
+        if redirected.count >= Self.noteCapacity { redirected.removeAll(keepingCapacity: true) }
+        redirected[url] = key
+    }
+
+    // MARK: Rewriting
+
+    /// Returns the cause of a rewritten manifest for a request.
+    func cause(_ key: ResourceKey, url: String, generation: GenerationID, request: RequestHead) -> ManifestMemo.Cause {
+        let own = rules.childPath(of: url, prefix: prefix, proof: proof)
+        return ManifestMemo.Cause(
+            key: key, url: url, generation: generation, isPathForm: own == request.path, authority: request.authority ?? "localhost",
+            variables: variables[url] ?? [:])
+    }
+
+    /// Returns the manifest that was rewritten before for the same cause.
+    func known(_ cause: ManifestMemo.Cause) -> ManifestMemo.Entry? { memo.entry(for: cause) }
+
+    /// Rewrites a manifest.
+    ///
+    /// - Returns: Nil when the bytes are no manifest, or one that is passed on as it is.
+    func rewrite(_ bytes: [UInt8], _ cause: ManifestMemo.Cause) -> ManifestMemo.Entry? {
+        let contents: ManifestContents?
+        do { contents = try reader.contents(of: bytes, at: cause.url, variables: cause.variables) } catch { return nil }
+        guard let contents else { return nil }
+        keepVariables(of: contents)
+        let address = ManifestAddress(
+            rules: rules, prefix: prefix, isPathForm: cause.isPathForm, authority: cause.authority, proof: proof)
+        let body = reader.rewritten(bytes, contents, replacement: address.replacement)
+        let check = body.withUnsafeBytes { CRC32C.of($0) }
+        let tag = "\"spool-\(String(cause.generation.rawValue, radix: 36))-\(String(check, radix: 36))-\(body.count)\""
+        let entry = ManifestMemo.Entry(cause: cause, body: body, tag: tag, contents: contents)
+        memo.insert(entry)
+        return entry
+    }
+
+    /// Keeps the variables of a multivariant playlist for the playlists that it names.
+    private func keepVariables(of contents: ManifestContents) {
+        guard !contents.variables.isEmpty else { return }
+        for reference in contents.references where reference.role == .playlist {
+            guard let url = reference.url else { continue }
+            if variables.count >= Self.noteCapacity { variables.removeAll(keepingCapacity: true) }
+            variables[url] = contents.variables
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import SpoolCore
+import SpoolManifests
+
+/// The manifests that were rewritten last, so that an unchanged one is not read again. Belongs to
+/// the loop's thread.
+struct ManifestMemo {
+    /// The most manifests that stay.
+    static let capacity = 64
+    /// The most bytes of rewritten manifests that stay.
+    static let capacityBytes = 32 << 20
+
+    /// Everything that a rewritten manifest depends on.
+    struct Cause: Hashable {
+        var key: ResourceKey
+        var url: String
+        var generation: GenerationID
+        var isPathForm: Bool
+        /// Absolute references name the proxy as the client does.
+        var authority: String
+        var variables: [String: String]
+    }
+
+    /// A rewritten manifest.
+    struct Entry {
+        var cause: Cause
+        var body: [UInt8]
+        /// The entity tag of the body, with its quotes.
+        var tag: String
+        var contents: ManifestContents
+    }
+
+    private var entries: [Entry] = []
+
+    /// Returns the entry of a cause, and marks it as used.
+    mutating func entry(for cause: Cause) -> Entry? {
+        guard let index = entries.lastIndex(where: { $0.cause == cause }) else { return nil }
+        if index < entries.count - 1 { entries.append(entries.remove(at: index)) }
+        return entries.last
+    }
+
+    /// Adds an entry. It replaces older versions of its manifest.
+    mutating func insert(_ entry: Entry) {
+        entries.removeAll { $0.cause.key == entry.cause.key && $0.cause.generation != entry.cause.generation }
+        entries.append(entry)
+        var bytes = entries.reduce(0) { $0 + $1.body.count }
+        while entries.count > 1, entries.count > Self.capacity || bytes > Self.capacityBytes {
+            bytes -= entries.removeFirst().body.count
+        }
+    }
+
+    /// Returns the manifests that name `url`, the latest first.
+    func parents(of url: String) -> [Cause] {
+        let name = url.utf8.prefix { $0 != UInt8(ascii: "?") }.split(separator: UInt8(ascii: "/")).last.map { Substring($0) } ?? ""
+        return entries.reversed().filter { entry in
+            entry.contents.references.contains { $0.text.contains(name) && $0.url == url }
+        }.map(\.cause)
+    }
+}

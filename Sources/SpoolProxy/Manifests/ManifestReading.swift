@@ -1,0 +1,202 @@
+import Spool
+import SpoolCore
+import SpoolManifests
+import SpoolServer
+
+/// The part of one answer that finds out whether the resource is a manifest, and rewrites it then.
+/// Belongs to the loop's thread.
+final class ManifestReading {
+    /// The outcome of a step.
+    enum Step {
+        /// More bytes are on their way.
+        case wait
+        /// The resource is no manifest. The reader has to be moved to the first byte of the answer.
+        case other
+        /// The read begins anew, with the options that `adjust` changes.
+        case again
+        /// A manifest for the client.
+        case manifest(ManifestMemo.Entry)
+        /// All bytes of a resource that is no manifest.
+        case bytes([UInt8])
+        /// The client asks again, by a path at this proxy.
+        case elsewhere(path: String)
+        case failed(CacheError)
+    }
+
+    /// The most bytes of a resource that only its first bytes and a common type make a suspect.
+    private static let possibleBytes: Int64 = 1 << 20
+    /// The first bytes that decide.
+    private static let headBytes = 8
+    /// The most times that a read begins anew because the version changed meanwhile.
+    private static let attempts = 3
+
+    private let door: ManifestDoor
+    private let url: String
+    private let key: ResourceKey
+    private let request: RequestHead
+    private let directives: DeliveryDirectives
+    private let wake: @Sendable () -> Void
+    /// Whether the URL is that of a manifest, or was one before.
+    let isExpected: Bool
+    private var bytes: ManifestBytes?
+    private var generation: GenerationID?
+    private var restarts = 0
+
+    /// Creates a reading.
+    ///
+    /// - Parameter wake: Called, on any thread, when a `.wait` is over.
+    init(door: ManifestDoor, url: String, key: ResourceKey, request: RequestHead, wake: @escaping @Sendable () -> Void) {
+        self.door = door
+        self.url = url
+        self.key = key
+        self.request = request
+        self.wake = wake
+        directives = DeliveryDirectives(url: url)
+        isExpected = ManifestSuspicion(contentType: nil, url: url) == .named || door.note(key).isManifest
+    }
+
+    /// Changes the options of the read as the manifest needs it.
+    func adjust(_ options: inout ReadOptions) {
+        guard isExpected || directives.isMomentary, options.mode == .automatic else { return }
+        if directives.isMomentary { options.mode = .doNotStore }
+        let note = door.note(key)
+        if note.isManifest, options.cachePolicy == nil, !door.storesEverything { options.cachePolicy = .standard }
+        guard note.mustAsk || isStale(note) else { return }
+        options.cachePolicy = .standard
+        options.request = CacheControl("no-cache")
+    }
+
+    /// Whether the stored version of a live manifest is too old to be used.
+    private func isStale(_ note: ManifestDoor.Note) -> Bool {
+        guard case .atMost(let milliseconds) = note.lifetime, let since = note.heldSince else { return false }
+        return door.wallNow().nanoseconds.subtractingSaturated(since.nanoseconds) >= .milliseconds(milliseconds)
+    }
+
+    // MARK: Steps
+
+    /// Goes on with the bytes that `reader` has now.
+    func step(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) -> Step {
+        guard bytes != nil || mayBeManifest(representation) else { return .other }
+        if bytes == nil {
+            if let path = redirect(of: representation) { return .elsewhere(path: path) }
+            let cause = door.cause(key, url: url, generation: generation, request: request)
+            // Bytes that are not stored have to be fetched, so that they are those of now.
+            if reader.wasValidated || reader.coverage(of: []) == .complete, let known = door.known(cause) {
+                return finish(known, reader, representation)
+            }
+            switch begins(reader, representation) {
+            case nil: return .wait
+            case false: return .other
+            case true: break
+            }
+            reader.markTold()
+            self.generation = generation
+            bytes = ManifestBytes(limit: limit(representation), wake: wake)
+        }
+        return collect(reader, representation)
+    }
+
+    private func collect(_ reader: SessionReader, _ representation: Representation) -> Step {
+        guard let bytes, let generation else { return .other }
+        switch bytes.take(from: reader) {
+        case .wait: return .wait
+        case .tooLong: return .other
+        case .failed(let error) where error.code == .representationChanged && restarts < Self.attempts: return again()
+        case .failed(let error): return .failed(error)
+        case .complete: break
+        }
+        let cause = door.cause(key, url: url, generation: generation, request: request)
+        guard let entry = door.rewrite(bytes.bytes, cause) else { return .bytes(bytes.bytes) }
+        return finish(entry, reader, representation)
+    }
+
+    /// Judges the age of the manifest, and the URL by which the client has it.
+    private func finish(_ entry: ManifestMemo.Entry, _ reader: SessionReader, _ representation: Representation) -> Step {
+        var note = door.note(key)
+        note.isManifest = true
+        note.lifetime = entry.contents.lifetime
+        note.heldSince = representation.responseTime
+        let isConfirmed = !reader.foundVersion || reader.wasValidated
+        if isConfirmed { note.mustAsk = false }
+        door.keep(note, for: key)
+        if !isConfirmed, restarts < Self.attempts, isStale(note) { return again() }
+        if !entry.cause.isPathForm, request.path.hasPrefix("\(door.prefix)?"), !request.path.contains("key="),
+            let path = door.rules.childPath(of: url, prefix: door.prefix, proof: door.proof)
+        {
+            return .elsewhere(path: path)
+        }
+        return .manifest(entry)
+    }
+
+    /// Returns the path at this proxy to which the origin redirects the manifest. The client asks
+    /// there, so that its references and its reloads have the right base.
+    private func redirect(of representation: Representation) -> String? {
+        guard let final = representation.finalURL, final != url,
+            let path = door.rules.childPath(of: final, prefix: door.prefix, proof: door.proof)
+        else { return nil }
+        var note = door.note(key)
+        (note.isManifest, note.mustAsk) = (true, false)
+        door.keep(note, for: key)
+        door.redirected(key, to: final)
+        return path
+    }
+
+    private func again() -> Step {
+        restarts = min(restarts + 1, Self.attempts)
+        bytes = nil
+        return .again
+    }
+
+    // MARK: Suspicion
+
+    /// Whether a response may be a manifest, by its fields, its length and its URL.
+    static func mayBeManifest(_ representation: Representation, url: String) -> Bool {
+        switch ManifestSuspicion(contentType: representation.contentType, url: url) {
+        case .none: false
+        case .named: true
+        case .possible: representation.length ?? 0 <= possibleBytes
+        }
+    }
+
+    private func mayBeManifest(_ representation: Representation) -> Bool {
+        // Coded bytes can't be read here.
+        guard representation.contentCoding == nil else { return false }
+        switch suspicion(representation) {
+        case .none: return false
+        case .named: return representation.length ?? 0 <= door.reader.limits.maxBytes
+        case .possible: return representation.length ?? 0 <= Self.possibleBytes && asksForBeginning
+        }
+    }
+
+    private func suspicion(_ representation: Representation) -> ManifestSuspicion {
+        let suspicion = ManifestSuspicion(contentType: representation.contentType, url: url)
+        return suspicion == .possible && isExpected ? .named : suspicion
+    }
+
+    /// Whether the request needs the first bytes anyway.
+    private var asksForBeginning: Bool {
+        guard request.method == "GET" else { return false }
+        guard let range = request["Range"].flatMap(RangeHeader.init)?.specs.first else { return true }
+        switch range {
+        case .bounded(let first, _), .from(let first): return first == 0
+        case .suffix: return false
+        }
+    }
+
+    private func limit(_ representation: Representation) -> Int {
+        suspicion(representation) == .named ? door.reader.limits.maxBytes : Int(Self.possibleBytes)
+    }
+
+    /// Whether the first bytes are those of a manifest, or nil while they are not there.
+    private func begins(_ reader: SessionReader, _ representation: Representation) -> Bool? {
+        reader.seek(to: 0, end: nil)
+        switch reader.next(max: Self.headBytes) {
+        case .wait: return nil
+        // The failure is reported by the answer that follows.
+        case .end, .failed: return false
+        // A stored file is read as a whole. It is small, or a manifest by its name.
+        case .file: return true
+        case .memory(let bytes, _): return bytes.count < Self.headBytes || ManifestReader.mayBegin(bytes)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import SpoolCore
+import SpoolServer
+
+/// The response with a body in memory: conditions, one range, HEAD.
+struct ManifestResponse {
+    let request: RequestHead
+    let body: [UInt8]
+    /// The representation that the body is, with its own tag and length.
+    let representation: Representation
+
+    /// Creates the response for a rewritten manifest.
+    init(_ entry: ManifestMemo.Entry, of representation: Representation, request: RequestHead) {
+        self.request = request
+        body = entry.body
+        var own = representation
+        for name in Self.ofOriginalBytes { own.fields[name] = nil }
+        own.fields["ETag"] = entry.tag
+        own.validator = .strong(entityTag: entry.tag)
+        own.length = Int64(entry.body.count)
+        self.representation = own
+    }
+
+    /// Creates the response for bytes as they came.
+    init(_ bytes: [UInt8], of representation: Representation, request: RequestHead) {
+        self.request = request
+        body = bytes
+        self.representation = representation
+    }
+
+    /// Fields that describe the bytes at the origin.
+    private static let ofOriginalBytes = ["Content-MD5", "Digest", "Content-Digest", "Repr-Digest", "Accept-Ranges"]
+
+    /// Returns the response.
+    ///
+    /// - Parameters:
+    ///   - fields: The fields of every response with this representation.
+    ///   - rules: The rules for the fields of an error.
+    func response(_ fields: HTTPFields, _ rules: ResourceFields) -> Response {
+        var fields = fields
+        guard case .proceed(let honoursRange) = Precondition.evaluate(fields: request.fields, representation: representation) else {
+            return Response(304, fields: fields)
+        }
+        if request.method == "HEAD" {
+            fields["Content-Length"] = String(body.count)
+            return Response(200, fields: fields)
+        }
+        let range = honoursRange ? request["Range"].flatMap(RangeHeader.init) : nil
+        switch range?.resolve(length: Int64(body.count)) ?? .whole {
+        case .unsatisfiable:
+            let field = ContentRange.unsatisfied(length: .bytes(Int64(body.count))).fieldValue
+            return .error(416, "the manifest has \(body.count) bytes", fields: rules.error(["Content-Range": field]))
+        case .ranges(let ranges) where ranges.count == 1:
+            let range = ranges[0]
+            fields["Content-Range"] = ContentRange.part(range, length: .bytes(Int64(body.count))).fieldValue
+            return Response(206, fields: fields, body: .bytes(Array(body[Int(range.lowerBound)..<Int(range.upperBound)])))
+        // Several ranges of a small body may be answered by the whole one (RFC 9110 §14.2).
+        case .whole, .ranges: return Response(200, fields: fields, body: .bytes(body))
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import Spool
+import SpoolCore
+import SpoolOrigin
+import SpoolProxy
+import SpoolTesting
+import Testing
+
+/// The answers about a rewritten manifest, on the wire.
+@Suite(.timeLimit(.minutes(20))) struct ManifestAnswerTests {
+    private let master = "https://origin.example/a/master.m3u8"
+    private let time = ManualTime()
+
+    private func world(_ origin: DocumentOrigin, _ options: (inout ProxyOptions) -> Void = { _ in }) throws -> ProxyWorld {
+        try ProxyWorld(time: time, transport: origin, options: options)
+    }
+
+    private func target(_ url: String) -> String { "/" + url.replacing("://", with: "/") }
+
+    @Test func `ranges, HEAD and conditions are about the rewritten bytes`() throws {
+        let origin = DocumentOrigin([master: .init("#EXTM3U\n#EXTINF:4,\n/root.ts\n#EXT-X-ENDLIST\n", fields: ["Content-MD5": "x"])])
+        let world = try world(origin)
+        defer { world.stop() }
+        let whole = try world.get(target(master))
+        #expect(whole.text == "#EXTM3U\n#EXTINF:4,\n/https/origin.example/root.ts\n#EXT-X-ENDLIST\n")
+        #expect(whole["Content-Length"] == String(whole.body.count) && whole["Content-MD5"] == nil)
+        let tag = try #require(whole["ETag"])
+        #expect(tag.hasPrefix("\""))
+        let all = try world.get(target(master), ["Range": "bytes=0-"])
+        #expect(all.status == 206 && all.body == whole.body)
+        #expect(all["Content-Range"] == "bytes 0-\(whole.body.count - 1)/\(whole.body.count)")
+        #expect(try world.get(target(master), ["Range": "bytes=8-15"]).body == Array(whole.body[8...15]))
+        #expect(try world.get(target(master), ["Range": "bytes=8-15", "If-Range": "\"other\""]).body == whole.body)
+        #expect(try world.get(target(master), ["Range": "bytes=\(whole.body.count)-"]).status == 416)
+        #expect(try world.get(target(master), ["If-None-Match": tag]).status == 304)
+        let client = try world.connect()
+        client.write("HEAD \(target(master)) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        let head = try client.head()
+        #expect(head.status == 200 && head.length == whole.body.count && head["ETag"] == tag)
+    }
+
+    @Test func `a document that is not what its type claims is passed on unchanged`() throws {
+        let documents: [(String, DocumentOrigin.Document)] = [
+            ("page.m3u8", .init("<html>no playlist</html>")), ("bom.m3u8", .init("\u{FEFF}#EXTM3U\n/a.ts\n")),
+            ("control.m3u8", .init("#EXTM3U\n/a\u{1}.ts\n")), ("list.json", .init("{\"URI\": \"/a.ts\"}", type: "application/json")),
+            ("empty.m3u8", .init("")), ("text", .init("#EXTM3U8\n/a.ts\n", type: "text/plain")),
+        ]
+        let origin = DocumentOrigin(Dictionary(uniqueKeysWithValues: documents.map { ("https://origin.example/\($0.0)", $0.1) }))
+        let world = try world(origin)
+        defer { world.stop() }
+        for (name, document) in documents {
+            let answer = try world.get("/https/origin.example/\(name)")
+            #expect(answer.status == 200 && answer.body == document.body, "\(name)")
+            #expect(answer["ETag"].map { !$0.hasPrefix("\"spool-") } ?? false, "\(name) has the tag of the origin")
+            #expect(origin.count(of: "https://origin.example/\(name)") == 1)
+        }
+    }
+
+    @Test func `a playlist is found by its first bytes where its URL and type are common ones`() throws {
+        let origin = DocumentOrigin([
+            "https://origin.example/play?id=1": .init("#EXTM3U\n/a.ts\n", type: "application/octet-stream"),
+            "https://origin.example/assets": .init(
+                #"{"ASSETS":[{"URI":"https:\/\/ads.example/ad.m3u8","DURATION":5}]}"#, type: "application/json"),
+        ])
+        let world = try world(origin)
+        defer { world.stop() }
+        for _ in 0..<2 {
+            #expect(try world.get("/https/origin.example/play?id=1").text == "#EXTM3U\n/https/origin.example/a.ts\n")
+            let list = try world.get("/https/origin.example/assets")
+            #expect(list.text == #"{"ASSETS":[{"URI":"http://127.0.0.1/https/ads.example/ad.m3u8","DURATION":5}]}"#)
+        }
+    }
+
+    @Test func `a redirected master is redirected here, also when the origin is away`() throws {
+        let moved = "https://cdn.example/deep/er/master.m3u8?token=1"
+        let origin = DocumentOrigin([
+            master: .redirect(to: moved),
+            moved: .init("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nv.m3u8\n", fields: ["Cache-Control": "max-age=60"]),
+        ])
+        let world = try world(origin)
+        defer { world.stop() }
+        for isAway in [false, true] {
+            if isAway { origin.stop() }
+            let answer = try world.get(target(master))
+            #expect(answer.status == 302 && answer["Location"] == target(moved))
+            #expect(try world.get(target(moved)).text == "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nv.m3u8\n")
+        }
+    }
+
+    @Test func `a media playlist imports the variables of the multivariant playlist that names it`() throws {
+        let origin = DocumentOrigin([
+            master: .init("#EXTM3U\n#EXT-X-DEFINE:NAME=\"cdn\",VALUE=\"https://cdn.example\"\n#EXT-X-STREAM-INF:BANDWIDTH=1\nv.m3u8\n"),
+            "https://origin.example/a/v.m3u8": .init("#EXTM3U\n#EXT-X-DEFINE:IMPORT=\"cdn\"\n#EXTINF:4,\n{$cdn}/1.ts\n#EXT-X-ENDLIST\n"),
+        ])
+        let world = try world(origin)
+        defer { world.stop() }
+        let child = "/https/origin.example/a/v.m3u8"
+        #expect(try world.get(child).text.contains("\n{$cdn}/1.ts\n"), "without a parent nothing is known")
+        _ = try world.get(target(master))
+        #expect(try world.get(child).text.contains("\n/https/cdn.example/1.ts\n"))
+    }
+
+    @Test func `content steering stays where playlists have stable identifiers, and is removed elsewhere`() throws {
+        let tag = "#EXT-X-CONTENT-STEERING:SERVER-URI=\"https://steer.example/s.json\",PATHWAY-ID=\"a\"\n"
+        let without = "#EXT-X-STREAM-INF:BANDWIDTH=1\nv.m3u8\n"
+        let with = "#EXT-X-STREAM-INF:BANDWIDTH=1,STABLE-VARIANT-ID=\"v\"\nv.m3u8\n"
+        let origin = DocumentOrigin([
+            master: .init("#EXTM3U\n\(tag)\(without)"), "https://origin.example/stable.m3u8": .init("#EXTM3U\n\(tag)\(with)"),
+            "https://steer.example/s.json?_HLS_pathway=a": .init(
+                #"{"TTL":9,"RELOAD-URI":"/r.json","PATHWAY-PRIORITY":["a"],"PATHWAY-CLONES":[{"URI-REPLACEMENT":{"HOST":"c.example"}}]}"#,
+                type: "application/json"),
+        ])
+        let world = try world(origin)
+        defer { world.stop() }
+        #expect(try world.get(target(master)).text == "#EXTM3U\n\(without)")
+        let stable = try world.get("/https/origin.example/stable.m3u8").text
+        #expect(stable == "#EXTM3U\n\(tag.replacing("https://steer.example", with: "/https/steer.example"))\(with)")
+        for _ in 0..<2 {
+            let steering = try world.get("/https/steer.example/s.json?_HLS_pathway=a").text
+            #expect(steering == #"{"TTL":9,"RELOAD-URI":"/https/steer.example/r.json","PATHWAY-PRIORITY":["a"],"PATHWAY-CLONES":[]}"#)
+        }
+        #expect(origin.count(of: "https://steer.example/s.json?_HLS_pathway=a") == 2, "steering is for one moment")
+    }
+
+    @Test func `a live playlist serves for half a target duration, whatever the policy`() throws {
+        for policy in [CachePolicy.standard, .preferStored, .storeEverything] {
+            let live = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\n1.ts\n"
+            let origin = DocumentOrigin([master: .init(live, type: "text/plain", fields: ["Cache-Control": "max-age=600"])])
+            let world = try ProxyWorld(time: time, transport: origin, configuration: { $0.cachePolicy = policy })
+            defer { world.stop() }
+            #expect(try world.get(target(master)).text == live)
+            time.advance(by: .milliseconds(2_900))
+            #expect(try world.get(target(master)).text == live)
+            #expect(origin.count(of: master) == 1, "\(policy)")
+            origin[master] = .init(live + "#EXTINF:6,\n2.ts\n", type: "text/plain", fields: ["Cache-Control": "max-age=600"])
+            time.advance(by: .milliseconds(200))
+            #expect(try world.get(target(master)).text.hasSuffix("2.ts\n"), "\(policy)")
+            #expect(origin.count(of: master) == 2)
+            origin.stop()
+            time.advance(by: .seconds(60))
+            #expect(try world.get(target(master)).text.hasSuffix("2.ts\n"), "\(policy): the last one serves while the origin is away")
+        }
+    }
+
+    @Test func `a video on demand serves as long as HTTP says, and is asked for again when a segment fails`() throws {
+        let segment = "https://origin.example/a/1.ts?sig=1"
+        let fields: HTTPFields = ["Cache-Control": "max-age=86400"]
+        let origin = DocumentOrigin([
+            master: .init("#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-PLAYLIST-TYPE:VOD\n1.ts?sig=1\n#EXT-X-ENDLIST\n", fields: fields)
+        ])
+        let world = try world(origin)
+        defer { world.stop() }
+        for _ in 0..<3 {
+            _ = try world.get(target(master))
+            time.advance(by: .seconds(3_600))
+        }
+        #expect(origin.count(of: master) == 1)
+        #expect(try world.get(target(segment)).status == 404)
+        origin[master] = .init("#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-PLAYLIST-TYPE:VOD\n1.ts?sig=2\n#EXT-X-ENDLIST\n", fields: fields)
+        #expect(try world.get(target(master)).text.contains("sig=2"))
+        #expect(try world.get(target(master)).text.contains("sig=2"))
+        #expect(origin.count(of: master) == 2)
+    }
+
+    @Test func `delivery directives reach the origin, and a delta does not replace the playlist`() throws {
+        let full = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\n1.ts\n"
+        let delta = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-SKIP:SKIPPED-SEGMENTS=1\n#EXTINF:6,\n2.ts\n"
+        let directed = "\(master)?_HLS_msn=2&_HLS_skip=YES"
+        let origin = DocumentOrigin([master: .init(full), directed: .init(delta)])
+        let world = try world(origin)
+        defer { world.stop() }
+        #expect(try world.get(target(master)).text == full)
+        for _ in 0..<2 { #expect(try world.get(target(directed)).text == delta) }
+        #expect(origin.count(of: directed) == 2, "the answer to a blocking request is for one moment")
+        #expect(try world.get(target(master)).text == full)
+        #expect(try world.status(of: directed)?.isComplete != true, "it is not stored")
+    }
+}

@@ -1,0 +1,152 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolProxy
+import SpoolTesting
+import Testing
+
+/// Every reference of a playlist leads through the proxy, to exactly the resource that it means, and
+/// no other byte changes.
+@Suite(.timeLimit(.minutes(20))) struct PlaylistReferenceTests {
+    private static let url = "https://origin.example:444/live/hd/main.m3u8?session=a%20b"
+    private static let count = 2_400
+
+    /// Returns a proxied URL as the URL of the resource: the reverse of the path form.
+    private static func original(_ url: String, base: String) -> String? {
+        guard url.hasPrefix(base) else { return nil }
+        let path = url.dropFirst(base.count)
+        guard let slash = path.firstIndex(of: "/") else { return nil }
+        return "\(path[..<slash])://\(path[path.index(after: slash)...])"
+    }
+
+    @Test func `each reference in a general proxy reaches the URL that it means`() throws {
+        let origin = DocumentOrigin()
+        let world = try ProxyWorld(transport: origin, options: { $0.token = "secret" })
+        defer { world.stop() }
+        let base = try #require(world.proxy.baseURL)
+        let client = try world.connect()
+        var generator = SeededRandomNumbers(seed: 1)
+        for number in 0..<Self.count {
+            let made = MadePlaylist.random(&generator, isMultivariant: generator.flip())
+            let url = "\(Self.url)&n=\(number)"
+            origin[url] = DocumentOrigin.Document(made.text, fields: ["Cache-Control": "max-age=60"])
+            let proxied = try #require(world.proxy.url(for: url))
+            let target = String(proxied.dropFirst("http://127.0.0.1:\(world.port)".count))
+            let answer = try client.get(target)
+            try #require(answer.status == 200, "\(target)")
+            let wrong = Self.firstWrong(made, answer.text, url: url, proxied: proxied) { Self.original($0, base: base) }
+            try #require(wrong == nil, "\(wrong ?? ""), playlist \(number)")
+            // Every other one twice, so that the memo and the stored version answer, too.
+            if number % 2 == 0 { #expect(try client.get(target).body == answer.body) }
+        }
+    }
+
+    /// Compares a rewritten playlist with the one that it was made of.
+    ///
+    /// - Returns: A description of the first reference that leads elsewhere, or of the first byte
+    ///   that differs.
+    private static func firstWrong(
+        _ made: MadePlaylist, _ text: String, url: String, proxied: String, original: (String) -> String?
+    ) -> String? {
+        let lines = text.components(by: made.lineEnd)
+        guard lines.count == made.lines.count + 1 else { return "\(lines.count - 1) lines of \(made.lines.count)" }
+        for (line, found) in zip(made.lines, lines) {
+            guard line.reference != nil else {
+                if found != line.before { return "'\(found)' was '\(line.before)'" }
+                continue
+            }
+            guard found.hasPrefix(line.before), found.hasSuffix(line.after) else { return "'\(found)' was '\(line.text)'" }
+            let reference = String(found.dropFirst(line.before.count).dropLast(line.after.count))
+            if MadePlaylist.untouched.contains(line.meaning) {
+                if reference != line.reference { return "'\(found)' was '\(line.text)'" }
+                continue
+            }
+            let resolved = reference.replacing("{$n}", with: MadePlaylist.variables["n"]!)
+                .replacing("{$b}", with: MadePlaylist.variables["b"]!)
+            let isAbsolute = resolved.prefix { $0 != "/" && $0 != "?" }.contains(":")
+            if line.before.hasPrefix("#EXT-X-RENDITION-REPORT"), isAbsolute { return "'\(found)' is not relative" }
+            let asked = PlayerURL.resolve(resolved, at: proxied)
+            let wanted = PlayerURL.resolve(line.meaning, at: url)
+            guard let reached = original(asked), normal(reached) == normal(wanted) else {
+                return "'\(line.text)' means \(wanted); '\(found)' leads to \(asked)"
+            }
+        }
+        return nil
+    }
+
+    /// The URL with its scheme and host in lower case and without a default port.
+    private static func normal(_ url: String) -> String {
+        do { return try ResourceKey(url: url).string + (url.contains("u:p@") ? " with credentials" : "") } catch { return url }
+    }
+
+    @Test func `each reference behind a fixed origin reaches the URL that it means`() throws {
+        let site = "https://origin.example:444"
+        let origin = DocumentOrigin()
+        let world = try ProxyWorld(transport: origin, options: { ($0.token, $0.fixedOrigin) = ("secret", site) })
+        defer { world.stop() }
+        let base = try #require(world.proxy.baseURL)
+        let client = try world.connect()
+        var generator = SeededRandomNumbers(seed: 2)
+        for number in 0..<400 {
+            let made = MadePlaylist.random(&generator, isMultivariant: generator.flip())
+            let url = "\(Self.url)&n=\(number)"
+            origin[url] = DocumentOrigin.Document(made.text, fields: ["Cache-Control": "max-age=60"])
+            let proxied = base + url.dropFirst(site.count + 1)
+            let answer = try client.get("/secret/" + url.dropFirst(site.count + 1))
+            try #require(answer.status == 200)
+            let wrong = Self.firstWrong(made, answer.text, url: url, proxied: proxied) { asked in
+                guard asked.hasPrefix(base) else { return nil }
+                let path = asked.dropFirst(base.count)
+                guard path.hasPrefix("_spool/child/") else { return "\(site)/\(path)" }
+                let place = path.dropFirst("_spool/child/".count)
+                return place.firstIndex(of: "/").flatMap { Self.original("x:" + place[place.index(after: $0)...], base: "x:") }
+            }
+            try #require(wrong == nil, "\(wrong ?? ""), playlist \(number)")
+        }
+    }
+
+    @Test func `the query form leads to the path form, where references resolve`() throws {
+        let origin = DocumentOrigin([Self.url: DocumentOrigin.Document("#EXTM3U\n#EXTINF:4,\n/root.ts\n#EXT-X-ENDLIST\n")])
+        let world = try ProxyWorld(transport: origin)
+        defer { world.stop() }
+        let encoded = Self.url.utf8.map { "%" + String(Int($0) + 256, radix: 16).suffix(2) }.joined()
+        let answer = try world.get("/?url=\(encoded)")
+        #expect(answer.status == 302)
+        #expect(answer["Location"] == "/https/origin.example:444/live/hd/main.m3u8?session=a%20b")
+        let playlist = try world.get(answer["Location"] ?? "")
+        #expect(playlist.text == "#EXTM3U\n#EXTINF:4,\n/https/origin.example:444/root.ts\n#EXT-X-ENDLIST\n")
+    }
+
+    @Test func `a resource of another site needs the proof that only a manifest contains`() throws {
+        let site = "https://origin.example"
+        let origin = DocumentOrigin([
+            "\(site)/m.m3u8": DocumentOrigin.Document("#EXTM3U\nhttps://cdn.example/s.ts\n"),
+            "https://cdn.example/s.ts": DocumentOrigin.Document("segment", type: "video/mp2t"),
+        ])
+        let world = try ProxyWorld(transport: origin, options: { $0.fixedOrigin = site })
+        defer { world.stop() }
+        let child = String(try #require(try world.get("/m.m3u8").text.split(separator: "\n").last))
+        #expect(child.hasPrefix("/_spool/child/") && child.hasSuffix("/https/cdn.example/s.ts"))
+        #expect(try world.get(child, ["Cookie": "session=1"]).text == "segment")
+        #expect(origin.asked.allSatisfy { $0.fields["Cookie"] == nil }, "the cookie of the site stays with the site")
+        #expect(try world.get(child.replacing("cdn.example", with: "evil.example")).status == 403)
+        #expect(try world.get("/_spool/child/0000000000000000/https/cdn.example/s.ts").status == 403)
+    }
+}
+
+extension String {
+    /// The parts between occurrences of `separator`.
+    fileprivate func components(by separator: String) -> [String] {
+        var parts: [[UInt8]] = [[]]
+        let separator = Array(separator.utf8)
+        var rest = Array(utf8)[...]
+        while !rest.isEmpty {
+            if rest.starts(with: separator) {
+                parts.append([])
+                rest = rest.dropFirst(separator.count)
+            } else {
+                parts[parts.count - 1].append(rest.removeFirst())
+            }
+        }
+        return parts.map { String(decoding: $0, as: UTF8.self) }
+    }
+}

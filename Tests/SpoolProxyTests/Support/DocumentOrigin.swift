@@ -1,0 +1,157 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolSystem
+
+/// A transport whose origins serve small documents from memory: manifests, keys, segments.
+final class DocumentOrigin: Transport {
+    /// A document at a URL.
+    struct Document {
+        var status = 200
+        var type: String? = "application/vnd.apple.mpegurl"
+        var body: [UInt8]
+        var fields: HTTPFields = [:]
+        /// Whether the origin names a strong validator.
+        var hasTag = true
+
+        init(_ text: String = "", type: String? = "application/vnd.apple.mpegurl", fields: HTTPFields = [:]) {
+            body = Array(text.utf8)
+            self.type = type
+            self.fields = fields
+        }
+
+        /// A redirect.
+        static func redirect(to location: String) -> Document {
+            var document = Document(type: nil, fields: ["Location": location])
+            document.status = 302
+            document.hasTag = false
+            return document
+        }
+    }
+
+    private struct State {
+        var documents: [String: Document] = [:]
+        var asked: [OriginRequest] = []
+        var isReachable = true
+    }
+
+    private let state = Locked(State())
+    private let lane = DiskLane(name: "documents")
+
+    init(_ documents: [String: Document] = [:]) {
+        state.withLock { $0.documents = documents }
+    }
+
+    subscript(url: String) -> Document? {
+        get { state.withLock { $0.documents[url] } }
+        set { state.withLock { $0.documents[url] = newValue } }
+    }
+
+    /// The requests so far.
+    var asked: [OriginRequest] { state.withLock { $0.asked } }
+
+    /// The number of requests for a URL so far.
+    func count(of url: String) -> Int { asked.count { $0.url == url } }
+
+    func stop() { state.withLock { $0.isReachable = false } }
+
+    // MARK: Transport
+
+    var windowBytes: Int64? { nil }
+
+    func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
+        let (document, isReachable) = state.withLock { state in
+            state.asked.append(request)
+            return (state.documents[request.url], state.isReachable)
+        }
+        let transfer = Answer(receiver, lane)
+        lane.post {
+            guard isReachable else { return transfer.end(.failed(.unreachable("the origin is stopped"))) }
+            transfer.begin(document ?? .missing, request)
+        }
+        return transfer
+    }
+
+    func close() { lane.shutdown() }
+
+    /// One answer. A lane hands its parts over, one after the other.
+    private final class Answer: Transfer {
+        private struct State {
+            var rest: [UInt8] = []
+            var isOver = false
+        }
+
+        private let receiver: any TransferReceiver
+        private let lane: DiskLane
+        private let state = Locked(State())
+
+        init(_ receiver: any TransferReceiver, _ lane: DiskLane) {
+            self.receiver = receiver
+            self.lane = lane
+        }
+
+        func begin(_ document: Document, _ request: OriginRequest) {
+            guard !state.withLock({ $0.isOver }) else { return }
+            let (head, body) = document.answer(to: request)
+            state.withLock { $0.rest = body }
+            receiver.headReceived(head)
+            send()
+        }
+
+        private func send() {
+            let rest = state.withLock { $0.isOver ? nil : $0.rest }
+            guard let rest else { return }
+            if !rest.isEmpty {
+                switch rest.withUnsafeBytes({ receiver.bodyReceived($0) }) {
+                case .pause: return
+                case .enough: return end(.cancelled)
+                case .taken: state.withLock { $0.rest = [] }
+                }
+            }
+            receiver.batchEnded()
+            end(.complete)
+        }
+
+        func end(_ end: TransferEnd) {
+            let isFirst = state.withLock { state in
+                defer { state.isOver = true }
+                return !state.isOver
+            }
+            if isFirst { receiver.finished(end) }
+        }
+
+        func resume() { lane.post { self.send() } }
+
+        func cancel() { lane.post { self.end(.cancelled) } }
+    }
+}
+
+extension DocumentOrigin.Document {
+    static let missing: Self = {
+        var document = Self("not here", type: "text/plain")
+        document.status = 404
+        document.hasTag = false
+        return document
+    }()
+
+    /// The strong tag of the body.
+    private var tag: String { "\"\(body.reduce(UInt64(5381)) { $0 &* 33 &+ UInt64($1) })\"" }
+
+    fileprivate func answer(to request: OriginRequest) -> (ResponseHead, [UInt8]) {
+        var fields = fields
+        fields["Content-Type"] = type
+        if hasTag { fields["ETag"] = tag }
+        guard status == 200 else {
+            fields["Content-Length"] = String(body.count)
+            return (ResponseHead(status: status, fields: fields), body)
+        }
+        if hasTag, request.fields["If-None-Match"] == tag { return (ResponseHead(status: 304, fields: fields), []) }
+        if let value = request.fields["Range"], case .ranges(let ranges)? = RangeHeader(value)?.resolve(length: Int64(body.count)) {
+            let part = Array(body[Int(ranges[0].lowerBound)..<Int(ranges[0].upperBound)])
+            fields["Content-Range"] = ContentRange.part(ranges[0], length: .bytes(Int64(body.count))).fieldValue
+            fields["Content-Length"] = String(part.count)
+            return (ResponseHead(status: 206, fields: fields), part)
+        }
+        fields["Content-Length"] = String(body.count)
+        return (ResponseHead(status: 200, fields: fields), body)
+    }
+}
