@@ -93,7 +93,9 @@ var targets: [Target] = [
     tests("SpoolManifestsTests", ["SpoolManifests", "SpoolCore"]),
     tests(
         "SpoolProxyTests",
-        ["SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+        [
+            "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting",
+        ]),
     tests("SpoolCommandTests", ["SpoolCore", "SpoolTesting"]),
     tests("PackageTests", []),
 ]

@@ -27,7 +27,8 @@ package struct ManifestReader: Sendable {
         if HLSPlaylist.isPlaylist(bytes) {
             return try HLSPlaylist(bytes, at: url, variables: variables, limits: limits).contents
         }
-        return bytes.first == .openBrace ? try JSONManifest(bytes, at: url, limits: limits)?.contents : nil
+        if bytes.first == .openBrace { return try JSONManifest(bytes, at: url, limits: limits)?.contents }
+        return try DASHManifest.contents(of: bytes, at: url, limits: limits)
     }
 
     /// Whether a document with these first bytes may be a manifest. At least eight bytes decide,
@@ -63,6 +64,9 @@ extension ManifestReference.Syntax {
             return text.utf8.contains { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: ",") } ? nil : Array(text.replacingVariables.utf8)
         case .xml:
             return text.utf8.flatMap { Array(Self.xmlEscapes[$0]?.utf8 ?? String(Unicode.Scalar($0)).utf8) }
+        case .cdata:
+            // The end of the section must not be inside of it.
+            return text.utf8.flatMap { $0 == UInt8(ascii: ">") ? Array("%3E".utf8) : [$0] }
         case .json:
             return text.utf8.flatMap { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") ? [UInt8(ascii: "\\"), $0] : [$0] }
         }

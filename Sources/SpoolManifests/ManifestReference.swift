@@ -38,6 +38,8 @@ package struct ManifestReference: Hashable, Sendable {
         case unquoted
         /// Text or an attribute value of XML, where `&`, `<` and quotes are escaped.
         case xml
+        /// The inside of a CDATA section of XML.
+        case cdata
         /// The inside of a JSON string.
         case json
     }

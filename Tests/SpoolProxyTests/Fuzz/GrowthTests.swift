@@ -48,6 +48,12 @@ import Glibc
             }
         }
         + ["../", "./", "/", "a", "%", ":", "@", "é", "?", "[", "a/../"].map { text("URL", $0, prefix: "http://h/", url) }
+        + mpds.map { mpd in
+            Parser(testDescription: "MPD of many '\(mpd.unit)'", unit: mpd.unit, prefix: mpd.prefix) { bytes in
+                // Most of these documents are broken at their end.
+                guard (try? DASHManifest.contents(of: bytes, at: "https://a.example/b/c")) != nil else { return }
+            }
+        }
         + [":", "@", "[", "a"].map { text("authority", $0, prefix: "http://", url) }
         + [";a=b", "\"", " "].map { text("media type", $0, prefix: "a/b") { _ = MediaType($0) } }
         + [" ", "0", "Sun, "].map { text("date", $0) { _ = HTTPDate.parse($0) } }
@@ -68,6 +74,15 @@ import Glibc
         + ["[", "\"a\",", "{\"URI\":\"a\"},", "\\"].map {
             Parser(testDescription: "asset list of many '\($0)'", unit: $0, prefix: "{\"ASSETS\":[", parse: manifest)
         }
+
+    /// Documents of DASH: the unit is inside of elements that are not closed, or that never end.
+    private static let mpds: [(prefix: String, unit: String)] = [
+        ("<MPD>", "<a>"), ("<MPD>", "<a/>"), ("<MPD ", "a='' "), ("<MPD>", "<!--"), ("<MPD>", "<![CDATA["), ("<MPD>", "]]>"),
+        ("<MPD><BaseURL>", "&"),
+        ("<MPD><BaseURL>", "&amp;"), ("<MPD>", "<BaseURL>/</BaseURL>"), ("<MPD>", "<BaseURL>../</BaseURL>"), ("<!DOCTYPE ", "["),
+        ("<!DOCTYPE ", "'"), ("<MPD><Period><SegmentList>", "<SegmentURL media='/'/>"), ("<MPD ", "xmlns:a='b' "),
+        ("<MPD>", "<Period><BaseURL>a/</BaseURL>"),
+    ]
 
     private static func url(_ text: String) {
         guard let reference = try? URIReference(lenient: text), let base = try? URIReference("http://a/b/c") else { return }

@@ -1,0 +1,64 @@
+package import SpoolCore
+
+/// The XML documents of MPEG-DASH (ISO/IEC 23009-1): media presentation descriptions, patches, and
+/// the remote elements that `xlink:href` includes.
+///
+/// Only the spans of URLs are understood. Prefixes, quotes, comments, CDATA sections and the order of
+/// attributes stay as they are, and no element is inserted, because a patch finds its places by
+/// counting elements.
+package enum DASHManifest {
+    /// Returns the references of a document that must change, or nil when the bytes are no such
+    /// document in UTF-8.
+    ///
+    /// A relative reference that means the same below the proxy's path form is not in the result.
+    ///
+    /// - Parameter url: The URL of the document: the last one after redirects. For a patch or a
+    ///   remote element it is the URL of the MPD, if that is known.
+    /// - Throws: `ParseError` for XML that is not well-formed, and for a document beyond the limits.
+    package static func contents(
+        of bytes: [UInt8], at url: String, limits: ManifestLimits = ManifestLimits()
+    ) throws(ParseError) -> ManifestContents? {
+        guard bytes.count <= limits.maxBytes else {
+            throw ParseError(offset: limits.maxBytes, expected: "a manifest of at most \(limits.maxBytes) bytes")
+        }
+        guard let (document, kind) = try document(of: bytes, limits: limits) else { return nil }
+        return try DASHReferences(document, kind, at: url, limits: limits).contents
+    }
+
+    /// Reads the tree of a document; nil when the bytes are no document of DASH.
+    static func document(
+        of bytes: [UInt8], limits: ManifestLimits
+    ) throws(ParseError) -> (document: XMLDocument, kind: ManifestKind)? {
+        guard isReadableXML(bytes) else { return nil }
+        var xml = XMLLimits()
+        xml.maxDepth = limits.maxDepth
+        var scanner = XMLScanner(bytes, limits: xml)
+        // A page or a feed is recognised by its first tag.
+        guard (try? scanner.scanToFirstElement()) != nil, let kind = kind(of: scanner.document) else { return nil }
+        try scanner.scanToEnd()
+        return (scanner.document, kind)
+    }
+
+    /// Whether the bytes begin as XML does, in UTF-8.
+    private static func isReadableXML(_ bytes: [UInt8]) -> Bool {
+        let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        guard let first = bytes[start...].first(where: { !$0.isXMLSpace }), first == UInt8(ascii: "<") else { return false }
+        guard bytes[start...].starts(with: "<?xml".utf8) else { return true }
+        let declaration = String(decoding: bytes[start...].prefix(maxDeclarationBytes).prefix { $0 != UInt8(ascii: ">") }, as: UTF8.self)
+        guard let encoding = declaration.lowercased().firstRange(of: "encoding") else { return true }
+        let name = declaration[encoding.upperBound...].drop { $0 == " " || $0 == "=" || $0 == "\"" || $0 == "'" }.lowercased()
+        return ["utf-8", "utf8", "us-ascii", "ascii"].contains { name.hasPrefix($0) }
+    }
+
+    /// The longest XML declaration that is read.
+    private static let maxDeclarationBytes = 256
+
+    private static func kind(of document: XMLDocument) -> ManifestKind? {
+        guard document.isDASH(0) else { return nil }
+        let name = document.name(0)
+        if name == "MPD" { return .mpd }
+        if name == "Patch" { return .mpdPatch }
+        // Without a namespace, these names are too common.
+        return document.elements[0].namespace == .dash || name == "Period" ? .xlinkFragment : nil
+    }
+}

@@ -1,0 +1,107 @@
+import SpoolCore
+
+/// A value of an XML document that can be replaced: the text of an element, or of an attribute.
+struct XMLValue: Hashable, Sendable {
+    /// The value without escapes, and without white space around it.
+    var text: String
+    /// The bytes that mean the text.
+    var span: Range<Int>
+    var isCDATA = false
+}
+
+extension XMLDocument {
+    /// The text inside an element, or nil when it is not understood. An element with elements inside
+    /// is not.
+    ///
+    /// Text in several parts (text, CDATA sections, comments between them) has one span around all
+    /// of them.
+    func text(of element: Int) -> XMLValue? {
+        let parts = texts[elements[element].texts]
+        guard elements[element].next == element + 1, let first = parts.first, let last = parts.last else { return nil }
+        if parts.count == 1 { return value(in: first.span, isCDATA: first.isCDATA) }
+        var text = ""
+        for part in parts {
+            guard let decoded = decoded(part.span, isCDATA: part.isCDATA) else { return nil }
+            text += decoded
+        }
+        let span = trimmed(first.outer.lowerBound..<last.outer.upperBound)
+        return XMLValue(text: text.trimmingXMLSpaces, span: span)
+    }
+
+    /// The value in a span, without white space around it, or nil when it is not understood.
+    func value(in span: Range<Int>, isCDATA: Bool = false) -> XMLValue? {
+        let span = trimmed(span)
+        guard let text = decoded(span, isCDATA: isCDATA) else { return nil }
+        return XMLValue(text: text.trimmingXMLSpaces, span: span, isCDATA: isCDATA)
+    }
+
+    /// The values of a list, which white space separates.
+    func list(in span: Range<Int>) -> [XMLValue] {
+        bytes[span].split(whereSeparator: \.isXMLSpace).compactMap { value(in: $0.indices) }
+    }
+
+    private func trimmed(_ span: Range<Int>) -> Range<Int> {
+        guard let first = bytes[span].firstIndex(where: { !$0.isXMLSpace }),
+            let last = bytes[span].lastIndex(where: { !$0.isXMLSpace })
+        else { return span.lowerBound..<span.lowerBound }
+        return first..<last + 1
+    }
+
+    /// The text of a span: character references and the five predefined entities are replaced.
+    ///
+    /// - Returns: nil for other entities, for references to no character, and for bytes that are
+    ///   not UTF-8.
+    func decoded(_ span: Range<Int>, isCDATA: Bool = false) -> String? {
+        let raw = bytes[span]
+        guard !isCDATA, raw.contains(UInt8(ascii: "&")) else { return raw.validText }
+        var result: [UInt8] = []
+        var rest = raw
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "&") else {
+                result.append(byte)
+                continue
+            }
+            guard let end = rest.prefix(Self.maxReferenceBytes).firstIndex(of: UInt8(ascii: ";")),
+                let scalar = Self.scalar(rest[..<end])
+            else { return nil }
+            result += Array(String(scalar).utf8)
+            rest = rest[(end + 1)...]
+        }
+        return result[...].validText
+    }
+
+    /// The longest name of a reference: `#x10FFFF`, with some zeros in front.
+    private static let maxReferenceBytes = 16
+
+    private static func scalar(_ name: ArraySlice<UInt8>) -> Unicode.Scalar? {
+        let name = String(decoding: name, as: UTF8.self)
+        if name.hasPrefix("#x") { return UInt32(name.dropFirst(2), radix: 16).flatMap(Unicode.Scalar.init) }
+        if name.hasPrefix("#") { return UInt32(name.dropFirst(1)).flatMap(Unicode.Scalar.init) }
+        return predefined[name]
+    }
+
+    private static let predefined: [String: Unicode.Scalar] = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"]
+}
+
+extension ArraySlice<UInt8> {
+    /// The bytes as text, or nil when they are not UTF-8.
+    fileprivate var validText: String? {
+        let text = String(decoding: self, as: UTF8.self)
+        return allSatisfy({ $0 < 0x80 }) || text.utf8.elementsEqual(self) ? text : nil
+    }
+}
+
+extension String {
+    var trimmingXMLSpaces: String {
+        guard utf8.first?.isXMLSpace == true || utf8.last?.isXMLSpace == true else { return self }
+        let bytes = Array(utf8)
+        let kept = bytes.drop(while: \.isXMLSpace)
+        let end = kept.lastIndex { !$0.isXMLSpace }.map { $0 + 1 } ?? kept.startIndex
+        return String(decoding: kept[..<end], as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    /// Whether this is white space of XML: space, tab, line feed or carriage return.
+    var isXMLSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
+}
