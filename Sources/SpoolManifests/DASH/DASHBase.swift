@@ -25,9 +25,8 @@ struct DASHBase: Hashable, Sendable {
 
     /// The base that a `BaseURL` with this text makes below this one; nil when the text is no URI.
     func appending(_ text: String) -> DASHBase? {
-        guard let reference = try? URIReference(lenient: text), let resolved = base.resolved(text),
-            let next = try? ManifestBase(resolved)
-        else { return nil }
+        guard let reference = try? URIReference(lenient: text), let resolved = base.resolved(text) else { return nil }
+        guard let next = try? ManifestBase(resolved) else { return nil }
         return DASHBase(base: next, isKnown: isKnown || reference.scheme != nil)
     }
 }

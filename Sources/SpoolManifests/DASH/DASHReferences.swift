@@ -227,9 +227,8 @@ struct DASHReferences {
 
     /// Makes a URL that does not go through the proxy absolute. A relative one would.
     private mutating func keepDirect(_ value: XMLValue) {
-        guard !value.text.isEmpty, let reference = try? URIReference(lenient: value.text), reference.scheme == nil,
-            let url = root.base.resolved(value.text), let written = value.syntax.written(url)
-        else { return }
+        guard let reference = try? URIReference(lenient: value.text), reference.scheme == nil, !value.text.isEmpty else { return }
+        guard let url = root.base.resolved(value.text), let written = value.syntax.written(url) else { return }
         contents.edits.replace(value.span, with: written)
     }
 }

@@ -11,7 +11,7 @@ struct DASHRewritingTests {
 
     /// References in the forms of RFC 3986, and as people write them.
     static let forms = [
-        "seg/a.mp4", "./a.mp4", "../up/a.mp4", "../../../../../a.mp4", "/root/a.mp4?x=1&y=2", "//other.example/a.mp4",
+        "seg/a.mp4", "./a.mp4", "../up/a.mp4", "../../../../../a.mp4", "/top/a.mp4?x=1&y=2", "//other.example/a.mp4",
         "https://cdn.example/v/a.mp4?sig=a&exp=1", "HTTP://CDN.example:80/v/a.mp4", "?only=query", "a.mp4?u=http://x/../y",
         "a:b.mp4/../c.mp4",
         "a%20b.mp4", "a b.mp4", "ä/ö.mp4", "https://cdn.example/ü ü/a.mp4", "a'b\"c.mp4", "https://cdn.example/a'b.mp4?q=<1", "",
@@ -22,7 +22,7 @@ struct DASHRewritingTests {
 
     /// Templates have fewer forms, and identifiers.
     static let templates = [
-        "$RepresentationID$/$Number%05d$.m4s", "/root/$Number$.m4s?b=$Bandwidth$&c=1", "https://cdn.example/$RepresentationID$/$Time$.m4s",
+        "$RepresentationID$/$Number%05d$.m4s", "/top/$Number$.m4s?b=$Bandwidth$&c=1", "https://cdn.example/$RepresentationID$/$Time$.m4s",
         "//cdn.example/$Number%05d$-$SubNumber$.m4s", "../../../../../$Number$$$.m4s", "https://cdn.example/a b/%41$Number%05d$.m4s",
         "data:video/mp4;base64,AAAA",
     ]
@@ -32,7 +32,7 @@ struct DASHRewritingTests {
         [[], [], [], []],
         [["https://cdn1.example/x/"], ["p1/"], [], ["rep/"]],
         [["https://cdn1.example/x/", "https://cdn2.example/x/"], [], ["a/", "https://cdn3.example/y/"], []],
-        [[], ["/from/root/"], [], ["file.mp4"]],
+        [[], ["/from/top/"], [], ["file.mp4"]],
         [["../../../../../"], [], ["//other.example/b/"], [""]],
     ]
 
