@@ -71,7 +71,9 @@ var targets: [Target] = [
     // Programs
     .executableTarget(
         name: "SpoolCommand",
-        dependencies: ["Spool", "SpoolProxy", "SpoolServer", "SpoolOrigin", "SpoolStore", "SpoolCore", "SpoolSystem"],
+        dependencies: [
+            "Spool", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin", "SpoolStore", "SpoolCore", "SpoolSystem",
+        ],
         swiftSettings: settings),
 
     // Examples, compiled and run by the tests

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolManifests
 import SpoolSystem
 
 /// `spool get`: copies one resource, or a range of it, through the cache to a file or to standard
@@ -16,10 +17,13 @@ struct GetCommand: Command {
         "get", "Fetch a resource through the cache",
         discussion: [
             "What is stored is not fetched again, and what is fetched is stored: an interrupted 'get' goes on where it was when it is repeated."
-                + " A file is written as FILE.part and renamed when it is complete."
+                + " A file is written as FILE.part and renamed when it is complete.",
+            "A URL that ends in .m3u8 or .mpd, or any URL with --variant, --audio or --subtitles, is an HLS or DASH stream: without --output and"
+                + " --range, all parts of one variant are stored, and nothing is written. 'spool serve' then plays them without the network.",
         ],
         operands: .init(usage: "URL", count: 1...1),
-        flags: [outputFlag, range] + CacheSettings.store + [CacheSettings.readAhead, CacheSettings.freshness] + HeaderSettings.all
+        flags: [outputFlag, range] + SelectionFlags.all + CacheSettings.store + [CacheSettings.readAhead, CacheSettings.freshness]
+            + HeaderSettings.all
             + KeySettings.all + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
             + [CacheSettings.verbose, CacheSettings.logJSON])
 
@@ -27,20 +31,37 @@ struct GetCommand: Command {
     private let url: String
     private let output: String
     private let range: RequestedRange?
+    /// The renditions to store, or nil when the resource itself is copied.
+    private let selection: StreamSelection?
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments, level: .warning)
         url = arguments.operands[0]
         range = try arguments.value(Self.range, expected: "A-B, A- or -N") { RequestedRange($0) }
+        selection = try Self.selection(arguments)
         if let output = arguments[Self.outputFlag] {
             self.output = try Self.file(output, for: url)
-        } else if !OutputStream.output.isTerminal {
+        } else if selection != nil || !OutputStream.output.isTerminal {
             output = "-"
         } else if let name = Self.fileName(of: url) {
             output = name
         } else {
             throw UsageError("the URL names no file; give --output FILE", command: Self.syntax.name)
         }
+    }
+
+    /// Returns the renditions of a stream that the arguments ask for, or nil when they ask for the
+    /// resource itself.
+    private static func selection(_ arguments: Arguments) throws(UsageError) -> StreamSelection? {
+        let isSelecting = SelectionFlags.isGiven(arguments)
+        if arguments.has(outputFlag) || arguments.has(range) {
+            guard !isSelecting else {
+                throw UsageError("--output and --range copy one resource, and a stream has many", command: syntax.name)
+            }
+            return nil
+        }
+        let isNamed = ManifestSuspicion(contentType: nil, url: arguments.operands[0]) == .named
+        return isSelecting || isNamed ? try SelectionFlags.selection(arguments) : nil
     }
 
     /// Returns the file to write. In a directory, the URL names the file.
@@ -67,7 +88,10 @@ struct GetCommand: Command {
         defer { log.close() }
         let cache = try settings.open(log: log)
         do {
-            try await cache.closing { try await copy(from: cache, interruption) }
+            try await cache.closing {
+                guard let selection else { return try await copy(from: cache, interruption) }
+                try await download(selection, into: cache, interruption)
+            }
             return .success
         } catch {
             guard let signal = interruption.signal else { throw naming(error) }
@@ -81,6 +105,28 @@ struct GetCommand: Command {
         guard var error = error as? CacheError, !error.message.contains(url) else { return error }
         error.message = "\(url): \(error.message)"
         return error
+    }
+
+    /// Stores the parts of a stream. An interruption cancels the task, and with it all readers.
+    private func download(_ selection: StreamSelection, into cache: MediaCache, _ interruption: Interruption) async throws {
+        let name = Self.fileName(of: url) ?? url, url = url
+        let task = Task {
+            let reader = try cache.reader(for: url)
+            defer { reader.cancel() }
+            guard let bytes = try await ManifestText.read(reader), let outline = try StreamOutline.read(bytes, at: url) else {
+                throw Failure("\(url) is no HLS or DASH stream; copy the resource itself with --output FILE")
+            }
+            var progress = ProgressLine(name: name, stream: .error, time: SystemTime())
+            do {
+                try await PresentationDownload(cache: cache, url: url, selection: selection).run(outline, progress: &progress)
+            } catch {
+                progress.clear()
+                throw error
+            }
+            progress.finish()
+        }
+        interruption.onFirst { task.cancel() }
+        try await task.value
     }
 
     private func copy(from cache: MediaCache, _ interruption: Interruption) async throws {

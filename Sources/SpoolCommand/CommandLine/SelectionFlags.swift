@@ -1,0 +1,42 @@
+import SpoolManifests
+
+/// The flags that select the renditions of an adaptive stream.
+enum SelectionFlags {
+    static let variant = Flag(
+        "variant", takes: "WHICH",
+        help: "Of an HLS or DASH stream: 'best', 'worst', the greatest height in pixels (720), or the greatest bandwidth in bits a second"
+            + " (2500000). The default is 'best'.")
+    static let audio = Flag(
+        "audio", takes: "LANG",
+        help: "Of an HLS or DASH stream: the language of the sound, for example 'en'. By default what a player takes.")
+    static let subtitles = Flag(
+        "subtitles", takes: "LANG", help: "Of an HLS or DASH stream: the language of the subtitles, or 'all'. By default none.")
+
+    static let all = [variant, audio, subtitles]
+
+    /// Whether the arguments contain one of the flags.
+    static func isGiven(_ arguments: Arguments) -> Bool { all.contains(where: arguments.has) }
+
+    static func selection(_ arguments: Arguments) throws(UsageError) -> StreamSelection {
+        var selection = StreamSelection()
+        if let quality = try arguments.value(variant, expected: "best, worst, a height or a bandwidth", quality) {
+            selection.quality = quality
+        }
+        if let language = arguments[audio] { selection.audio = .only(language) }
+        if let language = arguments[subtitles] { selection.subtitles = language == "all" ? .all : .only(language) }
+        return selection
+    }
+
+    /// The greatest number that is a height. No picture is higher, and no stream has so few bits.
+    private static let maxHeight: Int64 = 10_000
+
+    private static func quality(_ text: String) -> StreamSelection.Quality? {
+        switch text {
+        case "best": return .best
+        case "worst": return .worst
+        default:
+            guard let number = Int64(text), number > 0 else { return nil }
+            return number <= maxHeight ? .height(number) : .bandwidth(number)
+        }
+    }
+}

@@ -1,0 +1,274 @@
+import SpoolCore
+
+/// Reads the representations of an MPD with all of their parts.
+struct DASHOutline {
+    private(set) var outline = StreamOutline()
+    private let document: XMLDocument
+    private let limits: ManifestLimits
+    private var partCount = 0
+
+    /// The elements that describe segments at the levels above a representation, innermost first.
+    private typealias Levels = [Int]
+
+    init(_ document: XMLDocument, at url: String, limits: ManifestLimits) throws(ParseError) {
+        self.document = document
+        self.limits = limits
+        outline.isLive = document.value("type", of: 0) == "dynamic"
+        let root = try ManifestBase(url)
+        let base = base(of: 0, below: root)
+        let total = document.value("mediaPresentationDuration", of: 0).flatMap(DASHDuration.seconds)
+        let periods = document.children(of: 0).filter { document.isDASH($0, "Period") }
+        let starts = periods.map { document.value("start", of: $0).flatMap(DASHDuration.seconds) }
+        var position = 0.0
+        for (index, period) in periods.enumerated() {
+            let start = starts[index] ?? position
+            let own = document.value("duration", of: period).flatMap(DASHDuration.seconds)
+            let next = index + 1 < starts.count ? starts[index + 1] : total
+            let duration = own ?? next.map { $0 - start }
+            position = start + (duration ?? 0)
+            try readPeriod(period, name: "\(index)", duration: duration, below: base)
+        }
+    }
+
+    private mutating func readPeriod(_ period: Int, name: String, duration: Double?, below outer: ManifestBase) throws(ParseError) {
+        let base = base(of: period, below: outer)
+        for set in document.children(of: period) where document.isDASH(set, "AdaptationSet") {
+            let setBase = self.base(of: set, below: base)
+            for representation in document.children(of: set) where document.isDASH(representation, "Representation") {
+                guard let kind = kind(of: representation, in: set) else { continue }
+                var rendition = StreamRendition(kind: kind, group: name)
+                rendition.bandwidth = number("bandwidth", of: representation) ?? 0
+                rendition.height = number("height", of: representation) ?? number("height", of: set) ?? 0
+                rendition.language = document.value("lang", of: set) ?? ""
+                let representationBase = self.base(of: representation, below: setBase)
+                rendition.parts = try parts(of: representation, [representation, set, period], duration, representationBase)
+                outline.renditions.append(rendition)
+            }
+        }
+    }
+
+    /// The base of a level. Of several alternatives, the first is taken.
+    private func base(of element: Int, below outer: ManifestBase) -> ManifestBase {
+        for child in document.children(of: element) where document.isDASH(child, "BaseURL") {
+            guard let text = document.text(of: child)?.text, let next = DASHBase(base: outer).appending(text) else { continue }
+            return next.base
+        }
+        return outer
+    }
+
+    private func kind(of representation: Int, in set: Int) -> StreamRendition.Kind? {
+        let type =
+            document.value("contentType", of: set) ?? document.value("mimeType", of: representation)
+            ?? document.value("mimeType", of: set) ?? ""
+        if type.hasPrefix("video") { return .video }
+        if type.hasPrefix("audio") { return .audio }
+        let codecs = document.value("codecs", of: representation) ?? document.value("codecs", of: set) ?? ""
+        let isText = type.hasPrefix("text") || type.contains("ttml") || codecs.hasPrefix("stpp") || codecs.hasPrefix("wvtt")
+        return isText ? .subtitles : nil
+    }
+
+    // MARK: Parts
+
+    private mutating func parts(of representation: Int, _ levels: Levels, _ duration: Double?, _ base: ManifestBase) throws(ParseError)
+        -> [StreamPart]
+    {
+        let templates = elements("SegmentTemplate", levels)
+        if value("media", templates) != nil { return try templateParts(representation, templates, duration, base) }
+        let lists = elements("SegmentList", levels)
+        if !lists.isEmpty { return try listParts(lists, base) }
+        // The base is the media file itself.
+        return try counted([StreamPart(url: base.url.text)])
+    }
+
+    private func elements(_ name: String, _ levels: Levels) -> [Int] {
+        levels.compactMap { level in document.children(of: level).first { document.isDASH($0, name) } }
+    }
+
+    /// The value of an attribute at the innermost level that has it.
+    private func value(_ name: String, _ elements: [Int]) -> String? {
+        for element in elements { if let value = document.value(name, of: element) { return value } }
+        return nil
+    }
+
+    private func child(_ name: String, _ elements: [Int]) -> Int? {
+        for element in elements {
+            if let child = document.children(of: element).first(where: { document.isDASH($0, name) }) { return child }
+        }
+        return nil
+    }
+
+    private func number(_ name: String, of element: Int) -> Int64? { document.value(name, of: element).flatMap { Int64($0) } }
+
+    private mutating func templateParts(
+        _ representation: Int, _ templates: [Int], _ duration: Double?, _ base: ManifestBase
+    ) throws(ParseError) -> [StreamPart] {
+        var template = DASHTemplate()
+        template.id = document.value("id", of: representation) ?? ""
+        template.bandwidth = document.value("bandwidth", of: representation) ?? ""
+        var parts: [StreamPart] = []
+        if let text = value("initialization", templates) { parts += part(template.expanded(text, number: 0, time: 0), base) }
+        for segment in try segments(templates, duration) {
+            for name in ["index", "media"] {
+                guard let text = value(name, templates) else { continue }
+                parts += part(template.expanded(text, number: segment.number, time: segment.time), base)
+            }
+            try count(1)
+        }
+        return parts
+    }
+
+    private mutating func segments(_ templates: [Int], _ duration: Double?) throws(ParseError) -> [DASHSegmentTimes.Segment] {
+        let start = value("startNumber", templates).flatMap { Int64($0) } ?? 1
+        let timescale = value("timescale", templates).flatMap { Int64($0) } ?? 1
+        let offset = value("presentationTimeOffset", templates).flatMap { Int64($0) } ?? 0
+        var times = DASHSegmentTimes(startNumber: start, maxCount: limits.maxReferences)
+        if let timeline = child("SegmentTimeline", templates) {
+            let end = duration.map { Double(offset) + $0 * Double(timescale) }
+            for s in document.children(of: timeline) where document.isDASH(s, "S") {
+                let next = document.elements[s].next
+                let isLast = next >= document.elements[timeline].next
+                times.add(
+                    time: number("t", of: s), duration: number("d", of: s) ?? 0, repeats: number("r", of: s) ?? 0,
+                    until: isLast ? end : number("t", of: next).map(Double.init))
+            }
+        } else if let length = value("duration", templates).flatMap({ Int64($0) }), let duration {
+            times.fill(duration: length, timescale: timescale, seconds: duration, last: value("endNumber", templates).flatMap { Int64($0) })
+        }
+        guard !times.isFull else { throw ParseError(offset: 0, expected: "at most \(limits.maxReferences) segments") }
+        return times.segments
+    }
+
+    private mutating func listParts(_ lists: [Int], _ base: ManifestBase) throws(ParseError) -> [StreamPart] {
+        var parts: [StreamPart] = []
+        if let section = child("Initialization", lists) {
+            parts += part(document.value("sourceURL", of: section) ?? "", base, range: document.value("range", of: section))
+        }
+        // A list at an inner level replaces those outside of it.
+        let list = lists.first { element in document.children(of: element).contains { document.isDASH($0, "SegmentURL") } }
+        for segment in list.map({ Array(document.children(of: $0)) }) ?? [] where document.isDASH(segment, "SegmentURL") {
+            if let index = document.value("index", of: segment) {
+                parts += part(index, base, range: document.value("indexRange", of: segment))
+            }
+            parts += part(document.value("media", of: segment) ?? "", base, range: document.value("mediaRange", of: segment))
+            try count(1)
+        }
+        return parts
+    }
+
+    private func part(_ text: String, _ base: ManifestBase, range: String? = nil) -> [StreamPart] {
+        guard let url = base.resolved(text), url.hasPrefix("http") else { return [] }
+        guard let range else { return [StreamPart(url: url)] }
+        let ends = range.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
+        guard ends.count == 2, let first = ends[0], let last = ends[1], last >= first else { return [StreamPart(url: url)] }
+        return [StreamPart(url: url, range: ByteRange.from(first, count: last - first + 1))]
+    }
+
+    private mutating func counted(_ parts: [StreamPart]) throws(ParseError) -> [StreamPart] {
+        try count(parts.count)
+        return parts
+    }
+
+    private mutating func count(_ parts: Int) throws(ParseError) {
+        partCount += parts
+        guard partCount <= limits.maxReferences else { throw ParseError(offset: 0, expected: "at most \(limits.maxReferences) segments") }
+    }
+}
+
+/// The identifiers of a segment template (ISO/IEC 23009-1 §5.3.9.4.4).
+struct DASHTemplate {
+    var id = ""
+    var bandwidth = ""
+
+    /// Returns the template with its identifiers replaced. An unknown identifier stays.
+    func expanded(_ template: String, number: Int64, time: Int64) -> String {
+        var result = ""
+        var rest = Substring(template)
+        while let start = rest.firstIndex(of: "$") {
+            result += rest[..<start]
+            let name = rest[rest.index(after: start)...].prefix { $0 != "$" }
+            guard name.endIndex < rest.endIndex else { return result + rest[start...] }
+            result += value(name, number: number, time: time) ?? "$\(name)$"
+            rest = rest[rest.index(after: name.endIndex)...]
+        }
+        return result + rest
+    }
+
+    private func value(_ name: Substring, number: Int64, time: Int64) -> String? {
+        let parts = name.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        let width = parts.count > 1 ? Int(parts[1].drop { $0 == "0" }.prefix { $0.isNumber }) ?? 0 : 0
+        switch parts.first {
+        case "": return "$"
+        case "RepresentationID": return id
+        case "Bandwidth": return Self.padded(bandwidth, width)
+        case "Number": return Self.padded("\(number)", width)
+        case "Time": return Self.padded("\(time)", width)
+        default: return nil
+        }
+    }
+
+    private static func padded(_ digits: String, _ width: Int) -> String {
+        String(repeating: "0", count: max(0, min(width, maxWidth) - digits.utf8.count)) + digits
+    }
+
+    /// The widest number that is written.
+    private static let maxWidth = 32
+}
+
+/// The numbers and times of the segments of a template.
+struct DASHSegmentTimes {
+    struct Segment: Hashable {
+        var number: Int64
+        var time: Int64
+    }
+
+    private(set) var segments: [Segment] = []
+    /// Whether there are more segments than may be listed.
+    private(set) var isFull = false
+    private let startNumber: Int64
+    private let maxCount: Int
+    private var time: Int64 = 0
+
+    init(startNumber: Int64, maxCount: Int) {
+        self.startNumber = max(0, min(startNumber, ByteRange.maximumOffset))
+        self.maxCount = maxCount
+    }
+
+    /// Adds an entry of a timeline: a segment and its repetitions.
+    ///
+    /// - Parameter end: The time at which a negative number of repetitions ends.
+    mutating func add(time start: Int64?, duration: Int64, repeats: Int64, until end: Double?) {
+        if let start { time = max(0, start) }
+        guard duration > 0, duration <= ByteRange.maximumOffset else { return }
+        var left = repeats
+        if repeats < 0 {
+            let count = end.map { (($0 - Double(time)) / Double(duration)).rounded(.up) - 1 } ?? 0
+            left = Int64(min(max(count, 0), Double(maxCount)))
+        }
+        while left >= 0, append() {
+            let (next, overflow) = time.addingReportingOverflow(duration)
+            guard !overflow else { return }
+            time = next
+            left -= 1
+        }
+    }
+
+    /// Adds segments of equal duration up to the end of the period.
+    mutating func fill(duration: Int64, timescale: Int64, seconds: Double, last: Int64?) {
+        guard duration > 0, timescale > 0, seconds > 0 else { return }
+        let wanted = (seconds * Double(timescale) / Double(duration) - 0.001).rounded(.up)
+        var count = Int64(min(max(wanted, 1), Double(maxCount) + 1))
+        if let last { count = max(0, min(count, last.subtractingReportingOverflow(startNumber - 1).partialValue)) }
+        add(time: 0, duration: duration, repeats: count - 1, until: nil)
+    }
+
+    /// Adds a segment at the present time.
+    /// - Returns: false when there are too many.
+    private mutating func append() -> Bool {
+        guard segments.count < maxCount else {
+            isFull = true
+            return false
+        }
+        segments.append(Segment(number: startNumber + Int64(segments.count), time: time))
+        return true
+    }
+}

@@ -1,0 +1,132 @@
+import SpoolCore
+
+/// Reads the renditions of a multivariant playlist, or the parts of a media playlist.
+///
+/// `HLSPlaylist` finds the references. This type adds the tags around them: the variant that a line
+/// belongs to, and the bytes of a segment.
+struct HLSOutline {
+    private(set) var outline = StreamOutline()
+    private let references: [ManifestReference]
+    private let isMultivariant: Bool
+    /// The index of the first reference behind the lines that were read.
+    private var next = 0
+    private var variant: HLSAttributes?
+    private var range: (count: Int64, offset: Int64?)?
+    /// The end of the last range, for the next one without an offset.
+    private var rangeEnd: (url: String, offset: Int64)?
+    private var isGap = false
+    private var parts: [StreamPart] = []
+
+    init(_ bytes: [UInt8], at url: String, variables: [String: String], limits: ManifestLimits) throws(ParseError) {
+        let playlist = try HLSPlaylist(bytes, at: url, variables: variables, limits: limits)
+        references = playlist.contents.references
+        isMultivariant = playlist.contents.kind == .hlsMultivariant
+        outline.isLive = !isMultivariant && playlist.contents.lifetime != .byHTTP
+        outline.variables = playlist.contents.variables
+        for line in bytes.split(separator: .lineFeed) { read(line.last == .carriageReturn ? line.dropLast() : line) }
+        guard !isMultivariant else { return }
+        var rendition = StreamRendition(kind: .video, group: "")
+        rendition.parts = parts
+        outline.renditions = [rendition]
+    }
+
+    private mutating func read(_ line: ArraySlice<UInt8>) {
+        let first = next
+        while next < references.count, references[next].span.lowerBound < line.endIndex { next += 1 }
+        let found = references[first..<next]
+        if line.begins(with: "#EXT-X-STREAM-INF:") {
+            variant = HLSAttributes(line.dropFirst(18))
+        } else if line.begins(with: "#EXT-X-MEDIA:") {
+            if let reference = found.first { addRendition(HLSAttributes(line.dropFirst(13)), reference) }
+        } else if line.begins(with: "#EXT-X-BYTERANGE:") {
+            range = Self.range(line.dropFirst(17))
+        } else if line.begins(with: "#EXT-X-GAP") {
+            isGap = true
+        } else if line.begins(with: "#EXT-X-MAP:") {
+            guard let reference = found.first, let url = Self.url(of: reference) else { return }
+            let bytes = HLSAttributes(line.dropFirst(11))["BYTERANGE"].flatMap { Self.range($0.value) }
+            add(StreamPart(url: url, range: bytes.flatMap { ByteRange.from($0.offset ?? 0, count: $0.count) }))
+        } else if line.first == .hash {
+            addOthers(found)
+        } else if let reference = found.first {
+            addLine(reference)
+        }
+    }
+
+    /// Adds the resource of a line without `#`.
+    private mutating func addLine(_ reference: ManifestReference) {
+        defer { (variant, range, isGap) = (nil, nil, false) }
+        guard let url = Self.url(of: reference) else { return }
+        if isMultivariant {
+            addVariant(url)
+        } else if !isGap {
+            add(segment(url))
+        }
+    }
+
+    private mutating func segment(_ url: String) -> StreamPart {
+        guard let range else { return StreamPart(url: url) }
+        let previous = rangeEnd.flatMap { $0.url == url ? $0.offset : nil }
+        let part = StreamPart(url: url, range: ByteRange.from(range.offset ?? previous ?? 0, count: range.count))
+        rangeEnd = part.range.map { (url, $0.upperBound) }
+        return part
+    }
+
+    private mutating func addVariant(_ url: String) {
+        guard let variant else { return }
+        var rendition = StreamRendition(kind: .video, group: "")
+        rendition.bandwidth = Self.number(variant["BANDWIDTH"]) ?? 0
+        rendition.height = variant["RESOLUTION"].flatMap { Int64($0.value.split(separator: UInt8(ascii: "x")).last?.text ?? "") } ?? 0
+        rendition.audioGroup = variant["AUDIO"]?.value.text
+        rendition.subtitleGroup = variant["SUBTITLES"]?.value.text
+        rendition.playlist = url
+        outline.renditions.append(rendition)
+    }
+
+    private mutating func addRendition(_ media: HLSAttributes, _ reference: ManifestReference) {
+        guard let type = media["TYPE"]?.value.text, let group = media["GROUP-ID"]?.value.text, let url = Self.url(of: reference) else {
+            return
+        }
+        guard type == "AUDIO" || type == "SUBTITLES" else { return }
+        var rendition = StreamRendition(kind: type == "AUDIO" ? .audio : .subtitles, group: group)
+        rendition.language = media["LANGUAGE"]?.value.text ?? ""
+        rendition.isDefault = media["DEFAULT"]?.value.equals("YES") ?? false
+        rendition.playlist = url
+        outline.renditions.append(rendition)
+    }
+
+    /// Adds keys and data of the session.
+    private mutating func addOthers(_ found: ArraySlice<ManifestReference>) {
+        for reference in found where [.key, .sessionData].contains(reference.role) {
+            guard let url = Self.url(of: reference) else { continue }
+            if isMultivariant { outline.sharedParts.append(StreamPart(url: url)) } else { add(StreamPart(url: url)) }
+        }
+    }
+
+    /// Adds a part. Keys and maps repeat.
+    private mutating func add(_ part: StreamPart) {
+        if parts.last != part { parts.append(part) }
+    }
+
+    /// The URL of a resource that a cache can have.
+    private static func url(of reference: ManifestReference) -> String? {
+        reference.url.flatMap { url in ["http://", "https://"].contains { url.asciiLowercased.hasPrefix($0) } ? url : nil }
+    }
+
+    private static func number(_ attribute: HLSAttributes.Attribute?) -> Int64? { attribute.flatMap { Int64($0.value.text) } }
+
+    /// Reads `n[@o]`.
+    private static func range(_ text: ArraySlice<UInt8>) -> (count: Int64, offset: Int64?)? {
+        let numbers = text.trimmed.split(separator: UInt8(ascii: "@")).map { Int64($0.text) }
+        guard let first = numbers.first, let count = first else { return nil }
+        return (count, numbers.count > 1 ? numbers[1] : nil)
+    }
+}
+
+extension ByteRange {
+    /// The range of `count` bytes at `offset`; nil when it is empty or too large.
+    static func from(_ offset: Int64, count: Int64) -> ByteRange? {
+        guard offset >= 0, count > 0, offset <= maximumOffset, count <= maximumOffset - offset else { return nil }
+        return ByteRange(offset, offset + count)
+    }
+}

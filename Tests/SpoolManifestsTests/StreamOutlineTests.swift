@@ -1,0 +1,90 @@
+import SpoolCore
+import SpoolManifests
+import Testing
+
+/// The parts of a stream, as its manifests list them.
+struct StreamOutlineTests {
+    private static func outline(_ text: String) throws -> StreamOutline {
+        try #require(try StreamOutline.read(Array(text.utf8), at: "https://a.example/v/manifest"))
+    }
+
+    private static func parts(_ text: String) throws -> [StreamPart] {
+        try outline(text).renditions.flatMap(\.parts)
+    }
+
+    private static func template(_ attributes: String, _ content: String = "", duration: String = "PT10S") -> String {
+        """
+        <MPD mediaPresentationDuration="\(duration)"><Period><AdaptationSet mimeType="video/mp4"><SegmentTemplate \(attributes)>\(content)\
+        </SegmentTemplate><Representation id="v" bandwidth="9"/></AdaptationSet></Period></MPD>
+        """
+    }
+
+    @Test func `a byte range without offset begins where the last one of its file ended`() throws {
+        let playlist = """
+            #EXTM3U
+            #EXT-X-MAP:URI="a.mp4",BYTERANGE="100@0"
+            #EXT-X-BYTERANGE:50@100
+            a.mp4
+            #EXT-X-BYTERANGE:60
+            a.mp4
+            #EXT-X-GAP
+            b.mp4
+            c.mp4
+            #EXT-X-ENDLIST
+            """
+        for text in [playlist, playlist.replacing("\n", with: "\r\n")] {
+            let url = "https://a.example/v/a.mp4"
+            #expect(
+                try Self.parts(text) == [
+                    StreamPart(url: url, range: ByteRange(0, 100)), StreamPart(url: url, range: ByteRange(100, 150)),
+                    StreamPart(url: url, range: ByteRange(150, 210)), StreamPart(url: "https://a.example/v/c.mp4"),
+                ])
+        }
+    }
+
+    @Test func `a template by number has the segments of its period`() throws {
+        let mpd = Self.template("media='$RepresentationID$-$Bandwidth$/$Number%03d$$$.m4s' duration='3' startNumber='7'")
+        #expect(try Self.parts(mpd).map(\.url) == (7...10).map { "https://a.example/v/v-9/\($0 < 10 ? "00" : "0")\($0)$.m4s" })
+    }
+
+    @Test func `a timeline repeats up to the next entry and to the end of the period`() throws {
+        let mpd = Self.template(
+            "media='$Time$.m4s' timescale='10' presentationTimeOffset='100'",
+            "<SegmentTimeline><S t='100' d='20' r='-1'/><S t='140' d='30' r='-1'/></SegmentTimeline>")
+        #expect(try Self.parts(mpd).map(\.url) == [100, 120, 140, 170].map { "https://a.example/v/\($0).m4s" })
+    }
+
+    @Test func `a list and a single file have their ranges`() throws {
+        let mpd = """
+            <MPD><Period><BaseURL>b/</BaseURL><AdaptationSet mimeType="audio/mp4"><Representation><SegmentList>\
+            <Initialization range="0-9"/><SegmentURL media="1.m4s"/><SegmentURL mediaRange="10-19"/></SegmentList></Representation>\
+            </AdaptationSet><AdaptationSet contentType="video"><Representation><BaseURL>x.mp4</BaseURL><SegmentBase/></Representation>\
+            </AdaptationSet></Period></MPD>
+            """
+        let base = "https://a.example/v/b/"
+        #expect(
+            try Self.parts(mpd) == [
+                StreamPart(url: base, range: ByteRange(0, 10)), StreamPart(url: base + "1.m4s"),
+                StreamPart(url: base, range: ByteRange(10, 20)),
+                StreamPart(url: base + "x.mp4"),
+            ])
+    }
+
+    @Test(arguments: [
+        template("media='$Number$' duration='1' timescale='1000000'", duration: "PT99999999H"),
+        template("media='$Time$'", "<SegmentTimeline><S d='1' r='9223372036854775807'/></SegmentTimeline>"),
+    ])
+    func `a stream with more segments than any has is refused`(mpd: String) {
+        #expect(throws: ParseError.self) { try StreamOutline.read(Array(mpd.utf8), at: "https://a.example/") }
+    }
+
+    @Test(arguments: [
+        template("media='$Number%099999999999999999999d$' duration='0'"), template("media='$Number$' duration='-1' timescale='0'"),
+        template("media='$Time$'", "<SegmentTimeline><S t='9223372036854775807' d='9223372036854775807' r='5'/></SegmentTimeline>"),
+        template("media='$' duration='3' startNumber='9223372036854775807' endNumber='-9223372036854775808'"),
+        "#EXTM3U\n#EXT-X-BYTERANGE:9223372036854775807@9223372036854775807\na\n#EXT-X-BYTERANGE:1\na\n#EXT-X-ENDLIST",
+    ])
+    func `numbers at the limits of the arithmetic do no harm`(text: String) throws {
+        _ = try Self.outline(text)
+    }
+}
