@@ -1,6 +1,12 @@
 package import SpoolCore
 import SpoolSystem
 
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
 // Opening, checking and unlinking data files.
 
 extension SQLiteStore {
@@ -43,7 +49,7 @@ extension SQLiteStore {
     private func keptHandle(of generation: GenerationID, _ path: String) throws(StoreError) -> (any FileHandle)? {
         guard let kept = files.handle(of: generation, isWritable: isWritable) else { return nil }
         do throws(SystemError) {
-            guard let named = try fileSystem.status(path), try named.identity == kept.status().identity else { return nil }
+            guard let named = try fileSystem.statusOfName(path), try named.identity == kept.status().identity else { return nil }
             return kept
         } catch { throw StoreError(error) }
     }
@@ -70,7 +76,14 @@ extension SQLiteStore {
     private func create(
         _ path: String, of generation: GenerationID, in directory: String
     ) throws(SystemError) -> any FileHandle {
-        guard let status = try fileSystem.status(path) else { return try createNew(path, in: directory) }
+        try refuseLink(directory)
+        guard let status = try fileSystem.statusOfName(path) else { return try createNew(path, in: directory) }
+        // Another program has put a link here. Bytes that are written through it would go into a
+        // file outside the store.
+        guard status.isRegular || status.isDirectory else {
+            try fileSystem.unlink(path)
+            return try createNew(path, in: directory)
+        }
         // A new number normally has no file. It has one when its reservation was lost:
         //
         // 1. A power loss took the transaction that reserved the number, or the index was set
@@ -87,6 +100,15 @@ extension SQLiteStore {
         let handle = try fileSystem.open(path, .readWrite)
         if isStranger { try handle.truncate(to: 0) }
         return handle
+    }
+
+    /// Refuses a directory of the store that is a symbolic link, because its files would lie
+    /// elsewhere. The directory `data` itself may be one.
+    private func refuseLink(_ directory: String) throws(SystemError) {
+        for path in [parentDirectory(of: directory) ?? layout.data, directory] {
+            guard let status = try fileSystem.statusOfName(path), !status.isDirectory else { continue }
+            throw SystemError(code: ELOOP, operation: "open", subject: "\(path), which is a link and no directory of the store")
+        }
     }
 
     private func createNew(_ path: String, in directory: String) throws(SystemError) -> any FileHandle {
@@ -186,7 +208,7 @@ extension SQLiteStore {
                     throw error
                 }
             }
-            return try fileSystem.status(path).flatMap { $0.isDirectory ? nil : $0 }
+            return try fileSystem.statusOfName(path).flatMap { $0.isRegular ? $0 : nil }
         } catch { throw StoreError(error) }
     }
 

@@ -25,8 +25,8 @@ extension SystemError {
 
 extension SystemError {
     /// Whether bytes that could not be read with this error are lost: the disk can't read them, or
-    /// their file is missing or was replaced.
-    var losesBytes: Bool { meansBrokenDisk || code == ESTALE || meansMissing }
+    /// their file is missing or was replaced, by a link or another file.
+    var losesBytes: Bool { meansBrokenDisk || code == ESTALE || code == ELOOP || meansMissing }
 }
 
 extension StoreError {

@@ -13,13 +13,15 @@ package final class POSIXFileSystem: FileSystem {
     /// Creates an access to the file system; it has no state.
     package init() {}
 
-    /// Opens a regular file. Throws `EISDIR` for a directory.
+    /// Opens a regular file. Throws `EISDIR` for a directory, and `ELOOP` for a symbolic link that
+    /// is to be opened for writing.
     package func open(_ path: String, _ mode: FileOpenMode) throws(SystemError) -> any FileHandle {
         let flags: Int32 =
             switch mode {
             case .read: O_RDONLY
-            case .readWrite: O_RDWR
-            case .create: O_RDWR | O_CREAT
+            // Another user who can write to the directory could lead the bytes elsewhere.
+            case .readWrite: O_RDWR | O_NOFOLLOW
+            case .create: O_RDWR | O_CREAT | O_NOFOLLOW
             }
         let number = try systemCall("open", on: path) { spool_open(path, flags, 0o600) }
         let handle = POSIXFileHandle(FileDescriptor(owning: number), path: path)

@@ -56,6 +56,46 @@ import Testing
         }
     }
 
+    @Test func `nothing is written or punched through a link in the place of a data file`() throws {
+        var store = try disk.open()
+        let generation = store.makeGeneration()
+        try film.store([0..<200_000], of: generation, in: store)
+        try store.close()
+        let path = try #require(try disk.dataFiles().first)
+        let letter = [UInt8](repeating: 7, count: 200_000)
+        try write(letter, toFile: directory.path + "/letter")
+        try POSIXFileSystem().unlink(path)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: directory.path + "/letter")
+        store = try disk.open()
+        #expect(try store.lookup(film.key)?.spans.isEmpty ?? true, "the link's bytes are not of the store")
+        try film.store([0..<100_000], of: generation, in: store)
+        #expect(try store.lookup(film.key)?.spans == .of(0..<100_000))
+        try store.close()
+        #expect(try POSIXFileSystem().statusOfName(path)?.isRegular == true)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: directory.path + "/letter")) == Data(letter))
+        try FileManager.default.createSymbolicLink(atPath: path + "-link", withDestinationPath: directory.path + "/letter")
+        #expect(throws: SystemError.self) { _ = try POSIXFileSystem().open(path + "-link", .readWrite) }
+    }
+
+    @Test func `a link in the place of a directory takes no file, and changes none behind it`() throws {
+        var store = try disk.open()
+        try film.store([0..<1000], of: store.makeGeneration(), in: store)
+        try store.close()
+        let path = try #require(try disk.dataFiles().first)
+        let own = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let home = directory.path + "/home"
+        try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: false)
+        try FileManager.default.removeItem(atPath: own)
+        try FileManager.default.createSymbolicLink(atPath: own, withDestinationPath: home)
+        store = try disk.open()
+        let generation = store.makeGeneration()
+        let letter = "\(home)/\(generation.rawValue).\(film.fileExtension)"
+        try write([1, 2, 3], toFile: letter)
+        #expect(throws: StoreError.self) { try film.store([0..<1000], of: generation, in: store) }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: letter)) == Data([1, 2, 3]))
+        try store.close()
+    }
+
     @Test func `removing everything leaves foreign files`() throws {
         try layEverything()
         let store = try disk.open()

@@ -272,7 +272,7 @@ final class StoreDataFile: DataFile {
     ///   program's file.
     func status() throws(SystemError) -> FileStatus {
         if let handle = openHandle { return try handle.status() }
-        if let named = try fileSystem.status(path), !named.isDirectory, named.identity == identity { return named }
+        if let named = try fileSystem.statusOfName(path), named.isRegular, named.identity == identity { return named }
         throw SystemError(code: ENOENT, operation: "stat", subject: path)
     }
 
