@@ -155,7 +155,7 @@ struct RunningServer {
         ]
         let answer: String
         do throws(SystemError) {
-            answer = try LocalExchange.perform(head.joined(separator: "\r\n") + "\r\n\r\n", host: origin.host, port: port)
+            answer = try LoopbackHTTPClient.perform(head.joined(separator: "\r\n") + "\r\n\r\n", host: origin.host, port: port)
         } catch {
             throw Failure("the server at \(publicAddress) has the store and does not answer: \(error)", .inputOutput)
         }

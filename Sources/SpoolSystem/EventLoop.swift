@@ -31,7 +31,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     /// The end of the time in which the loop polls repeatedly instead of sleeping, or nil.
     private var watchEnd: MonotonicInstant?
     /// The core on which the loop runs, or nil when all threads may run there.
-    private var ownCore: OwnCore?
+    private var coreReservation: LoopCoreReservation?
     /// The time at which the current turn began.
     package private(set) var now: MonotonicInstant
     /// The number of times that the loop has polled. A report of readiness from one turn may be
@@ -203,8 +203,8 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     /// share the other cores of the machine. On a machine with one core nothing changes.
     package func keepOffItsCore(_ threads: [SystemThread], rest: Nanoseconds = EventLoop.restOfCore) {
         preconditionInLoop()
-        ownCore?.share()
-        ownCore = OwnCore(keptFreeOf: threads, rest: rest)
+        coreReservation?.share()
+        coreReservation = LoopCoreReservation(keptFreeOf: threads, rest: rest)
     }
 
     // MARK: Running
@@ -216,7 +216,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
             inbox.thread = pthread_self()
         }
         withoutPipeSignal { while turn() {} }
-        ownCore?.share()
+        coreReservation?.share()
         inbox.withLock { inbox in
             inbox.isStopped = true
             inbox.jobs = []
@@ -285,10 +285,10 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     /// may use the loop's core.
     private func sleep() -> Int {
         let time = timers.firstDeadline.map { max(0, $0 - clock()) }
-        guard let rest = ownCore?.rest, time ?? .max > rest else { return poller.wait(timeout: time) }
+        guard let rest = coreReservation?.rest, time ?? .max > rest else { return poller.wait(timeout: time) }
         let begin = clock()
         let count = poller.wait(timeout: rest)
-        if count == 0, clock() - begin >= rest { ownCore?.share() }
+        if count == 0, clock() - begin >= rest { coreReservation?.share() }
         return count
     }
 
@@ -329,7 +329,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
             defer { inbox.restJobs = [] }
             return (inbox.isStopping, inbox.restJobs)
         }
-        if isBusy || !running.isEmpty { ownCore?.keepFree() }
+        if isBusy || !running.isEmpty { coreReservation?.reserve() }
         for job in running { job() }
         running.removeAll(keepingCapacity: running.count <= Self.keptJobs)
         for job in restJobs { job() }

@@ -74,7 +74,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private var idle: [CurlHandle] = []
     /// The transfers that got body bytes in this round.
     private var touched: [CurlTransfer] = []
-    private var answerWatch = AnswerWatch()
+    private var busyPoll = BusyPollPolicy()
     /// Whether a check for transfers that wait too long is planned.
     private var isCheckPending = false
     /// The time at which libcurl asked to be called, by the clock of the system.
@@ -151,14 +151,14 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     ///
     /// - Returns: Whether the loop watches for its answer.
     func requestSent() -> Bool {
-        let isWatched = answerWatch.requestSent()
-        if isWatched { loop.watch(for: AnswerWatch.duration) }
+        let isWatched = busyPoll.requestSent()
+        if isWatched { loop.watch(for: BusyPollPolicy.duration) }
         return isWatched
     }
 
     /// Notes that the answer to a watched request begins.
     func answered(after delay: Nanoseconds) {
-        answerWatch.answered(after: delay)
+        busyPoll.answered(after: delay)
         loop.stopWatching()
     }
 

@@ -7,7 +7,7 @@ import SpoolCore
 /// scheduler wakes a thread on its waker's core. With two busy cores it does not check whether the
 /// other one is idle at the moment (`nr_idle_scan` of `SIS_UTIL`, kernel/sched/fair.c). So the loop
 /// itself excludes lanes from its core.
-struct OwnCore {
+struct LoopCoreReservation {
     private let threads: [SystemThread]
     /// The core that is kept free, or nil when none is.
     private var core: Int32?
@@ -21,9 +21,9 @@ struct OwnCore {
     /// The time of sleep after which the loop shares its core, or nil when it already does.
     var rest: Nanoseconds? { core == nil ? nil : restTime }
 
-    /// Keeps the core free on which the calling thread runs, and no other core. If that core is
+    /// Reserves the core on which the calling thread runs, and no other core. If that core is
     /// already free, the call only reads its number.
-    mutating func keepFree() {
+    mutating func reserve() {
         guard let here = SystemThread.currentCore, here != core else { return }
         core = here
         for thread in threads { thread.avoid(core: here) }

@@ -5,7 +5,7 @@ import Glibc
 #endif
 
 /// One request and its response over a connection to this machine. The call blocks.
-package enum LocalExchange {
+package enum LoopbackHTTPClient {
     /// The maximum size of a response that is read, in bytes.
     private static let limitBytes = 1 << 20
     /// The maximum silence of the server, in seconds. Removing a large store takes a while.

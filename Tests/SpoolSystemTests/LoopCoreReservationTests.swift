@@ -5,7 +5,7 @@ import SpoolSystem
 import Testing
 
 @Suite(.timeLimit(.minutes(20)), .enabled(if: Cores.allowed.count > 1, "this machine gives the tests one core only"))
-struct OwnCoreTests {
+struct LoopCoreReservationTests {
     private let thread: LoopThread
     private let lane = DiskLane(name: "lane")
     private let cores = Cores.allowed

@@ -5,7 +5,7 @@ package import SpoolCore
 ///
 /// Watching pays where the origin is on this machine or near it. The delays of the last answers
 /// show how near it is, for all origins together.
-package struct AnswerWatch: Sendable {
+package struct BusyPollPolicy: Sendable {
     /// The longest time that the loop watches for an answer: the time of a request and an answer in
     /// a local network.
     package static let duration: Nanoseconds = .milliseconds(1) / 2
@@ -15,7 +15,7 @@ package struct AnswerWatch: Sendable {
     package static let probeInterval = 16
 
     /// The number of watched requests since an answer came in time.
-    private var inVain = 0
+    private var lateCount = 0
     /// The number of requests since the last watched one.
     private var unwatched = 0
 
@@ -24,8 +24,8 @@ package struct AnswerWatch: Sendable {
 
     /// Notes that a request leaves now, and returns whether the loop watches for its answer.
     package mutating func requestSent() -> Bool {
-        if inVain < Self.lateLimit {
-            inVain += 1
+        if lateCount < Self.lateLimit {
+            lateCount += 1
             return true
         }
         unwatched = (unwatched + 1) % Self.probeInterval
@@ -35,7 +35,7 @@ package struct AnswerWatch: Sendable {
     /// Notes that the answer to a watched request came after `delay`.
     package mutating func answered(after delay: Nanoseconds) {
         guard delay <= Self.duration else { return }
-        inVain = 0
+        lateCount = 0
         unwatched = 0
     }
 }
