@@ -58,22 +58,22 @@ extension OriginCase {
 
     static let answers: [OriginCase] = [
         OriginCase(
-            "46", "is busy at first and says when to come again",
+            "46", "is busy at first, and sends Retry-After",
             [.follow([.status(503, fields: ["Retry-After": "5"]), .correct]), .get(), .get()],
             answers: "503; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
         ).flowing.loader(answers: "0-99999 of v1; 0-99999 of v1"),
         OriginCase(
-            "46", "is busy in the middle of a play and says when to come again",
+            "46", "is busy in the middle of a play, and sends Retry-After",
             [.follow([.cut(afterBytes: 30_000, .close, .correct), .status(429, fields: ["Retry-After": "5"]), .correct]), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1", 30000- if "v1""#
         ).flowing(after: 30_000),
         OriginCase(
-            "46", "is busy, and wants to be left alone for an hour",
+            "46", "is busy, and sends a Retry-After of an hour",
             [.follow([.cut(afterBytes: 30_000, .close, .correct), .status(503, fields: ["Retry-After": "3600"])]), .get()],
             answers: "200 0-29999 of v1, cut", stored: "0-29999 of v1", requests: #"0-, 30000- if "v1""#
         ).flowing(after: 30_000).withoutRepeats,
         OriginCase(
-            "47", "fails when it is asked whether what is stored is current",
+            "47", "fails when Spool revalidates stored bytes",
             [.get(), .follow([.status(500)]), reload],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 0- unless "v1""#),
         OriginCase(
@@ -83,15 +83,15 @@ extension OriginCase {
             requests: #"0-, 50000- if "v1", 30000- if "v1""#
         ).withoutRepeats.socket(requests: #"0-, 30000- if "v1""#),
         OriginCase(
-            "48", "says 404 when it is asked whether what is stored is current",
+            "48", "answers 404 when Spool revalidates stored bytes",
             [.get(), .follow([.status(404)]), reload],
             answers: "200 0-99999 of v1; 404", stored: "nothing", requests: #"0-, 0- unless "v1""#),
         OriginCase(
-            "49", "says 304 with new fields",
+            "49", "answers 304 with new fields",
             [.get(), .follow([.status(304, fields: ["ETag": "\"v1\"", "X-New": "1", "Content-Length": "5"])]), reload],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 0- unless "v1""#),
         OriginCase(
-            "49", "says 304 of another entity tag",
+            "49", "answers 304 with another entity tag",
             [.get(), .follow([.status(304, fields: ["ETag": "\"v2\""]), .correct]), reload],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 0- unless "v1", 0-"#),
         OriginCase(
@@ -99,11 +99,11 @@ extension OriginCase {
             [.follow([.fields(["Cache-Control": "no-store"], .correct)]), .get(), .get()],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "nothing", requests: #"0-, 0- if "v1""#),
         OriginCase(
-            "50", "says private, to a cache of one user",
+            "50", "sends private to a cache of one user",
             [.follow([.fields(["Cache-Control": "private"], .correct)]), .get(), .get()],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"),
         OriginCase(
-            "50", "says private, to a cache of several users",
+            "50", "sends private to a cache of several users",
             [.follow([.fields(["Cache-Control": "private"], .correct)]), .get()],
             answers: "200 0-99999 of v1", stored: "nothing", requests: "0-"
         ).configured { $0.isShared = true },
@@ -141,13 +141,13 @@ extension OriginCase {
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1", 30000- if "v1""#
         ).flowing(after: 30_000),
         OriginCase(
-            "F1", "answers with a page when the rest of what is stored is asked for",
+            "F1", "answers with a page when Spool asks for the rest of a stored resource",
             stored30000 + [.follow([page, .correct]), .get(50_000, to: 60_000), .get(to: 30_000)],
             answers: "206 0-29999 of v1; 200 '<p>Welcome</p>'; 206 0-29999 of v1", stored: "0-29999 of v1",
             requests: #"0-, 50000-59999 if "v1""#
         ).on([.http, .socket]),
         OriginCase(
-            "F3", "says that it takes no ranges, and takes them",
+            "F3", "sends Accept-Ranges: none, and serves ranges",
             [.follow([.fields(["Accept-Ranges": "none"], .correct)]), .get(50_000, to: 60_000), .get()],
             answers: "206 50000-59999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all",
             requests: #"50000-59999, 0-49999 if "v1", 60000- if "v1""#
@@ -176,7 +176,7 @@ extension OriginCase {
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1", 100000- if "v1""#
         ).loader(answers: "the original", stored: "nothing", requests: "0-"),
         OriginCase(
-            "F6", "sends other bytes to another player and does not say so",
+            "F6", "sends other bytes to another player, without Vary",
             [
                 .agent("Other/2", .status(200, fields: ["ETag": "\"v2\""], body: song.content.bytes(at: 0, count: 1000))),
                 .ask(Ask(ranges: [Ask.Part(0, nil)], agent: "Player/1")), .ask(Ask(ranges: [Ask.Part(0, nil)], agent: "Other/2")),

@@ -11,7 +11,7 @@ extension OriginCase {
 
     static let bodies: [OriginCase] = [
         OriginCase(
-            "12", "closes before the end that Content-Length tells",
+            "12", "closes before the end of its Content-Length",
             [.follow([.cut(afterBytes: 30_000, .close, .correct), .correct]), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1""#
         ).flowing(after: 30_000),
@@ -63,7 +63,7 @@ extension OriginCase {
             requests: #"0-, 30000- if "v1", 30000- if "v1""#
         ).flowing(after: 30_000).on([.http, .socket]),
         OriginCase(
-            "30", "stops in the middle and says nothing more",
+            "30", "stops in the middle and sends nothing more",
             [.follow([.stall(afterBytes: 30_000, .correct), .correct]), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1""#
         ).flowing(after: 30_000),
@@ -156,7 +156,7 @@ extension OriginCase {
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"
         ).on(.socket),
         OriginCase(
-            "F9", "says something that is no HTTP",
+            "F9", "answers with bytes that are no HTTP",
             [.follow([raw("nobody is here\r\n\r\n"), .correct]), .get(), .get()],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, whole"
         ).flowing,
@@ -167,7 +167,7 @@ extension OriginCase {
         ).loader(answers: "the original; 0-99999 of v1"),
         // The behaviour as a transport reports it that notices the missing end.
         OriginCase(
-            "F10", "breaks off TLS in a body without length, and does not say that it ends",
+            "F10", "breaks off TLS in a body without length, without a close notification",
             [.follow([.cut(afterBytes: 30_000, .reset, .unknownLength(.close, .ignoresRange)), .correct]), .get(), .get()],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 30000- if "v1""#
         ).of { $0.url = "https://origin.test/song.mp3" }.flowing(after: 30_000).on([.http, .loader])

@@ -26,12 +26,12 @@ extension OriginCase {
             answers: "200 0-99999 of v1", stored: "nothing", requests: "0-"
         ).on([.http, .loader]).loader(answers: "the original"),
         OriginCase(
-            "41", "tells 2^63 - 1 as its length in Content-Range",
+            "41", "sends a Content-Range with the length 2^63 - 1",
             [.follow([endless(["Content-Range": "bytes 0-9223372036854775806/9223372036854775807"], .correct)]), .get()],
             answers: "200 0-99999 of v1", stored: "nothing", requests: "0-"
         ).loader(answers: "the original"),
         OriginCase(
-            "41", "tells a last position beyond 64 bits, and no length",
+            "41", "sends a last position beyond 64 bits, and no length",
             [.follow([endless(["Content-Range": "bytes 0-18446744073709551614/*"], .correct)]), .get()],
             answers: "200 0-99999 of v1", stored: "nothing", requests: "0-"
         ).loader(answers: "the original"),
@@ -56,7 +56,7 @@ extension OriginCase {
             answers: "206 50000-59999 of v1", stored: "50000-59999 of v1", requests: "50000-59999, 50000-59999"
         ).flowing.loader(stored: "0-65535 of v1", requests: "0-, whole"),
         OriginCase(
-            "41", "says with a 416 that it has 2^63 - 1 bytes",
+            "41", "answers 416 with the length 2^63 - 1",
             [.follow([.status(416, fields: ["Content-Range": "bytes */9223372036854775807"]), .correct]), .get(50_000, to: 60_000)],
             answers: "416", stored: "nothing", requests: "50000-59999"
         ).loader(answers: "50000-59999 of v1", stored: "0-65535 of v1", requests: "0-, whole"),
@@ -71,7 +71,7 @@ extension OriginCase {
             answers: "416; 416; 416; 416; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"
         ).loader(answers: "nothing; nothing; nothing; nothing; 0-99999 of v1"),
         OriginCase(
-            "41", "is asked for bytes from 2^60 on, and does not tell its length",
+            "41", "sends no length, and gets a request for bytes from 2^60 on",
             [.follow([.unknownLength(.chunked, .ignoresRange)]), .get(bound), .get(.max)],
             answers: "416; 416", stored: "nothing", requests: "0-"
         ).loader(answers: "the original; the original"),

@@ -39,7 +39,7 @@ extension OriginCase {
             answers: "206 50000-59999 of v1", stored: "50000-59999 of v1", requests: #"50000-59999, 59990-59999 if "v1""#
         ).flowing(after: 9990).loader(stored: "0-65535 of v1", requests: "0-"),
         OriginCase(
-            "3", "names a part that begins before what was asked, and a length that is not that of the part",
+            "3", "names a part that begins before the requested one, and a length that differs from the part's",
             [.follow([.fields(["Content-Range": "bytes 49990-59999/100000"], .correct), .correct]), .get(50_000, to: 60_000)],
             answers: "206 50000-59999 of v1", stored: "50000-59999 of v1", requests: "50000-59999, 50000-59999"
         ).flowing.loader(stored: "0-65535 of v1", requests: "0-, whole"),
@@ -72,12 +72,12 @@ extension OriginCase {
             answers: "502", stored: "nothing", requests: "50000-59999, 50000-59999"
         ).flowing.loader(answers: "50000-59999 of v1", stored: "0-65535 of v1", requests: "0-, whole"),
         OriginCase(
-            "7", "sends a Content-Range that ends behind the length it tells",
+            "7", "sends a Content-Range that ends after its own length",
             [.follow([.fields(["Content-Range": "bytes 50000-59999/55000"], .correct)]), .get(50_000, to: 60_000)],
             answers: "502", stored: "nothing", requests: "50000-59999, 50000-59999"
         ).flowing.loader(answers: "50000-59999 of v1", stored: "0-65535 of v1", requests: "0-, whole"),
         OriginCase(
-            "8", "does not tell the length in Content-Range",
+            "8", "sends a Content-Range without a length",
             [.follow([.fields(["Content-Range": "bytes 0-99999/*"], .correct), .correct]), .get(), .get(50_000, to: 60_000)],
             answers: "200 0-99999 of v1; 206 50000-59999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 100000- if "v1""#
         ).loader(answers: "the original; the original", stored: "nothing", requests: "0-"),
@@ -87,29 +87,29 @@ extension OriginCase {
             answers: "502", stored: "nothing", requests: "50000-59999, 50000-59999"
         ).flowing.loader(answers: "50000-59999 of v1", stored: "0-65535 of v1", requests: "0-, whole"),
         OriginCase(
-            "10", "tells another length under the same entity tag",
+            "10", "sends another length under the same entity tag",
             stored30000 + [.serve(song.relabelled(seed: 2, length: 120_000)), .get(30_000), .get()],
             answers: "206 0-29999 of v1; 206 30000-119999 of v2; 200 0-119999 of v2", stored: "0-119999 of v2, all",
             requests: #"0-, 30000- if "v1", 100000- if "v1", 0-29999 if "v1""#
         ).loader(
             answers: "0-29999 of v1; error; 0-119999 of v2", requests: #"0-, 30000- if "v1", 0-29999 if "v1", 100000- if "v1""#),
         OriginCase(
-            "11", "has a Content-Length above what Content-Range names",
+            "11", "sends a Content-Length above that of its Content-Range",
             [.follow([.fields(["Content-Length": "40000"], .correct)]), .get(50_000, to: 60_000)],
             answers: "206 50000-59999 of v1", stored: "50000-59999 of v1", requests: "50000-59999"
         ).loader(stored: "0-39999 of v1, 50000-59999 of v1", requests: #"0-, 50000-59999 if "v1""#),
         OriginCase(
-            "11", "has a Content-Length below what Content-Range names",
+            "11", "sends a Content-Length below that of its Content-Range",
             [.follow([.fields(["Content-Length": "4000"], .correct), .correct]), .get(50_000, to: 60_000)],
             answers: "206 50000-59999 of v1", stored: "50000-59999 of v1", requests: #"50000-59999, 54000-59999 if "v1""#
         ).flowing(after: 4000).loader(
             stored: "0-3999 of v1, 50000-59999 of v1", requests: #"0-, 50000-59999 if "v1""#),
         OriginCase(
-            "33", "knows nothing of HEAD",
+            "33", "does not support HEAD",
             [.ask(Ask(ranges: [Ask.Part(0, nil)], isHead: true)), .get()],
             answers: "200 length 100000; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"),
         OriginCase(
-            "34", "answers 416 at the end that it did not tell before",
+            "34", "answers 416 at an end that it had not named",
             [.follow([.fields(["Content-Range": "bytes 0-99999/*"], .correct), .correct]), .get(), .get()],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 100000- if "v1""#
         ).loader(answers: "the original; the original", stored: "nothing", requests: "0-"),
@@ -120,7 +120,7 @@ extension OriginCase {
             requests: #"0-, 30000- if "v1", 30000-99999, 0-"#
         ).loader(requests: #"0-, 30000- if "v1", 0-"#),
         OriginCase(
-            "36", "answers 416 without a length, of a resource that nobody knows",
+            "36", "answers 416 without a length, for a new resource",
             [.follow([.status(416)]), .get(50_000, to: 60_000), .follow([.correct]), .get()],
             answers: "416; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "50000-59999, 0-"
         ).withoutRepeats.loader(requests: "0-, whole"),
@@ -135,7 +135,7 @@ extension OriginCase {
             [.follow([.status(416), .correct]), .get(), .get()],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, whole"),
         OriginCase(
-            "36", "answers 416 to bytes=0- of a resource that has bytes, as it says itself",
+            "36", "answers 416 with a length above 0 to bytes=0-",
             [.follow([.status(416, fields: ["Content-Range": "bytes */100000"]), .correct]), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, whole"),
         OriginCase(

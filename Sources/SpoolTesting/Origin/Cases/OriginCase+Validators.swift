@@ -13,7 +13,7 @@ extension OriginCase {
 
     static let validators: [OriginCase] = [
         OriginCase(
-            "16", "changes its entity tag between two parts, and pays no heed to If-Range",
+            "16", "changes its entity tag between two parts, and ignores If-Range",
             [broken(.fields(["ETag": "\"v2\""], .ignoresIfRange)), .get()],
             answers: "200 0-29999 of v1, cut", stored: "nothing", requests: #"0-, 30000- if "v1""#
         ).flowing(after: 30_000),
@@ -29,7 +29,7 @@ extension OriginCase {
             answers: "200 0-29999 of v1, cut", stored: "nothing", requests: #"0-, 30000- if "v1""#
         ).of { $0.lastModified = anHourAgo }.flowing(after: 30_000),
         OriginCase(
-            "17", "has servers that tag the same bytes differently, and is known to (identity: length and date)",
+            "17", "has servers that tag the same bytes differently, under the identity of length and date",
             [broken(.fields(["ETag": "\"node-2\""], .ignoresIfRange)), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 30000-"
         ).of { $0.lastModified = anHourAgo }.configured { $0.identities["*"] = .lengthAndLastModified }.flowing(after: 30_000),
@@ -120,7 +120,7 @@ extension OriginCase {
             answers: "200 0-29999 of v1, cut", stored: "nothing", requests: #"0-, 30000- if "v1""#
         ).flowing(after: 30_000),
         OriginCase(
-            "F16", "changes at equal length without validators: nobody can tell",
+            "F16", "changes at equal length without validators, which no cache can detect",
             [.get(), .serve(song.relabelled(seed: 2)), .get()],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"
         ).of(tagged(nil)),
