@@ -18,6 +18,8 @@ public typealias URLSessionChallengeHandler =
 /// A cache copies its configuration when it is opened. Later changes to the value have no effect on
 /// that cache.
 public struct Configuration: Sendable {
+    // MARK: The store
+
     /// The directory of the store, created if it is missing. Nil, the default, means the default
     /// directory of `name`.
     public var directory: String?
@@ -26,6 +28,8 @@ public struct Configuration: Sendable {
     public var name = "spool"
     /// The limits on stored bytes, and the policy that evicts when a limit is reached.
     public var limits = StorageLimits()
+    // MARK: Fetching and freshness
+
     /// How far fetches go beyond readers. `ReadOptions.fetchPolicy` overrides it for one reader.
     public var fetchPolicy = FetchPolicy.whilePlaying
     /// Which responses are stored, and when stored bytes are used without asking the origin.
@@ -41,7 +45,7 @@ public struct Configuration: Sendable {
     public var identities: [String: Identity] = [:]
     /// The most bytes that are stored of one resource; at least 1. A larger resource is passed on
     /// and not stored. Nil, the default, means no limit.
-    public var maxResourceBytes: Int64?
+    public var maximumResourceBytes: Int64?
     /// Changes the requests to origins just before they are sent, and refreshes credentials. Nil
     /// sends them unchanged.
     public var requestModifier: (any RequestModifier)?
@@ -53,12 +57,12 @@ public struct Configuration: Sendable {
     public var readAheadBytes: Int64 = 4 << 20
     /// The memory for received bytes on their way to the disk, in buffers of 1 MiB; at least 1. The
     /// default of 16 saturates a disk and bounds the memory.
-    public var buffers = 16
+    public var bufferCount = 16
     /// The most origin requests at once; at least 1. The default of 64 bounds descriptors and tails
     /// (64 KiB each).
-    public var fetchesAtOnce = 64
+    public var maximumFetches = 64
     /// The most origin requests at once to one host; at least 1. The default is 6, as in browsers.
-    public var fetchesPerHost = 6
+    public var maximumFetchesPerHost = 6
     /// The rules that map URLs to keys.
     public var keyPolicy = KeyPolicy()
     /// Fields for every origin request, for example `User-Agent`. On a redirect to another origin,
@@ -73,14 +77,14 @@ public struct Configuration: Sendable {
     public var requestFieldsForURL: (@Sendable (_ url: String) -> HTTPFields)?
     /// The number of unused resources whose sessions stay in memory; at least 0. The default of 256
     /// takes a few hundred bytes each.
-    public var idleSessions = 256
+    public var idleSessionCount = 256
     /// The most descriptors that the store keeps for data files, besides those that are being sent
     /// to a client; at least 16.
     ///
     /// Nil means 64, or a quarter of the descriptors that the process may open if that is less. On
     /// Apple's systems a process may open 256, and the app around the cache needs most of them.
     /// With few descriptors a store opens and closes its files more often; it stores just as much.
-    public var openFiles: Int?
+    public var openFileCount: Int?
     /// The resources that the store may delete when the disk has no room to open it for writing.
     package var expendable: SQLiteStore.Expendable?
     /// Called for each file that the store deleted for that, with its resource, if known, and the
@@ -148,26 +152,26 @@ public struct Configuration: Sendable {
     /// The limits on open data files, from the descriptors that the process may open now.
     var openFileLimits: OpenFileLimits {
         let share = DescriptorLimit.current / Self.descriptorShare
-        return OpenFileLimits(descriptors: openFiles ?? min(OpenFileLimits.appDescriptors, share))
+        return OpenFileLimits(descriptors: openFileCount ?? min(OpenFileLimits.appDescriptors, share))
     }
 
     /// The share of the descriptors of the process that data files take at most, as a divisor, if
-    /// `openFiles` is nil.
+    /// `openFileCount` is nil.
     package static let descriptorShare = 4
 
     /// Returns a message about the first value that is out of bounds, or nil.
     func complaint() -> String? {
         if readAheadBytes < 65_536 { return "readAheadBytes is \(readAheadBytes); it must be at least 65536" }
         if let complaint = limits.complaint() { return complaint }
-        if let maxResourceBytes, maxResourceBytes < 1 {
-            return "maxResourceBytes is \(maxResourceBytes); give at least 1, or nil for no limit"
+        if let maximumResourceBytes, maximumResourceBytes < 1 {
+            return "maximumResourceBytes is \(maximumResourceBytes); give at least 1, or nil for no limit"
         }
-        if buffers < 1 { return "buffers is \(buffers); it must be at least 1" }
-        if fetchesAtOnce < 1 || fetchesPerHost < 1 { return "fetchesAtOnce and fetchesPerHost must be at least 1" }
-        if let openFiles, openFiles < OpenFileLimits.leastDescriptors {
-            return "openFiles is \(openFiles); give at least \(OpenFileLimits.leastDescriptors), or nil for the default"
+        if bufferCount < 1 { return "bufferCount is \(bufferCount); it must be at least 1" }
+        if maximumFetches < 1 || maximumFetchesPerHost < 1 { return "maximumFetches and maximumFetchesPerHost must be at least 1" }
+        if let openFileCount, openFileCount < OpenFileLimits.leastDescriptors {
+            return "openFileCount is \(openFileCount); give at least \(OpenFileLimits.leastDescriptors), or nil for the default"
         }
-        if idleSessions < 0 { return "idleSessions is \(idleSessions); it can't be negative" }
+        if idleSessionCount < 0 { return "idleSessionCount is \(idleSessionCount); it can't be negative" }
         return nil
     }
 }

@@ -25,7 +25,7 @@ public struct ProxyOptions: Sendable {
     public var allowsForeignSites = false
     /// The largest number of client connections. The default of 1024 is within the usual limit of
     /// descriptors.
-    public var connections = 1024
+    public var maximumConnections = 1024
     /// The longest body of a request that is forwarded to the fixed origin, in bytes. The default
     /// of 4 GiB allows a film. A body is never held as a whole.
     public var passedBodyBytes: Int64 = 4 << 30

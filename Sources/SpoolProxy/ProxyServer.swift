@@ -82,7 +82,7 @@ public final class ProxyServer: LoopbackEndpoint {
     private func server(on loop: EventLoop) -> HTTPServer {
         let environment = cache.environment
         var serverOptions = ServerOptions(wallNow: { environment.time.wallNow })
-        serverOptions.maximumConnections = options.connections
+        serverOptions.maximumConnections = options.maximumConnections
         let prefix = options.token.map { "/\($0)/" } ?? "/"
         let site = rules.fixedOrigin.map { FixedSite(origin: $0, prefix: prefix, via: loops.names.via(for: $0)) }
         if site != nil { serverOptions.requestLimits.takenBodyBytes = options.passedBodyBytes }

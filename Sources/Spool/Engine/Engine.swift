@@ -43,14 +43,14 @@ final class Engine: Sendable {
         self.environment = environment
         self.store = store
         sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? [])
-        limiter = FetchLimiter(total: configuration.fetchesAtOnce, perHost: configuration.fetchesPerHost)
-        pool = BufferPool(capacity: configuration.buffers)
+        limiter = FetchLimiter(total: configuration.maximumFetches, perHost: configuration.maximumFetchesPerHost)
+        pool = BufferPool(capacity: configuration.bufferCount)
         openFileLimits = configuration.openFileLimits
         let sinks = sinks
         let record: @Sendable (CacheEvent) -> Void = { event in for sink in sinks { sink.record(event) } }
         evictor = Evictor(environment: environment, store: store, limits: configuration.limits, pins: temporaryPins, record: record)
         committer = Committer(environment: environment, store: store, quotaBytes: configuration.limits.quotaBytes, record: record)
-        let sessions = Locked(SessionTable(idleLimit: configuration.idleSessions))
+        let sessions = Locked(SessionTable(idleLimit: configuration.idleSessionCount))
         self.sessions = sessions
         evictor.connect(
             Evictor.Hooks(
@@ -122,7 +122,7 @@ final class Engine: Sendable {
     /// its file open, because the writer may punch the file once it is closed. In the process that
     /// writes, the store closes files by itself.
     private var idleSessionLimit: Int {
-        store.isWritable ? configuration.idleSessions : min(configuration.idleSessions, openFileLimits.keptFiles)
+        store.isWritable ? configuration.idleSessionCount : min(configuration.idleSessionCount, openFileLimits.keptFiles)
     }
 
     /// The reason why a session that begins now stores nothing, or nil if it may store.

@@ -104,7 +104,7 @@ final class FileImport: Sendable {
         guard size <= ByteRange.maximumOffset else {
             return "it has \(size) bytes, and the cache keeps at most \(ByteRange.maximumOffset) of one resource"
         }
-        if let limit = engine.configuration.maxResourceBytes, size > limit {
+        if let limit = engine.configuration.maximumResourceBytes, size > limit {
             return "it has \(size) bytes, and the cache keeps at most \(limit) of one resource"
         }
         if let quota = engine.configuration.limits.quotaBytes, let all = ByteRange(0, size), engine.evictor.allocation(of: all) > quota {

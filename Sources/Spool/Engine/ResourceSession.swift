@@ -134,7 +134,7 @@ final class ResourceSession: Sendable {
         var rules = StoringRules(
             policy: defaults.cachePolicy, isShared: defaults.isShared, isAuthorized: requestFields["Authorization"] != nil,
             pathExtension: pathExtension(url: url))
-        rules.maxResourceBytes = defaults.maxResourceBytes
+        rules.maxResourceBytes = defaults.maximumResourceBytes
         rules.identity = defaults.identities[origin.host] ?? defaults.identities["*"] ?? .validator
         var limits = shared.limits
         limits.jitterSeed = shared.environment.random.next() | 1

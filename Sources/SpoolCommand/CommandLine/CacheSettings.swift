@@ -87,7 +87,7 @@ struct CacheSettings {
         configuration.certificateFile = try arguments.value(Self.certificates, expected: "a file that can be read", Self.readableFile)
         configuration.usesHTTP2 = arguments.has(Self.http2)
         configuration.identities = try IdentitySettings.read(arguments)
-        configuration.maxResourceBytes = try LimitFlags.maximumResourceBytes(arguments)
+        configuration.maximumResourceBytes = try LimitFlags.maximumResourceBytes(arguments)
         encryption = try EncryptionSettings(arguments)
     }
 

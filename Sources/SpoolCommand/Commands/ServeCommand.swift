@@ -126,7 +126,7 @@ struct ProxyService {
         let descriptors = DescriptorLimit.raise()
         let options = options.connections(within: descriptors, log)
         var settings = settings
-        settings.configuration.openFiles = min(mostOpenFiles, descriptors / Configuration.descriptorShare)
+        settings.configuration.openFileCount = min(mostOpenFiles, descriptors / Configuration.descriptorShare)
         let cache = try settings.open(log: log)
         do {
             let proxy = try ProxyServer(cache: cache, options: options.logging(to: log))
@@ -168,8 +168,8 @@ extension ProxyOptions {
     fileprivate func connections(within descriptors: Int, _ log: StandardErrorLog) -> ProxyOptions {
         var options = self
         let room = descriptors > 2 * Self.otherDescriptors ? descriptors - Self.otherDescriptors : descriptors / 2
-        options.connections = max(16, min(room, Self.mostConnections))
-        log.log(.debug, "\(descriptors) open files are allowed: at most \(options.connections) connections")
+        options.maximumConnections = max(16, min(room, Self.mostConnections))
+        log.log(.debug, "\(descriptors) open files are allowed: at most \(options.maximumConnections) connections")
         return options
     }
 

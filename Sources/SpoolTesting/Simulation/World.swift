@@ -82,8 +82,8 @@ package final class World {
             ? try Self.open(disk, plan, random: simulator) : MemoryStore(capacityBytes: plan.capacityBytes)
         disk.setFaults(plan.diskFaults)
         var configuration = Configuration()
-        configuration.buffers = plan.buffers
-        configuration.fetchesPerHost = plan.fetchesPerHost
+        configuration.bufferCount = plan.buffers
+        configuration.maximumFetchesPerHost = plan.fetchesPerHost
         configuration.readAheadBytes = 256 << 10
         configuration.limits.quotaBytes = plan.quotaBytes
         configuration.limits.policy = plan.policy
