@@ -60,7 +60,7 @@ var targets: [Target] = [
     // The HTTP door
     module("SpoolServer", ["SpoolCore", "SpoolSystem"]),
     module("SpoolManifests", ["SpoolCore"]),
-    module("SpoolProxy", ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolManifests", "Spool"]),
+    module("SpoolProxy", exclude: ["Pages/Status"], ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolManifests", "Spool"]),
 
     // The AVFoundation door
     module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "Spool"] + avFoundation),
@@ -99,6 +99,10 @@ var targets: [Target] = [
             "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting",
         ]),
     tests("SpoolCommandTests", ["SpoolCore", "SpoolTesting"]),
+    // Written as the tests of an app: they see the public declarations of the products only.
+    .testTarget(
+        name: "AppTests", dependencies: ["Rangeable", "Spool", "SpoolProxy", "SpoolTesting"], packageAccess: false,
+        swiftSettings: settings),
     tests("PackageTests", []),
 ]
 

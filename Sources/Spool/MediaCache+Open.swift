@@ -1,7 +1,7 @@
 public import SpoolCore
 import SpoolOrigin
 public import SpoolStore
-import SpoolSystem
+package import SpoolSystem
 #if !os(Linux)
 import SpoolURLSession
 #endif
@@ -41,7 +41,7 @@ extension MediaCache {
             error.message = "can't open the store at \(directory): \(error.message)"
             throw error
         }
-        try self.init(configuration: configuration, environment: Self.environment(configuration, random: random), store: store)
+        try self.init(configuration: configuration, store: store, random: random, time: SystemTime())
     }
 
     /// Creates a cache over a store of the app, and starts the threads of the cache.
@@ -63,9 +63,17 @@ extension MediaCache {
     public convenience init(
         configuration: Configuration = Configuration(), store: any ResourceStore
     ) throws(CacheError) {
+        try self.init(configuration: configuration, store: store, random: SystemRandom(), time: SystemTime())
+    }
+
+    /// Creates a cache over a store, with threads of its own and the given random numbers and
+    /// clocks.
+    package convenience init(
+        configuration: Configuration, store: any ResourceStore, random: any RandomSource, time: any TimeSource
+    ) throws(CacheError) {
         if let complaint = configuration.complaint() { throw CacheError(.configuration, complaint) }
-        try self.init(
-            configuration: configuration, environment: Self.environment(configuration, random: SystemRandom()), store: store)
+        let environment = try Self.environment(configuration, random: random, time: time)
+        try self.init(configuration: configuration, environment: environment, store: store)
     }
 
     /// Sets the attributes of the directory. A failure is recorded as an event and does not keep
@@ -93,7 +101,7 @@ extension MediaCache {
     }
 
     private static func environment(
-        _ configuration: Configuration, random: any RandomSource
+        _ configuration: Configuration, random: any RandomSource, time: any TimeSource
     ) throws(CacheError) -> CacheEnvironment {
         // First, because it may throw: threads of lanes would stay.
         let (wire, loop) = try transport(configuration)
@@ -110,7 +118,7 @@ extension MediaCache {
         if let around = configuration.transportAround { transport = around(transport) }
         if let modifier = configuration.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
         return CacheEnvironment(
-            time: SystemTime(), random: random, transport: transport, loop: loop, control: control,
+            time: time, random: random, transport: transport, loop: loop, control: control,
             indexLane: index, syncLane: sync, dataLanes: data,
             shutDown: {
                 for lane in lanes { lane.shutdown() }

@@ -1,4 +1,4 @@
-package import SpoolStore
+public import SpoolStore
 
 /// The rules for every `ResourceStore`, as cases that run on an implementation.
 ///
@@ -8,9 +8,9 @@ package import SpoolStore
 /// let contract = StoreContract(isPersistent: false) { (_) throws(StoreError) in MemoryStore() }
 /// let violations = contract.violations()  // empty when the store keeps the contract
 /// ```
-package struct StoreContract {
+public struct StoreContract {
     /// Opens the store on the storage of that name, creating it if it is missing.
-    package typealias Open = (_ storage: String) throws(StoreError) -> any ResourceStore
+    public typealias Open = (_ storage: String) throws(StoreError) -> any ResourceStore
 
     private let isPersistent: Bool
     private let open: Open
@@ -20,7 +20,7 @@ package struct StoreContract {
     /// - Parameters:
     ///   - isPersistent: Whether committed bytes are there again when the storage is reopened.
     ///   - open: Opens the store on a storage.
-    package init(isPersistent: Bool, open: @escaping Open) {
+    public init(isPersistent: Bool, open: @escaping Open) {
         self.isPersistent = isPersistent
         self.open = open
     }
@@ -28,7 +28,7 @@ package struct StoreContract {
     /// Runs every case.
     ///
     /// - Returns: The violations, in the order of the cases.
-    package func violations() -> [ContractViolation] {
+    public func violations() -> [ContractViolation] {
         let cases = Self.factCases + Self.pieceCases + Self.generationCases + Self.listingCases + Self.closingCases
         return (cases + (isPersistent ? Self.persistenceCases : [])).flatMap(run)
     }

@@ -70,7 +70,7 @@ extension TransportContract {
 
     /// Ends the transport and checks that `close` ends running transfers and cancels later ones.
     /// Runs last, because it closes the transport.
-    package func violationsOfClose() -> [ContractViolation] {
+    public func violationsOfClose() -> [ContractViolation] {
         let silent = (0..<4).map { _ in probe("/silent") }
         let paused = (0..<4).map { _ in longProbe { _, offset in offset >= 100_000 ? .pause : .taken } }
         for probe in paused { _ = probe.wait { $0.pauses == 1 || $0.end != nil } }

@@ -1,13 +1,24 @@
 internal import SpoolCore
-package import SpoolOrigin
+public import SpoolOrigin
 
 /// The rules for every `Transport`, as cases that return the violations.
 ///
 /// The origin behind the transport serves `resources(base:)` and follows `script`. A case blocks
 /// the calling thread until something happens; no case sleeps.
-package struct TransportContract: Sendable {
-    /// One rule, or a few that are checked together.
-    package enum Case: String, CaseIterable, Sendable {
+///
+/// ```swift
+/// let origin = try RawOrigin(TransportContract.resources(base: ""), script: TransportContract.script)
+/// defer { origin.stop() }
+/// let unreachable = "http://127.0.0.1:\(try RawOrigin.unusedPort())/"
+/// let contract = TransportContract(transport, base: origin.url(""), unreachable: unreachable)
+/// let violations = contract.violations() + contract.violationsOfClose()   // empty when it holds
+/// ```
+public struct TransportContract: Sendable {
+    /// One rule, or a few that are checked together. A later version may add cases.
+    #if compiler(>=6.3)
+    @nonexhaustive
+    #endif
+    public enum Case: String, CaseIterable, Sendable {
         case wholeBody, range, openRange, emptyBody, errorBody, informational
         case chunkedBody, closeDelimitedBody, codedBody, largeHead, redirect, sequential
         case pause, pauseAtEveryOffer, pauseAtTheEnd, resumeDuringPause, uselessCalls, pausedReceivers
@@ -27,7 +38,7 @@ package struct TransportContract: Sendable {
     ///   - transport: The transport to check.
     ///   - base: The URL before the paths of `resources(base:)`, without a slash at its end.
     ///   - unreachable: A URL at which no server answers.
-    package init(_ transport: any Transport, base: String, unreachable: String) {
+    public init(_ transport: any Transport, base: String, unreachable: String) {
         self.transport = transport
         self.base = base
         self.unreachable = unreachable
@@ -46,7 +57,7 @@ package struct TransportContract: Sendable {
     ]
 
     /// Returns the resources that the origin serves.
-    package static func resources(base: String) -> [VirtualResource] {
+    public static func resources(base: String) -> [VirtualResource] {
         lengths.map { VirtualResource(url: base + $0.path, seed: seed(of: $0.path), length: $0.length) }
     }
 
@@ -57,7 +68,7 @@ package struct TransportContract: Sendable {
     static let manyFields = HTTPFields((0..<200).map { .init(name: "X-Field-\($0)", value: String(repeating: "v", count: 300)) })
 
     /// The behaviour of the origin.
-    package static let script: OriginScript = { request, _ in
+    public static let script: OriginScript = { request, _ in
         let path = "/" + (request.url.split(separator: "/").last ?? "")
         return switch path {
         case "/early": .informational(103, count: 2, .correct)
@@ -82,7 +93,7 @@ package struct TransportContract: Sendable {
     // MARK: Running
 
     /// Runs one case and returns its violations.
-    package func violations(of rule: Case) -> [ContractViolation] {
+    public func violations(of rule: Case) -> [ContractViolation] {
         let complaints =
             switch rule {
             case .wholeBody: wholeBody()
@@ -131,7 +142,7 @@ package struct TransportContract: Sendable {
     }
 
     /// Runs all cases in turn and returns their violations.
-    package func violations(skipping skipped: Set<Case> = []) -> [ContractViolation] {
+    public func violations(skipping skipped: Set<Case> = []) -> [ContractViolation] {
         Case.allCases.filter { !skipped.contains($0) }.flatMap(violations(of:))
     }
 

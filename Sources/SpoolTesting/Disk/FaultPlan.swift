@@ -7,15 +7,15 @@ import Glibc
 #endif
 
 /// The faults of a ``MemoryDisk``, by chance from a seed or at a given call.
-package struct FaultPlan: Sendable {
+public struct FaultPlan: Sendable {
     /// The calls that can fail.
-    package enum Call: String, Hashable, Sendable, CaseIterable {
+    public enum Call: String, Hashable, Sendable, CaseIterable {
         case open, createDirectory, unlink, removeDirectory, rename, synchronizeDirectory, list, status
         case read, write, truncate, punchHole, synchronize, lock
     }
 
     /// The calls of a kind at which a fault strikes.
-    package enum Trigger: Hashable, Sendable {
+    public enum Trigger: Hashable, Sendable {
         /// One call in this many, chosen by the seed.
         case oneIn(UInt64)
         /// The nth call since the plan was set, counted from 1.
@@ -25,18 +25,18 @@ package struct FaultPlan: Sendable {
     }
 
     /// One kind of call that fails.
-    package struct Fault: Hashable, Sendable {
+    public struct Fault: Hashable, Sendable {
         /// The kind of call.
-        package var call: Call
+        public var call: Call
         /// The calls of this kind that fail.
-        package var trigger: Trigger
+        public var trigger: Trigger
         /// The errno.
-        package var code: Int32
+        public var code: Int32
         /// The end of the paths that fail. An empty one matches every path.
-        package var pathSuffix: String
+        public var pathSuffix: String
 
         /// Creates a fault.
-        package init(_ call: Call, _ trigger: Trigger, code: Int32, pathSuffix: String = "") {
+        public init(_ call: Call, _ trigger: Trigger, code: Int32, pathSuffix: String = "") {
             self.call = call
             self.trigger = trigger
             self.code = code
@@ -45,20 +45,20 @@ package struct FaultPlan: Sendable {
     }
 
     /// The seed of all chances.
-    package var seed: UInt64
+    public var seed: UInt64
     /// The faults. The first one that strikes decides the errno.
-    package var faults: [Fault]
+    public var faults: [Fault]
     /// One read in this many returns fewer bytes than there are, but at least one. 0 means no such
     /// reads.
-    package var shortReadOneIn: UInt64
+    public var shortReadOneIn: UInt64
     /// The capacity of the disk in bytes. Writes beyond it fail with `ENOSPC`. Nil means no limit.
-    package var capacityBytes: Int64?
+    public var capacityBytes: Int64?
     /// The number of changes after which the disk is dead: every call then fails with `EIO`. Nil
     /// means never.
-    package var diesAfterOperation: Int?
+    public var diesAfterOperation: Int?
 
     /// Creates a plan, by default without faults.
-    package init(
+    public init(
         seed: UInt64 = 0, faults: [Fault] = [], shortReadOneIn: UInt64 = 0, capacityBytes: Int64? = nil, diesAfterOperation: Int? = nil
     ) {
         self.seed = seed
@@ -69,11 +69,11 @@ package struct FaultPlan: Sendable {
     }
 
     /// A plan without faults or limits.
-    package static let none = FaultPlan()
+    public static let none = FaultPlan()
 
     /// Returns a plan in which every kind of call fails once in `oneIn` calls, with an errno that
     /// real calls give: `EIO` for most, `EMFILE` or `ENOSPC` for some.
-    package static func random(seed: UInt64, oneIn: UInt64) -> FaultPlan {
+    public static func random(seed: UInt64, oneIn: UInt64) -> FaultPlan {
         let faults = Call.allCases.map { call in
             let code: Int32 =
                 switch call {

@@ -9,12 +9,11 @@ import Glibc
 /// A file system in memory that fails as real ones do: by a plan, from a seed.
 ///
 /// It has sparse files, files that stay open after an unlink, `flock` between handles, and holes by
-/// the rules of Linux. Its durability is exact: bytes become durable by
-/// ``FileHandle/synchronize(full:)``, names by ``synchronizeDirectory(_:)``. ``crash()`` and
-/// ``powerLoss(random:)`` return the disk that the next start would find.
+/// the rules of Linux. Its durability is exact: only bytes and names that the cache has synced
+/// survive a power loss. ``crash()`` and ``powerLoss(seed:)`` return the disk that the next start would find.
 ///
 /// The same calls and the same plan give the same results. Callable from several threads.
-package final class MemoryDisk: Sendable {
+public final class MemoryDisk: Sendable {
     let state: Locked<State>
 
     struct State: Sendable {
@@ -31,11 +30,18 @@ package final class MemoryDisk: Sendable {
 
     /// Creates an empty disk.
     ///
+    /// - Parameter faults: The faults of its calls.
+    public convenience init(faults: FaultPlan = .none) {
+        self.init(faults: faults, isRecording: false)
+    }
+
+    /// Creates an empty disk.
+    ///
     /// - Parameters:
     ///   - faults: The faults of its calls.
-    ///   - isRecording: Whether it keeps every change with its bytes, for ``operations`` and
-    ///     ``crash(keeping:)``.
-    package convenience init(faults: FaultPlan = .none, isRecording: Bool = false) {
+    ///   - isRecording: Whether it keeps every change with its bytes, for `operations` and
+    ///     `crash(keeping:)`.
+    package convenience init(faults: FaultPlan = .none, isRecording: Bool) {
         self.init(DiskTree(), faults: faults, isRecording: isRecording)
     }
 
@@ -46,12 +52,12 @@ package final class MemoryDisk: Sendable {
     // MARK: Faults
 
     /// Sets another plan. Calls are counted anew.
-    package func setFaults(_ plan: FaultPlan) {
+    public func setFaults(_ plan: FaultPlan) {
         state.withLock { $0.injector = FaultInjector(plan) }
     }
 
     /// Returns the number of calls of a kind since the plan was set.
-    package func callCount(of call: FaultPlan.Call) -> Int { state.withLock { $0.injector.count(of: call) } }
+    public func callCount(of call: FaultPlan.Call) -> Int { state.withLock { $0.injector.count(of: call) } }
 
     /// Changes one byte of a file by the bits of `mask`, on the disk as well: decay that no call
     /// reports.
@@ -67,23 +73,23 @@ package final class MemoryDisk: Sendable {
 
     /// The number of changes so far. A failed call is no change, but the part that a failed write
     /// or sync left behind is one.
-    package var operationCount: Int { state.withLock { $0.operationCount } }
+    public var operationCount: Int { state.withLock { $0.operationCount } }
 
     /// All changes so far, oldest first. Empty if the disk does not record.
     package var operations: [DiskOperation] { state.withLock { $0.log ?? [] } }
 
     /// Returns the number of bytes that reads of a file returned so far, by the path with which it
     /// was opened.
-    package func readBytes(of path: String) -> Int64 { state.withLock { $0.readBytes[path, default: 0] } }
+    public func readBytes(of path: String) -> Int64 { state.withLock { $0.readBytes[path, default: 0] } }
 
     /// The bytes that all files take on the disk. An unlinked file counts as long as it is open.
-    package var allocatedBytes: Int64 { state.withLock { $0.tree.allocatedBytes } }
+    public var allocatedBytes: Int64 { state.withLock { $0.tree.allocatedBytes } }
 
     /// The number of open handles.
-    package var openHandleCount: Int { state.withLock { $0.tree.nodes.values.reduce(0) { $0 + $1.handles.count } } }
+    public var openHandleCount: Int { state.withLock { $0.tree.nodes.values.reduce(0) { $0 + $1.handles.count } } }
 
     /// Returns the bytes that all files take, except those at the given paths.
-    package func allocatedBytes(except paths: [String]) -> Int64 {
+    public func allocatedBytes(except paths: [String]) -> Int64 {
         state.withLock { state in
             paths.reduce(state.tree.allocatedBytes) { sum, path in
                 // A missing file takes nothing.
@@ -98,7 +104,7 @@ package final class MemoryDisk: Sendable {
 
     /// Returns the disk after the process was killed: with everything that was written, synced or
     /// not, and without handles and locks.
-    package func crash() -> MemoryDisk {
+    public func crash() -> MemoryDisk {
         MemoryDisk(state.withLock { $0.tree.afterCrash() }, faults: .none, isRecording: isRecording)
     }
 
@@ -113,6 +119,10 @@ package final class MemoryDisk: Sendable {
     package func powerLoss(random: SeededRandom) -> MemoryDisk {
         MemoryDisk(state.withLock { $0.tree }.afterPowerLoss(random), faults: .none, isRecording: isRecording)
     }
+
+    /// Returns the disk after a power loss: any part of the bytes and names that were not synced
+    /// may be lost or torn, as the seed chooses.
+    public func powerLoss(seed: UInt64) -> MemoryDisk { powerLoss(random: SeededRandom(seed: seed)) }
 
     /// Returns the disk after a power loss behind change number `count`. Only for a disk that
     /// records.

@@ -1,9 +1,9 @@
-package import SpoolCore
-package import SpoolOrigin
+public import SpoolCore
+public import SpoolOrigin
 
 /// The behaviour of a test origin for one request. Cases with another behaviour change the response
 /// of that one, so they combine: `.cut(afterBytes: 100, .reset, .paced(pace, .correct))`.
-package indirect enum OriginBehaviour: Hashable, Sendable {
+public indirect enum OriginBehaviour: Hashable, Sendable {
     /// The behaviour that RFC 9110 requires.
     case correct
     /// The response at a given pace.
@@ -42,27 +42,27 @@ package indirect enum OriginBehaviour: Hashable, Sendable {
     case raw([UInt8])
 
     /// Returns a redirect to `location`, which is sent unchanged.
-    package static func redirect(_ status: Int = 302, to location: String) -> OriginBehaviour {
+    public static func redirect(_ status: Int = 302, to location: String) -> OriginBehaviour {
         .status(status, fields: ["Location": location])
     }
 
     /// Returns the correct response at a steady rate.
-    package static func slow(latency: Int64 = 0, bytesPerSecond: Int64? = nil, chunkBytes: ClosedRange<Int> = 16_384...16_384) -> Self {
+    public static func slow(latency: Int64 = 0, bytesPerSecond: Int64? = nil, chunkBytes: ClosedRange<Int> = 16_384...16_384) -> Self {
         .paced(OriginPace(latency: latency...latency, bytesPerSecond: bytesPerSecond, chunkBytes: chunkBytes), .correct)
     }
 }
 
 /// The speed of an origin.
-package struct OriginPace: Hashable, Sendable {
+public struct OriginPace: Hashable, Sendable {
     /// The time from the request to the head in nanoseconds, drawn from this range.
-    package var latency: ClosedRange<Int64>
+    public var latency: ClosedRange<Int64>
     /// The rate of the body, or nil for no limit.
-    package var bytesPerSecond: Int64?
+    public var bytesPerSecond: Int64?
     /// The size of a chunk, drawn from this range; at least 1.
-    package var chunkBytes: ClosedRange<Int>
+    public var chunkBytes: ClosedRange<Int>
 
     /// Creates a pace, by default without delay.
-    package init(latency: ClosedRange<Int64> = 0...0, bytesPerSecond: Int64? = nil, chunkBytes: ClosedRange<Int> = 16_384...16_384) {
+    public init(latency: ClosedRange<Int64> = 0...0, bytesPerSecond: Int64? = nil, chunkBytes: ClosedRange<Int> = 16_384...16_384) {
         precondition(latency.lowerBound >= 0 && chunkBytes.lowerBound >= 1 && bytesPerSecond ?? 1 >= 1, "a pace goes forward")
         self.latency = latency
         self.bytesPerSecond = bytesPerSecond
@@ -71,7 +71,7 @@ package struct OriginPace: Hashable, Sendable {
 }
 
 /// The framing of a body.
-package enum OriginFraming: Hashable, Sendable {
+public enum OriginFraming: Hashable, Sendable {
     /// By `Content-Length`.
     case length
     /// By chunks. The last one is missing when the body is cut.
@@ -81,7 +81,7 @@ package enum OriginFraming: Hashable, Sendable {
 }
 
 /// The way in which a body breaks off.
-package enum OriginCut: Hashable, Sendable {
+public enum OriginCut: Hashable, Sendable {
     /// The connection is closed in order.
     case close
     /// The connection is reset.
@@ -90,4 +90,4 @@ package enum OriginCut: Hashable, Sendable {
 
 /// Returns the behaviour for a request. The second argument counts all requests of an origin from
 /// 0.
-package typealias OriginScript = @Sendable (OriginRequest, Int) -> OriginBehaviour
+public typealias OriginScript = @Sendable (OriginRequest, Int) -> OriginBehaviour

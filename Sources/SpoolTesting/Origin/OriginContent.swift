@@ -3,23 +3,23 @@
 ///
 /// Two seeds differ in every block of a few bytes, and no short stretch repeats. So a comparison
 /// finds bytes at a wrong offset or of a wrong version.
-package struct OriginContent: Hashable, Sendable {
+public struct OriginContent: Hashable, Sendable {
     /// The seed of the bytes.
-    package var seed: UInt64
+    public var seed: UInt64
 
     /// Creates content from a seed.
-    package init(seed: UInt64) {
+    public init(seed: UInt64) {
         self.seed = seed
     }
 
     /// Returns the byte at `offset`, which must be at least 0.
-    package func byte(at offset: Int64) -> UInt8 {
+    public func byte(at offset: Int64) -> UInt8 {
         precondition(offset >= 0, "no byte lies before the first: \(offset)")
         return UInt8(truncatingIfNeeded: word(offset >> 3) >> (UInt64(offset & 7) * 8))
     }
 
     /// Fills `buffer` with the bytes from `offset` on.
-    package func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) {
+    public func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) {
         precondition(offset >= 0, "no byte lies before the first: \(offset)")
         var index = 0
         while index < buffer.count, (offset + Int64(index)) & 7 != 0 {
@@ -40,7 +40,7 @@ package struct OriginContent: Hashable, Sendable {
 
     /// Returns the index of the first byte in `bytes` that differs from the content at `offset`, or
     /// nil if all are equal.
-    package func firstDifference(in bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int? {
+    public func firstDifference(in bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int? {
         var index = 0
         while index < bytes.count, (offset + Int64(index)) & 7 != 0 {
             if bytes[index] != byte(at: offset + Int64(index)) { return index }
@@ -55,7 +55,7 @@ package struct OriginContent: Hashable, Sendable {
     }
 
     /// Returns `count` bytes from `offset` on.
-    package func bytes(at offset: Int64, count: Int) -> [UInt8] {
+    public func bytes(at offset: Int64, count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             fill(UnsafeMutableRawBufferPointer(buffer), at: offset)
             filled = count

@@ -1,42 +1,42 @@
-package import SpoolCore
-package import SpoolOrigin
+public import SpoolCore
+public import SpoolOrigin
 internal import SpoolSystem
 
 /// The requests to a test origin and its responses. Readable at any time, from any thread.
-package final class OriginLog: Sendable {
+public final class OriginLog: Sendable {
     /// One request.
-    package struct Entry: Hashable, Sendable {
+    public struct Entry: Hashable, Sendable {
         /// The number of the request, counted from 0 in the order of arrival.
-        package var ordinal: Int
+        public var ordinal: Int
         /// The time of its arrival.
-        package var time: Timestamp
+        public var time: Timestamp
         /// The request.
-        package var request: OriginRequest
+        public var request: OriginRequest
         /// The body of the request, as far as it came.
-        package var body: [UInt8] = []
+        public var body: [UInt8] = []
         /// The status of the response, or nil if there is none.
-        package var status: Int?
+        public var status: Int?
         /// The fields of the response.
-        package var answer = HTTPFields()
+        public var answer = HTTPFields()
         /// The number of body bytes that were sent.
-        package var handedOverBytes: Int64 = 0
+        public var handedOverBytes: Int64 = 0
         /// Whether the request is over, with or without success.
-        package var isOver = false
+        public var isOver = false
 
         /// The value of `Range`.
-        package var range: String? { request.fields["Range"] }
+        public var range: String? { request.fields["Range"] }
         /// The value of `If-Range`.
-        package var ifRange: String? { request.fields["If-Range"] }
+        public var ifRange: String? { request.fields["If-Range"] }
     }
 
     /// The bytes that were sent of one resource.
-    package struct HandedOver: Hashable, Sendable {
+    public struct HandedOver: Hashable, Sendable {
         /// The number of body bytes in all.
-        package var bytes: Int64 = 0
+        public var bytes: Int64 = 0
         /// The number of bytes that were sent before, of the same version.
-        package var duplicateBytes: Int64 = 0
+        public var duplicateBytes: Int64 = 0
         /// The ranges that were sent of each version, by the seed of its content.
-        package var ranges: [UInt64: ByteRangeSet] = [:]
+        public var ranges: [UInt64: ByteRangeSet] = [:]
     }
 
     private struct State {
@@ -47,16 +47,16 @@ package final class OriginLog: Sendable {
     private let state = Locked(State())
 
     /// Creates an empty log.
-    package init() {}
+    public init() {}
 
     /// The requests in the order of their arrival.
-    package var entries: [Entry] { state.withLock { $0.entries } }
+    public var entries: [Entry] { state.withLock { $0.entries } }
 
     /// The bytes that were sent, by URL.
-    package var handedOver: [String: HandedOver] { state.withLock { $0.handedOver } }
+    public var handedOver: [String: HandedOver] { state.withLock { $0.handedOver } }
 
     /// Returns the bytes that were sent of the resource at `url`.
-    package func handedOver(_ url: String) -> HandedOver { state.withLock { $0.handedOver[url] ?? HandedOver() } }
+    public func handedOver(_ url: String) -> HandedOver { state.withLock { $0.handedOver[url] ?? HandedOver() } }
 
     // MARK: What origins report
 

@@ -1,6 +1,6 @@
-package import SpoolCore
-internal import SpoolOrigin
-package import SpoolSystem
+public import SpoolCore
+public import SpoolOrigin
+public import SpoolSystem
 
 #if canImport(Darwin)
 import Darwin
@@ -17,7 +17,7 @@ import Glibc
 ///
 /// Bytes count as sent once the kernel has them, so a cancelled transfer counts the bytes in its
 /// socket buffers.
-package final class RawOrigin: Sendable {
+public final class RawOrigin: Sendable {
     private struct State {
         /// The resources by path and query.
         var resources: [String: VirtualResource] = [:]
@@ -33,9 +33,9 @@ package final class RawOrigin: Sendable {
     }
 
     /// The requests and responses. URLs are absolute, with the authority of this origin.
-    package let log = OriginLog()
+    public let log = OriginLog()
     /// The port on which it listens.
-    package let port: UInt16
+    public let port: UInt16
     private let host: String
     private let listener: Int32
     private let stopPipe: (read: Int32, write: Int32)
@@ -43,7 +43,7 @@ package final class RawOrigin: Sendable {
     private let state: Locked<State>
 
     /// The most connections at once. Further ones wait to be accepted.
-    package static let maxConnections = 1024
+    public static let maxConnections = 1024
 
     /// Listens on a free port and starts to serve.
     ///
@@ -52,7 +52,7 @@ package final class RawOrigin: Sendable {
     ///   - host: The loopback address, 127.0.0.1 or ::1.
     ///   - script: Chooses the behaviour for each request.
     ///   - clock: The wall clock of `Date`, or nil for that of the system.
-    package init(
+    public init(
         _ resources: [VirtualResource] = [], host: String = "127.0.0.1", script: @escaping OriginScript = { _, _ in .correct },
         clock: (@Sendable () -> Timestamp)? = nil
     ) throws(SystemError) {
@@ -74,33 +74,33 @@ package final class RawOrigin: Sendable {
     // MARK: What it serves
 
     /// Returns the absolute URL of `path`, which begins with a slash.
-    package func url(_ path: String) -> String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)\(path)" }
+    public func url(_ path: String) -> String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)\(path)" }
 
     /// Serves `resource` from now on. Only path and query of its URL count.
-    package func serve(_ resource: VirtualResource) {
+    public func serve(_ resource: VirtualResource) {
         state.withLock { $0.resources[Self.target(of: resource.url)] = resource }
     }
 
     /// Answers 404 at `url` from now on.
-    package func remove(_ url: String) {
+    public func remove(_ url: String) {
         _ = state.withLock { $0.resources.removeValue(forKey: Self.target(of: url)) }
     }
 
     /// Follows another script from the next request on.
-    package func follow(_ script: @escaping OriginScript) {
+    public func follow(_ script: @escaping OriginScript) {
         state.withLock { $0.script = script }
     }
 
     /// Resets every new connection at once while offline.
     ///
     /// - Parameter breaksTransfers: Whether open connections break, too.
-    package func setOffline(_ isOffline: Bool, breaksTransfers: Bool = false) {
+    public func setOffline(_ isOffline: Bool, breaksTransfers: Bool = false) {
         state.withLock { $0.isOffline = isOffline }
         if isOffline, breaksTransfers { breakConnections() }
     }
 
     /// Breaks every open connection, idle ones included.
-    package func breakConnections() {
+    public func breakConnections() {
         // Under the lock, so that no descriptor is closed and reused meanwhile. `shutdown` does not
         // block.
         state.withLock { state in
@@ -109,14 +109,14 @@ package final class RawOrigin: Sendable {
     }
 
     /// The number of connections accepted so far.
-    package var connectionCount: Int { state.withLock { $0.accepted } }
+    public var connectionCount: Int { state.withLock { $0.accepted } }
 
     /// The number of open connections.
-    package var openConnectionCount: Int { state.withLock { $0.connections.count } }
+    public var openConnectionCount: Int { state.withLock { $0.connections.count } }
 
     /// Closes every connection and the port, and waits for the threads. Called once, and not from a
     /// script.
-    package func stop() {
+    public func stop() {
         let acceptor = state.withLock { state in
             state.isStopped = true
             defer { state.acceptor = nil }
@@ -137,14 +137,14 @@ package final class RawOrigin: Sendable {
     }
 
     /// Returns a port of 127.0.0.1 on which no process listens.
-    package static func unusedPort() throws(SystemError) -> UInt16 {
+    public static func unusedPort() throws(SystemError) -> UInt16 {
         let (descriptor, port) = try listen("127.0.0.1")
         close(descriptor)
         return port
     }
 
     /// Whether this machine has ::1.
-    package static var hasIPv6: Bool {
+    public static var hasIPv6: Bool {
         do throws(SystemError) {
             close(try listen("::1").descriptor)
             return true

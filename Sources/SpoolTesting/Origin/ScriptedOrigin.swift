@@ -1,5 +1,5 @@
 package import SpoolCore
-package import SpoolOrigin
+public import SpoolOrigin
 package import SpoolSystem
 
 /// An origin and its transport in one: a `Transport` with computed responses that follow a script.
@@ -8,7 +8,7 @@ package import SpoolSystem
 /// simulator, a run replays from its seed. With a lane, it is an ordinary asynchronous transport. A
 /// transfer without any byte for `silenceTimeout` ends with `.timeout`, as with a real transport;
 /// pauses do not count.
-package final class ScriptedOrigin: Transport {
+public final class ScriptedOrigin: Transport {
     private struct State {
         var resources: [String: VirtualResource] = [:]
         var script: OriginScript
@@ -22,9 +22,9 @@ package final class ScriptedOrigin: Transport {
     }
 
     /// The requests and responses.
-    package let log = OriginLog()
+    public let log = OriginLog()
     /// The most bytes that one request should ask for.
-    package let windowBytes: Int64?
+    public let windowBytes: Int64?
     let mailbox: any Mailbox
     let time: any TimeSource
     let random: any RandomSource
@@ -54,21 +54,43 @@ package final class ScriptedOrigin: Transport {
         for resource in resources { serve(resource) }
     }
 
+    /// Creates an origin that serves `resources` on a thread of its own, for the tests of an app.
+    ///
+    /// ```swift
+    /// let film = VirtualResource(url: "https://media.test/film.mp4", seed: 1, length: 5_000_000)
+    /// let origin = ScriptedOrigin([film])
+    /// let cache = try MediaCache.inMemory(origin: origin)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - resources: The resources to serve. Every other URL is answered with 404.
+    ///   - clock: The clock of latencies and time-outs, or nil for the real time.
+    ///   - seed: Determines the latencies and chunk sizes that are drawn from ranges.
+    ///   - script: Chooses the behaviour for each request. By default every response is correct.
+    public convenience init(
+        _ resources: [VirtualResource] = [], clock: ManualTime? = nil, seed: UInt64 = 1,
+        script: @escaping OriginScript = { _, _ in .correct }
+    ) {
+        self.init(
+            resources, mailbox: DiskLane(name: "scripted-origin"), time: clock ?? SystemTime(), random: SeededRandom(seed: seed),
+            script: script)
+    }
+
     // MARK: What it serves
 
     /// Serves `resource` from now on, instead of the earlier resource of its URL. Responses that
     /// have begun go on unchanged.
-    package func serve(_ resource: VirtualResource) {
+    public func serve(_ resource: VirtualResource) {
         state.withLock { $0.resources[resource.url] = resource }
     }
 
     /// Answers 404 at `url` from now on.
-    package func remove(_ url: String) {
+    public func remove(_ url: String) {
         _ = state.withLock { $0.resources.removeValue(forKey: url) }
     }
 
     /// Follows another script from the next request on.
-    package func follow(_ script: @escaping OriginScript) {
+    public func follow(_ script: @escaping OriginScript) {
         state.withLock { $0.script = script }
     }
 
@@ -76,7 +98,7 @@ package final class ScriptedOrigin: Transport {
     ///
     /// - Parameter breaksTransfers: Whether running transfers break off too, as after a loss of the
     ///   network.
-    package func setOffline(_ isOffline: Bool, breaksTransfers: Bool = false) {
+    public func setOffline(_ isOffline: Bool, breaksTransfers: Bool = false) {
         let transfers = state.withLock { state in
             state.isOffline = isOffline
             return isOffline && breaksTransfers ? state.inOrder : []
@@ -87,7 +109,7 @@ package final class ScriptedOrigin: Transport {
     // MARK: Transport
 
     /// Starts a request. The receiver is called in jobs of the mailbox.
-    package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
+    public func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         let ordinal = log.requested(request, at: time.wallNow)
         let script = state.withLock { $0.script }
         let behaviour = script(request, ordinal)
@@ -127,7 +149,7 @@ package final class ScriptedOrigin: Transport {
     }
 
     /// Ends every transfer with `.cancelled`.
-    package func close() {
+    public func close() {
         let transfers = state.withLock { state in
             state.isClosed = true
             return state.inOrder

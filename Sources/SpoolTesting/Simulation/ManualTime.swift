@@ -1,8 +1,14 @@
-package import SpoolCore
-package import SpoolSystem
+public import SpoolCore
+public import SpoolSystem
 
 /// Clocks that stand still until the test moves them, for lingering, retries, time-outs and ages.
-package final class ManualTime: TimeSource {
+///
+/// ```swift
+/// let clock = ManualTime()
+/// let cache = try MediaCache.inMemory(origin: origin, clock: clock)
+/// clock.move(by: .seconds(3600))   // stored bytes are an hour older
+/// ```
+public final class ManualTime: TimeSource {
     private struct Waiting {
         var deadline: MonotonicInstant
         var number: Int
@@ -32,12 +38,20 @@ package final class ManualTime: TimeSource {
     private let state = Locked(State())
 
     /// Creates clocks that stand still.
-    package init() {}
+    public init() {}
 
     /// The time of the monotonic clock.
     package var now: MonotonicInstant { state.withLock { $0.now } }
     /// The time of the wall clock.
-    package var wallNow: Timestamp { state.withLock { $0.wallNow } }
+    public var wallNow: Timestamp { state.withLock { $0.wallNow } }
+
+    /// Moves both clocks, and posts the jobs that are due by then.
+    ///
+    /// - Parameter duration: The time to move by, not negative. Parts of a nanosecond are dropped.
+    public func move(by duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        advance(by: .seconds(seconds) + attoseconds / 1_000_000_000)
+    }
 
     /// Moves both clocks, and posts the jobs that are due by then.
     package func advance(by change: Nanoseconds) {
@@ -45,7 +59,7 @@ package final class ManualTime: TimeSource {
     }
 
     /// Removes all waiting from now on: the clocks jump to each timer as it is set.
-    package func flow() {
+    public func flow() {
         post { state in
             state.flows = true
             if let last = state.waiting.map(\.deadline).max() { state.move(by: max(0, last - state.now)) }
