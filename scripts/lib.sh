@@ -52,6 +52,35 @@ static_cxx_directory() {
     printf '%s' "$root/.build/static"
 }
 
+# The flags of the debug build in which tests run: warnings are errors. Other flags would build everything again.
+checked_flags=(--scratch-path .build/checked -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Werror)
+
+# Sets `maps`, the compiler's flags for the C modules of a build: module_maps BUILT, the directory of a build, such as .build/checked/debug.
+module_maps() {
+    local map
+    maps=()
+    for map in Sources/C*/module.modulemap "$1"/C*.build/module.modulemap; do
+        if [[ -f $map ]]; then maps+=(-Xcc "-fmodule-map-file=$map"); fi
+    done
+}
+
+# Writes the symbol graphs of built modules: extract_symbol_graphs BUILT INTO MODULE...
+extract_symbol_graphs() {
+    local built=$1 into=$2 module
+    shift 2
+    module_maps "$built"
+    for module; do
+        swift symbolgraph-extract -module-name "$module" -I "$built/Modules" "${maps[@]}" -target "$(target_triple)" \
+            -output-dir "$into" -minimum-access-level public -skip-synthesized-members >/dev/null ||
+            fail "no symbol graph of $module; is $built a build of all modules?"
+    done
+}
+
+# Prints the target for which the toolchain compiles.
+target_triple() {
+    swift -print-target-info 2>/dev/null | sed -n 's/.*"triple": *"\(.*\)".*/\1/p' | head -1
+}
+
 # Sets `compile_flags`, the flags of a release: without the checks at run time for overlapping accesses to a variable, which are a tenth of
 # a hit's instructions. Debug builds, in which the unit tests run, have these checks. Also sets `release_flags` for a release that needs
 # only the C libraries at run time: a MiB less is resident, and it starts a millisecond earlier. All scripts use these lists, because other

@@ -54,10 +54,12 @@ public struct CachingAssetFactory: Sendable {
     /// Creates a factory for a cache.
     ///
     /// - Parameters:
+    ///   - cache: The cache that the assets play through.
     ///   - customScheme: A scheme by RFC 3986 §3.1 that no other code uses: letters, digits, `+`,
     ///     `-` and `.`, a letter first.
     ///   - supportedSchemes: `http`, `https` or both.
     ///   - keyPolicy: The rules for keys, or nil for the cache's own.
+    ///   - fetchPolicy: How far fetches go beyond the assets, or nil for the cache's own.
     ///   - logger: The sink for log lines, or nil for the cache's own.
     /// - Precondition: `customScheme` is well-formed and not one of the common schemes.
     public init(
@@ -100,6 +102,7 @@ public struct CachingAssetFactory: Sendable {
     /// The method never fails. A URL that cannot be cached becomes a plain asset of it, and `route`
     /// contains the reason.
     /// - Parameters:
+    ///   - url: The URL of the resource at its origin.
     ///   - key: The identity in the cache, if the URL is not the identity. With nil, the key policy
     ///     makes it of the URL.
     ///   - headers: Fields for every request to the origin, besides the configuration's. They apply

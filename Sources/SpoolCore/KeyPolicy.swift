@@ -34,8 +34,9 @@ public struct KeyPolicy: Hashable, Sendable {
     ///
     /// Names compare byte by byte, without decoding percent-encoding. The order of the other items
     /// stays.
-    /// - Parameter hosts: the hosts of the URLs that the rule applies to, before any mapping; nil
-    ///   for all.
+    /// - Parameters:
+    ///   - names: The names of the query items, compared with their percent-encoding.
+    ///   - hosts: The hosts of the URLs that the rule applies to, before any mapping; nil for all.
     public func dropQueryItems(named names: some Sequence<String>, forHosts hosts: [String]? = nil) -> KeyPolicy {
         adding(DroppedItems(names: Set(names), hosts: hosts.map { HostSet($0) }))
     }

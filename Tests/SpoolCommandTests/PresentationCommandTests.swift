@@ -1,5 +1,6 @@
 import Foundation
 import SpoolCore
+import SpoolOrigin
 import SpoolTesting
 import Testing
 

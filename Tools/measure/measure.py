@@ -213,11 +213,33 @@ def print_table(result):
             print(f"  {entry['count']:6}  {entry['%']:6} %  (limit {entry['limit %']} %)  {name}")
 
 
+# The limits that --check demands, besides those of the sentences.
+LEAST_DOCUMENTED = {'public': 100, 'package': 85}
+MOST_WIDE_COMMENTS = 1
+
+
+def excesses(result):
+    """A line for each measure beyond its limit."""
+    for where, names in result['language'].items():
+        for name in LIMITS:
+            entry = names[name]
+            if entry['%'] > entry['limit %']:
+                yield f"{where}: {entry['%']} % of the sentences have the pattern '{name}', at most {entry['limit %']} % may"
+    for access, least in LEAST_DOCUMENTED.items():
+        entry = result['code']['documented'].get(access)
+        if entry and entry['documented %'] < least:
+            yield f"{entry['documented %']} % of the {access} declarations have a doc comment, at least {least} % must"
+    wide = result['code']['comment lines over 100 columns']['%']
+    if wide >= MOST_WIDE_COMMENTS:
+        yield f'{wide} % of the comment lines have more than 100 columns, less than {MOST_WIDE_COMMENTS} % may'
+
+
 def main():
     parser = argparse.ArgumentParser(prog='scripts/measure', add_help=False)
     parser.add_argument('path', nargs='?', default='.')
     parser.add_argument('--json', action='store_true')
     parser.add_argument('--sentences', action='store_true')
+    parser.add_argument('--check', action='store_true')
     arguments = parser.parse_args()
     root = Path(arguments.path).resolve()
     if not root.is_dir():
@@ -232,6 +254,10 @@ def main():
         for path, line, name, sentence in hits:
             print(f'{path}:{line}: [{name}] {sentence}')
         return
+    if arguments.check:
+        found = list(excesses(result))
+        print('\n'.join(found), end='\n' if found else '')
+        sys.exit(1 if found else 0)
     print_table(result)
 
 

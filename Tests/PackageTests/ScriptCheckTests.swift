@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+/// The checks that scripts make: generated files, documentation, and the measures of the code.
+@Suite(.timeLimit(.minutes(20)))
+struct ScriptCheckTests {
+    @Test func `the page in Swift is the one of its HTML, CSS and JavaScript`() throws {
+        try expectSuccess("scripts/pages", "--check")
+    }
+
+    /// Plain English, doc comments at every public declaration, and comments that fit.
+    @Test func `the measures of the code stay within their limits`() throws {
+        try expectSuccess("scripts/measure", "--check")
+    }
+
+    // The modules of this build are read, so that nothing is compiled a second time. On Apple's
+    // systems they lie elsewhere, and have further declarations.
+    #if os(Linux)
+    @Test func `the listing of the public API is that of the code`() throws {
+        try expectSuccess("scripts/api", "--check", "--built", Self.build)
+    }
+
+    @Test func `every Swift snippet of the documentation compiles`() throws {
+        try expectSuccess("scripts/snippets", "--built", Self.build)
+    }
+
+    @Test func `the catalogs of the documentation have no warnings`() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-docs-" + UUID().uuidString)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: directory) } }
+        try expectSuccess("scripts/docs", "--built", Self.build, "--into", directory.path)
+    }
+
+    /// The directory of the build that this test belongs to.
+    private static let build = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
+    #endif
+
+    /// Runs a script of the package. Its output explains a failure.
+    private func expectSuccess(_ script: String, _ arguments: String...) throws {
+        let process = Process()
+        process.executableURL = PackageDirectory.url.appendingPathComponent(script)
+        process.arguments = arguments
+        process.currentDirectoryURL = PackageDirectory.url
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(script): \(text)")
+    }
+}
