@@ -95,7 +95,7 @@ struct ServeTests {
             return outcome.text + outcome.errors
         }
         var shown = try stat()
-        for _ in 0..<200 where !shown.contains("failed") { shown = try stat() }
+        for _ in 0..<3000 where !shown.contains("failed") { shown = try stat() }
         #expect(shown.contains("the store failed: ") && shown.contains("\(store)/data/"), "\(shown)")
         #expect(try client.end().output.count == 8_000_000)
         process.send(SIGINT)

@@ -218,7 +218,9 @@ struct DASHReferences {
     }
 
     private mutating func change(_ text: String, _ role: ManifestReference.Role, in groups: Groups) throws(ParseError) -> DASHChange {
-        let scheme = (try? URIReference(lenient: text))?.scheme
+        var scheme: String?
+        // A text that is no reference has no scheme.
+        if let reference = try? URIReference(lenient: text) { scheme = reference.scheme.map(String.init) }
         // A player appends a relative reference of this role to the base as text. So each one becomes
         // absolute.
         if role == .fragment, scheme == nil, let first = groups.first?.first { return .proxied(first.base) }
