@@ -174,7 +174,7 @@ final class SQLiteConnection {
     /// The number of pages in the write-ahead log after the last commit.
     var logFrames: Int { Int(frames.pointee) }
 
-    /// What happens to the log when its pages are in the database.
+    /// The state of the log once its pages are in the database.
     enum Checkpoint {
         /// The log stays as it is.
         case passive
