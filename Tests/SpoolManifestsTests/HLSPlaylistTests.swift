@@ -46,4 +46,10 @@ struct HLSPlaylistTests {
             }
         }
     }
+
+    @Test func `references come in the order of the playlist, in whatever order a tag has its attributes`() throws {
+        let list = #"X-ASSET-LIST="/list",X-ASSET-URI="/asset""#
+        let text = "#EXTM3U\n#EXT-X-DATERANGE:CLASS=\"com.apple.hls.interstitial\",\(list)\n0.ts\n"
+        #expect(try urls(text) == ["https://a.example/list", "https://a.example/asset", "https://a.example/v/0.ts"])
+    }
 }

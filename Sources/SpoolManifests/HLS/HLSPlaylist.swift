@@ -106,10 +106,11 @@ package struct HLSPlaylist {
         let attributes = HLSAttributes(value)
         if name.equals("EXT-X-DEFINE") { return try variables.define(attributes, at: name.startIndex) }
         steering.take(name, attributes, span: span)
-        for place in HLSTag.places(name, attributes) {
-            for attribute in attributes.list where attribute.name.equals(place.attribute) {
-                try add(attribute.value, place.role, attribute.isQuoted ? .plain : .unquoted)
-            }
+        let places = HLSTag.places(name, attributes)
+        // In the order of the attributes, so that references are in the order of the document.
+        for attribute in places.isEmpty ? [] : attributes.list {
+            guard let place = places.first(where: { attribute.name.equals($0.attribute) }) else { continue }
+            try add(attribute.value, place.role, attribute.isQuoted ? .plain : .unquoted)
         }
     }
 
