@@ -2,7 +2,7 @@ package import SpoolCore
 
 /// Assembles the head of a response from its header lines.
 ///
-/// It is a pure value without I/O. It skips 1xx responses, unfolds obsolete line folding (RFC 9112
+/// It is a pure value without I/O. It unfolds obsolete line folding (RFC 9112
 /// §5.2), drops lines that are no fields, and refuses heads that are too large or contradict
 /// themselves. No input makes it trap.
 package struct HeadCollector: Sendable {
@@ -16,6 +16,8 @@ package struct HeadCollector: Sendable {
     package enum Step: Hashable, Sendable {
         /// More lines belong to the head.
         case more
+        /// The head of an interim response is complete (RFC 9110 §15.2). The final one follows.
+        case interim(ResponseHead)
         /// The head of the final response is complete.
         case head(ResponseHead)
         /// The line comes after the head: a trailer field, which is not used.
@@ -108,7 +110,9 @@ package struct HeadCollector: Sendable {
         guard status >= 200 else {
             informational += 1
             state = .statusLine
-            return informational <= Self.maxInformational ? .more : .refused("more than \(Self.maxInformational) 1xx responses")
+            guard informational <= Self.maxInformational else { return .refused("more than \(Self.maxInformational) 1xx responses") }
+            // A 100 is for the sender of the body.
+            return status == 100 ? .more : .interim(ResponseHead(status: status, fields: fields))
         }
         state = .done
         if let contradiction = Self.lengthDefect(of: fields) { return .refused(contradiction) }

@@ -111,6 +111,11 @@ private final class RedirectingTransfer: Transfer {
 
     // MARK: From the hops
 
+    /// Passes an interim response on, unless it is of a hop that is over.
+    func interimReceived(_ head: ResponseHead, hop: Int) {
+        if state.withLock({ $0.hop == hop && !$0.isOver && !$0.isCancelled }) { receiver.interimReceived(head) }
+    }
+
     /// Handles the head of a hop.
     ///
     /// - Returns: Whether the body of the hop belongs to the answer.
@@ -169,6 +174,8 @@ private final class Hop: TransferReceiver, @unchecked Sendable {
         self.number = number
         self.owner = owner
     }
+
+    func interimReceived(_ head: ResponseHead) { owner.interimReceived(head, hop: number) }
 
     func headReceived(_ head: ResponseHead) {
         isAnswer = owner.headReceived(head, hop: number)

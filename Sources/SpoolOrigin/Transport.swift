@@ -68,8 +68,10 @@ public protocol Transfer: AnyObject, Sendable {
 /// The receiver of a response. The transport calls it on its own thread, never under one of its
 /// locks.
 public protocol TransferReceiver: AnyObject, Sendable {
-    /// Receives the head of the final response; 1xx responses are skipped. Called once, before any
-    /// body.
+    /// Receives the head of an interim response, such as 103 (RFC 9110 §15.2). A transport may skip
+    /// them.
+    func interimReceived(_ head: ResponseHead)
+    /// Receives the head of the final response. Called once, before any body.
     func headReceived(_ head: ResponseHead)
     /// Receives the next body bytes, at most 64 KiB in one call unless the transport documents
     /// another bound. They are valid during the call only.
@@ -79,6 +81,11 @@ public protocol TransferReceiver: AnyObject, Sendable {
     func batchEnded()
     /// Receives the end of the transfer. This is the last call.
     func finished(_ end: TransferEnd)
+}
+
+extension TransferReceiver {
+    /// Ignores the response.
+    public func interimReceived(_ head: ResponseHead) {}
 }
 
 /// The answer of a receiver to body bytes.

@@ -28,6 +28,27 @@ extension Connection {
         sendHead(response, framing)
     }
 
+    /// Sends the head of an interim response.
+    func sendInterim(_ status: Int, fields: HTTPFields) {
+        guard phase == .handling else { return }
+        server.headBuffer.removeAll()
+        // Hints are optional. One with an invalid field is left out.
+        do throws(FieldLines.InvalidField) {
+            try server.writer.writeInterim(status: status, fields: fields, into: &server.headBuffer)
+        } catch {
+            return
+        }
+        let size = server.headBuffer.count
+        guard size <= Self.maxInterimBytes else { return }
+        // All earlier responses were sent, so the socket has room for a small head. A short send
+        // therefore means that the client is gone.
+        if case .count(size) = socket.send(server.headBuffer.bytes) { return }
+        clientLeft()
+    }
+
+    /// The most bytes of an interim response.
+    private static let maxInterimBytes = 8192
+
     /// The properties of the request that determine the form of its response. A refusal without a
     /// request uses those of a plain GET.
     private var asked: (method: String, version: HTTPVersion, keepAlive: Bool) {

@@ -65,6 +65,14 @@ package final class Exchange: @unchecked Sendable {
         connection.start(response)
     }
 
+    /// Sends an interim response, such as 103 (RFC 9110 §15.2). It does nothing for an HTTP/1.0
+    /// client, after the response, and for fields that cannot be sent.
+    package func sendInterim(_ status: Int, fields: HTTPFields) {
+        loop.preconditionInLoop()
+        guard !hasResponse, (102...199).contains(status), request.version != .http10 else { return }
+        connection?.sendInterim(status, fields: fields)
+    }
+
     /// Sets the closure to call when the client leaves before the response, and calls it at once
     /// when the client has left already.
     package func onClose(_ handler: @escaping () -> Void) {

@@ -44,6 +44,18 @@ package struct ResponseWriter {
         out.append("\r\n")
     }
 
+    /// Appends the head of an interim response to `out`.
+    ///
+    /// - Throws: `FieldLines.InvalidField` for a name or value that cannot be sent.
+    package mutating func writeInterim(
+        status: Int, fields: HTTPFields, into out: inout HeadBuffer
+    ) throws(FieldLines.InvalidField) {
+        let lines = try FieldLines(fields)
+        Self.appendStatusLine(status, into: &out)
+        out.append(lines.bytes)
+        out.append("\r\n")
+    }
+
     private static func appendStatusLine(_ status: Int, into out: inout HeadBuffer) {
         // The status line of nearly every response is appended in one piece.
         if status == 206 { return out.append("HTTP/1.1 206 Partial Content\r\n") }

@@ -165,6 +165,9 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         switch head.lineReceived(line) {
         case .more, .trailer:
             return true
+        case .interim(let head):
+            receiver.interimReceived(head)
+            return !isCancelled
         case .head(let head):
             receiver.headReceived(head)
             return !isCancelled

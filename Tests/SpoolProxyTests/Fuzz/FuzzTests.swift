@@ -108,7 +108,7 @@ private final class Zeros: BodySource {
             switch step {
             case .head(let head): return head
             case .refused: return nil
-            case .more, .trailer: continue
+            case .more, .interim, .trailer: continue
             }
         }
         return nil
