@@ -1,5 +1,9 @@
 /// One version of a resource: its length, validator and fields, without its bytes.
 public struct Representation: Hashable, Sendable {
+    /// The status of the response: 200 for the bytes of the resource, also if they came in parts. A
+    /// response with another status, such as 404 or 301, is stored as a whole, and its bytes are
+    /// that response's own content.
+    public var status = 200
     /// The number of bytes; nil until the origin has stated it or a fetch has reached the end.
     public var length: Int64?
     /// The validator that identifies this version.
@@ -14,13 +18,19 @@ public struct Representation: Hashable, Sendable {
     public var responseTime: Timestamp
 
     /// Creates a representation.
-    public init(length: Int64?, validator: Validator, fields: HTTPFields, requestTime: Timestamp, responseTime: Timestamp) {
+    public init(
+        status: Int = 200, length: Int64?, validator: Validator, fields: HTTPFields, requestTime: Timestamp, responseTime: Timestamp
+    ) {
+        self.status = status
         self.length = length
         self.validator = validator
         self.fields = fields
         self.requestTime = requestTime
         self.responseTime = responseTime
     }
+
+    /// Whether these are bytes of the resource, of which parts may be requested (RFC 9110 §14.2).
+    package var isContent: Bool { status == 200 }
 
     /// The media type with its parameters, as the origin sent it.
     public var contentType: String? { fields["Content-Type"] }

@@ -5,7 +5,27 @@ package import SpoolCore
 ///
 /// The form is legible in the database. It is lossless for every field that HTTP allows, because a
 /// name has no colon and neither part has CR, LF or NUL.
+///
+/// A response with another status than 200 has a line `:status: 404` before its fields. No field of
+/// HTTP has such a name.
 package enum FieldBlock {
+    /// Returns the bytes of a response's status and fields.
+    static func encode(_ representation: Representation) -> [UInt8] {
+        let status = representation.isContent ? "" : "\(statusName): \(representation.status)\r\n"
+        return Array(status.utf8) + encode(representation.fields)
+    }
+
+    /// Returns the status of a block: that of its status line, or 200.
+    static func status(_ bytes: [UInt8]) -> Int {
+        for line in bytes.split(separator: UInt8(ascii: "\n")).prefix(2) where line.starts(with: "\(statusName): ".utf8) {
+            let digits = line.dropFirst(statusName.utf8.count + 2).prefix { (0x30...0x39).contains($0) }
+            return Int(String(decoding: digits, as: UTF8.self)).flatMap { (200...999).contains($0) ? $0 : nil } ?? 200
+        }
+        return 200
+    }
+
+    private static let statusName = ":status"
+
     /// Returns the bytes of `fields`, without lines that HTTP does not allow.
     package static func encode(_ fields: HTTPFields) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -103,5 +103,8 @@ enum IndexSchema {
                 ALTER TABLE representations ADD COLUMN file_hash BLOB;
                 ALTER TABLE pins ADD COLUMN key ANY;
                 """),
+        // The status is a line of the header block. The number keeps programs that would take a
+        // stored 404 for the resource from opening the store.
+        Migration(number: 6, name: "responses of other statuses", statements: ""),
     ]
 }

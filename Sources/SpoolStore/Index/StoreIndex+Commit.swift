@@ -184,7 +184,7 @@ extension StoreIndex {
             responseTime: representation.responseTime.nanoseconds)
         // In an encrypted store the sealed block also contains the extension. Its column is for the
         // names of files, and the names of encrypted files have no extension.
-        let block = FieldBlock.encode(representation.fields)
+        let block = FieldBlock.encode(representation)
         let extensionLine = fields.isSealed ? Array(commit.fileExtension.utf8) + [UInt8(ascii: "\n")] : []
         fields.bind(extensionLine + block, .headerBlock, of: owner, to: statement, at: 5)
         statement.bind(6, representation.requestTime.nanoseconds)
@@ -208,7 +208,7 @@ extension StoreIndex {
             generation?.rawValue ?? 0, validator.0.rawValue, representation.length ?? -1, representation.requestTime.nanoseconds,
             representation.responseTime.nanoseconds, Int64(validator.1.count),
         ]
-        let bytes = keyHash + numbers.flatMap(\.littleEndianBytes) + validator.1 + FieldBlock.encode(representation.fields)
+        let bytes = keyHash + numbers.flatMap(\.littleEndianBytes) + validator.1 + FieldBlock.encode(representation)
         return Int64(bytes.withUnsafeBytes { CRC32C.of($0) })
     }
 

@@ -128,8 +128,9 @@ extension StoreIndex {
             return nil
         }
         let representation = Representation(
-            length: row.optionalInt64(5).flatMap { $0 >= 0 ? $0 : nil }, validator: validator, fields: FieldBlock.decode(block),
-            requestTime: Timestamp(nanoseconds: row.int64(9)), responseTime: Timestamp(nanoseconds: row.int64(10)))
+            status: FieldBlock.status(block), length: row.optionalInt64(5).flatMap { $0 >= 0 ? $0 : nil }, validator: validator,
+            fields: FieldBlock.decode(block), requestTime: Timestamp(nanoseconds: row.int64(9)),
+            responseTime: Timestamp(nanoseconds: row.int64(10)))
         let check = Self.factsCheck(keyHash: keyHash, generation: version.generation, representation)
         // A row of an earlier format has no check.
         if !fields.isSealed, let found = row.optionalInt64(12), found != check {

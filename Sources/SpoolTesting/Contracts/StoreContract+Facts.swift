@@ -32,6 +32,15 @@ extension StoreContract {
                 trial.expectEqual(try store.lookup(sample.key)?.representation.validator, validator, "validator")
             }
         },
+        Rule(name: "every status comes back") { (trial) throws(StoreError) in
+            let store = try trial.open()
+            for status in [200, 203, 301, 404, 999] {
+                var sample = StoreSample("https://media.example/\(status)")
+                sample.representation.status = status
+                try store.commit(sample.commit(store.makeGeneration()))
+                trial.expectEqual(try store.lookup(sample.key)?.representation, sample.representation, "response")
+            }
+        },
         Rule(name: "a key that is not stored has no resource") { (trial) throws(StoreError) in
             let store = try trial.open()
             let sample = StoreSample()
