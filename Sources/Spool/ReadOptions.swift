@@ -29,6 +29,14 @@ public struct ReadOptions: Sendable {
     /// Whether the client can retry by itself. A read whose responses end without a new byte then
     /// fails soon.
     package var endsSoon = false
+    /// Whether the consumer passes on a response of any status. Else a status such as 404 fails the
+    /// read.
+    package var takesAnyStatus = false
+    /// The number of last bytes that are read, if their position is not known. The reader starts at
+    /// 0 then.
+    package var suffix: Int64?
+    /// Whether redirects of the origin are followed. If not, a redirect is a response.
+    package var followsRedirects = true
     /// The web site for which a browser sends the request: the value of its `Origin`, which is
     /// passed to the origin.
     package var site: String?

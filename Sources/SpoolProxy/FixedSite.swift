@@ -55,8 +55,14 @@ struct FixedSite: Sendable {
     /// is for this client alone. A `Location` at the origin becomes a path at this proxy.
     func fieldsForClient(_ head: ResponseHead, _ request: RequestHead) -> HTTPFields {
         let dropped = Self.ofConnection.union(Self.listed(in: head.fields))
+        return withLocationsHere(HTTPFields(head.fields.lines.filter { !dropped.contains($0.name.asciiLowercased) }))
+    }
+
+    /// Returns the fields with locations at the origin as paths at this proxy.
+    func withLocationsHere(_ fields: HTTPFields) -> HTTPFields {
+        guard fields.contains("Location") || fields.contains("Content-Location") else { return fields }
         return HTTPFields(
-            head.fields.lines.filter { !dropped.contains($0.name.asciiLowercased) }.map { field in
+            fields.lines.map { field in
                 guard field.name.equalsIgnoringCase("Location") || field.name.equalsIgnoringCase("Content-Location") else { return field }
                 return .init(name: field.name, value: pathHere(field.value) ?? field.value)
             })

@@ -78,6 +78,10 @@ final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
 
     // MARK: From the transport's thread
 
+    func interimReceived(_ head: ResponseHead) {
+        loop.post { [self] in exchange?.sendInterim(head.status, fields: site.fieldsForClient(head, request)) }
+    }
+
     func headReceived(_ head: ResponseHead) {
         state.withLock { $0.hasHead = true }
         loop.post { self.answer(head) }
@@ -127,13 +131,13 @@ final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
         exchange.respond(Response(head.status, fields: fields, body: .source(self, length: length)))
     }
 
-    /// Removes the resources that a change at the origin invalidates (RFC 9111 §4.4).
+    /// Marks the stored resources that a change at the origin invalidates (RFC 9111 §4.4).
     private func invalidate(_ head: ResponseHead) {
         guard !site.isSafe(request.method), (200..<400).contains(head.status) else { return }
         for url in site.changedURLs(by: head, to: url) {
+            // A location that is no URL of the site names no stored resource.
             guard let key = try? cache.key(for: url) else { continue }
-            // The cache emits an event for a failure.
-            cache.remove(key) { _ in }
+            cache.invalidate(key, url: url)
         }
     }
 

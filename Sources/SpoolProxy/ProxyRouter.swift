@@ -32,7 +32,7 @@ final class ProxyRouter: Handler {
         self.sites = sites
         self.loops = loops
         self.site = site
-        fieldRules = ResourceFields(isSite: site != nil)
+        fieldRules = ResourceFields(site: site)
         self.wallNow = wallNow
         manifests = ManifestDoor(
             rules: rules, prefix: prefix, names: loops.names,
@@ -44,7 +44,7 @@ final class ProxyRouter: Handler {
     private func isForeign(_ url: String) -> Bool { rules.fixedOrigin.map { !url.hasPrefix("\($0)/") } ?? false }
 
     /// The rules for the fields of a resource. Only the fixed origin has the rights of the site.
-    private func fields(for url: String) -> ResourceFields { isForeign(url) ? ResourceFields(isSite: false) : fieldRules }
+    private func fields(for url: String) -> ResourceFields { isForeign(url) ? ResourceFields(site: nil) : fieldRules }
 
     /// The caching policy for a fixed origin: the site's caching rules, unless the configuration
     /// stores everything. Nil selects the cache's policy.

@@ -65,6 +65,11 @@ final class ResourceAnswer {
         var options = ReadOptions(cachePolicy: policy)
         options.site = page
         options.endsSoon = true
+        options.takesAnyStatus = true
+        if case .suffix(let count)? = range?.specs.first, range?.specs.count == 1, count > 0, !request.has("If-Range") {
+            options.suffix = min(count, ByteRange.maximumOffset)
+        }
+        options.followsRedirects = !fields.isSite || range != nil || isMediaExtension(pathExtension(url: url))
         if request.has("Cache-Control") {
             options.request = CacheControl(request.fields)
         } else if let pragma = request["Pragma"], CacheControl(pragma).noCache != nil {
@@ -114,6 +119,7 @@ final class ResourceAnswer {
         case let spec? where spec.first ?? 0 >= ByteRange.maximumOffset: return (0, nil, false)
         case .bounded(let first, let last): return (first, last >= ByteRange.maximumOffset ? nil : last + 1, true)
         case .from(let first): return (first, nil, true)
+        case .suffix where options.suffix != nil: return (0, nil, true)
         // The length must be known before the end of the resource is.
         case .suffix: return (0, nil, false)
         case nil: return (0, nil, true)
@@ -124,6 +130,9 @@ final class ResourceAnswer {
 
     private func proceed() {
         guard !isAnswered, let reader else { return }
+        if let site = fieldRules.site {
+            for head in reader.takeInterims() { exchange.sendInterim(head.status, fields: site.fieldsForClient(head, exchange.request)) }
+        }
         // The head and the first byte leave together.
         switch reader.prepare(withFirstByte: true) {
         case .wait: return
@@ -137,7 +146,11 @@ final class ResourceAnswer {
     ///
     /// - Returns: False once the resource is known to be none.
     private func readsManifest(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) -> Bool {
-        guard let manifest else { return false }
+        guard let manifest, representation.isContent else {
+            // A child of a manifest that fails makes the manifest be asked for again.
+            if !representation.isContent { manifests.childFailed(url, status: representation.status) }
+            return false
+        }
         switch manifest.step(reader, generation, representation) {
         case .wait: break
         case .other:
@@ -164,8 +177,10 @@ final class ResourceAnswer {
 
     private func decide(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
         if let refusal = fieldRules.refusal(of: exchange.request, representation) {
-            return answer(.error(403, refusal, fields: fieldRules.error([:])))
+            let status = representation.isContent ? 403 : representation.status
+            return answer(.error(status, refusal, fields: fieldRules.error([:])))
         }
+        guard representation.isContent else { return answerOther(reader, generation, representation) }
         let honoursRange: Bool
         switch Precondition.evaluate(fields: exchange.request.fields, representation: representation) {
         case .notModified:
@@ -203,6 +218,26 @@ final class ResourceAnswer {
         let fields = fields(representation, coverage)
         reader.markTold()
         answer(Response(200, fields: fields, body: .source(body(reader), length: representation.length)))
+    }
+
+    /// Answers with a response of another status. Ranges and conditions do not apply to it (RFC 9110
+    /// §13.2.1, §14.2).
+    private func answerOther(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
+        // A general proxy passes errors on. Another status would describe the client's own request.
+        guard fieldRules.isSite || (400...599).contains(representation.status) else {
+            let head = ResponseHead(status: representation.status, fields: representation.fields)
+            return fail(CacheError(OriginError.status(head), key: reader.key))
+        }
+        let known: SessionReader.Coverage? = isHead ? (reader.foundVersion ? .complete : SessionReader.Coverage.none) : nil
+        guard let coverage = known ?? coverageOnceFirstByteIsThere(reader, generation, []) else { return }
+        var fields = fields(representation, coverage)
+        reader.markTold()
+        let hasNoContent = StatusRules.hasNoContent(representation.status)
+        if isHead || hasNoContent {
+            fields["Content-Length"] = hasNoContent ? nil : representation.length.map(String.init)
+            return answer(Response(representation.status, fields: fields))
+        }
+        answer(Response(representation.status, fields: fields, body: .source(body(reader), length: representation.length)))
     }
 
     private func answerPart(
@@ -299,7 +334,9 @@ final class ResourceAnswer {
         // The origin's cookies for this client are forwarded where the proxy stands in for the
         // site.
         let cookies = fieldRules.isSite ? reader?.takeCookies() ?? [] : []
-        var fields = fieldRules.content(of: representation, source, cookies: cookies)
+        let isOther = !representation.isContent && !(reader?.foundVersion ?? true)
+        var fields = fieldRules.content(
+            of: representation, source, cookies: cookies, forwardStatus: isOther ? representation.status : nil)
         fields["Age"] = String(representation.currentAge(now: now()))
         return fields
     }

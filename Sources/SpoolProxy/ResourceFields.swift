@@ -11,17 +11,29 @@ import SpoolServer
 /// an origin acts on more than its response. A proxy that stands in for one site forwards that
 /// site's fields.
 struct ResourceFields: Sendable {
+    /// The site that the proxy stands in for, or nil for a general proxy.
+    let site: FixedSite?
+
     /// Whether the proxy stands in for the resource's site.
-    let isSite: Bool
+    var isSite: Bool { site != nil }
 
     /// Returns the fields of a response with content of `representation`. The caller adds `Age` and
     /// `Content-Range`.
-    func content(of representation: Representation, _ source: CacheStatus.Source, cookies: [String] = []) -> HTTPFields {
-        var fields = withoutPower(representation.fieldsForClient)
-        fields["Accept-Ranges"] = "bytes"
+    func content(
+        of representation: Representation, _ source: CacheStatus.Source, cookies: [String] = [], forwardStatus: Int? = nil
+    ) -> HTTPFields {
+        var fields = site?.withLocationsHere(representation.fieldsForClient) ?? withoutPower(representation.fieldsForClient)
+        if representation.isContent {
+            fields["Accept-Ranges"] = "bytes"
+        } else if !isSite {
+            // The content of an error is no media whose type a player has to detect.
+            fields["X-Content-Type-Options"] = "nosniff"
+        }
         for cookie in cookies { fields.append("Set-Cookie", cookie) }
         // Caches nearer to the origin come first in the list (RFC 9211 §2).
-        fields.append("Cache-Status", CacheStatus(source: source).fieldValue)
+        var status = CacheStatus(source: source)
+        status.forwardStatus = forwardStatus
+        fields.append("Cache-Status", status.fieldValue)
         return fields
     }
 

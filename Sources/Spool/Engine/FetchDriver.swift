@@ -70,7 +70,11 @@ struct FetchDriver {
     }
 
     private func addConditions(of ask: OriginAsk, to fields: inout HTTPFields) {
-        if !ask.isPlain { fields["Range"] = ask.upper.map { "bytes=\(ask.lower)-\($0 - 1)" } ?? "bytes=\(ask.lower)-" }
+        if let suffix = ask.suffix {
+            fields["Range"] = "bytes=-\(suffix)"
+        } else if !ask.isPlain {
+            fields["Range"] = ask.upper.map { "bytes=\(ask.lower)-\($0 - 1)" } ?? "bytes=\(ask.lower)-"
+        }
         if let ifRange = ask.ifRange { fields["If-Range"] = ifRange }
         if let revalidation = ask.revalidation {
             if let tag = revalidation.entityTag { fields["If-None-Match"] = tag }
@@ -87,6 +91,20 @@ struct FetchDriver {
     }
 
     // MARK: Receiving
+
+    /// Keeps an interim response for the reader that asked, if it takes such responses.
+    func interimReceived(_ intake: FetchIntake, _ head: ResponseHead) {
+        session.run { state, effects in
+            guard let asker = state.machine.fetches.first(where: { $0.id == intake.id })?.askedBy, let wake = state.wakes[asker],
+                let waiting = state.interims[asker], waiting.count < Self.maxInterims
+            else { return }
+            state.interims[asker] = waiting + [head]
+            effects.append(.call(wake))
+        }
+    }
+
+    /// The most interim responses that wait for one reader.
+    private static let maxInterims = 8
 
     func headReceived(_ intake: FetchIntake, _ head: ResponseHead) {
         let generation = session.shared.committer.makeGeneration()

@@ -36,6 +36,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
         self.session = session
     }
 
+    func interimReceived(_ head: ResponseHead) { session.fetching.interimReceived(self, head) }
+
     func headReceived(_ head: ResponseHead) { session.fetching.headReceived(self, head) }
 
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { session.fetching.bodyReceived(self, bytes) }

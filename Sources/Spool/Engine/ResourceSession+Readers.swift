@@ -29,7 +29,7 @@ extension ResourceSession {
         return SessionReader(
             session: self, start: start, end: end, policy: options.fetchPolicy ?? shared.configuration.fetchPolicy,
             rules: rules(of: options), site: options.site, wantsBytes: wantsBytes, endsSoon: options.endsSoon,
-            priority: options.priority,
+            takesAnyStatus: options.takesAnyStatus, suffix: options.suffix, priority: options.priority,
             transform: options.contentTransform ?? shared.configuration.contentTransform, wake: wake)
     }
 
@@ -46,6 +46,7 @@ extension ResourceSession {
         guard options.mode != .onlyStored else { return }
         state.withLock { state in
             state.request.url = url
+            state.request.followsRedirects = options.followsRedirects
             if !options.requestFields.lines.isEmpty {
                 state.request.fields = requestFields
                 for field in options.requestFields.lines { state.request.fields[field.name] = nil }

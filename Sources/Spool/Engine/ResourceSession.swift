@@ -64,6 +64,8 @@ final class ResourceSession: Sendable {
         var machine: SessionStateMachine
         var intakes: [FetchID: FetchIntake] = [:]
         var wakes: [ReaderID: @Sendable () -> Void] = [:]
+        /// The interim responses for each reader that takes them.
+        var interims: [ReaderID: [ResponseHead]] = [:]
         /// The data file of the current version, once it is open.
         var file: (any DataFile)?
         var fileGeneration: GenerationID?

@@ -54,7 +54,8 @@ package final class SessionReader: Sendable {
 
     init(
         session: ResourceSession, start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules, site: String? = nil, wantsBytes: Bool,
-        endsSoon: Bool = false, priority: ReadPriority = .playing, transform: (any ContentTransform)? = nil,
+        endsSoon: Bool = false, takesAnyStatus: Bool = false, suffix: Int64? = nil,
+        priority: ReadPriority = .playing, transform: (any ContentTransform)? = nil,
         wake: @escaping @Sendable () -> Void
     ) {
         self.session = session
@@ -62,8 +63,10 @@ package final class SessionReader: Sendable {
         key = session.key
         id = session.run { state, effects in
             let (id, actions) = state.machine.readerJoined(
-                start: start, end: end, policy: policy, rules: rules, site: site, wantsBytes: wantsBytes, endsSoon: endsSoon)
+                start: start, end: end, policy: policy, rules: rules, site: site, wantsBytes: wantsBytes, endsSoon: endsSoon,
+                takesAnyStatus: takesAnyStatus, suffix: suffix)
             state.wakes[id] = wake
+            if takesAnyStatus { state.interims[id] = [] }
             state.claims -= 1
             session.fetching.prioritize(id, priority, &state, &effects)
             session.apply(actions, &state, &effects)
@@ -143,6 +146,15 @@ package final class SessionReader: Sendable {
     /// from one.
     package var isCombinable: Bool {
         session.state.withLock { $0.machine.isCombinable && !$0.machine.readsOwnResponse(id) }
+    }
+
+    /// Returns the interim responses that came for this reader since the last call.
+    package func takeInterims() -> [ResponseHead] {
+        session.state.withLock { state in
+            guard let heads = state.interims[id], !heads.isEmpty else { return [] }
+            state.interims[id] = []
+            return heads
+        }
     }
 
     /// Returns the values of `Set-Cookie` in the response that the origin sent for this reader.
@@ -271,6 +283,11 @@ package final class SessionReader: Sendable {
         }
     }
 
+    /// Marks the stored version as changed at the origin by another request.
+    package func invalidate() {
+        session.run { $0.invalidated() }
+    }
+
     /// Ends the reader. Idempotent.
     ///
     /// - Parameter explicitly: Whether the rest is not needed by its consumer again, so that the
@@ -278,6 +295,7 @@ package final class SessionReader: Sendable {
     package func leave(explicitly: Bool = false) {
         session.run { state, effects in
             guard state.wakes.removeValue(forKey: id) != nil else { return }
+            state.interims[id] = nil
             // A resource that was played to its end was also used at that moment.
             effects.append(.call { [session] in session.shared.committer.touch(session.accessTime) })
             session.apply(state.machine.readerLeft(id, explicitly: explicitly, now: session.now), &state, &effects)

@@ -28,12 +28,19 @@ package struct Freshness: Hashable, Sendable {
     /// The seconds for which it has been stale; 0 while it is fresh.
     package var staleness: Int64 { max(0, age.subtractingSaturated(lifetime)) }
 
+    /// Whether the origin states how long the response is fresh.
+    static func isStated(_ fields: HTTPFields, _ control: CacheControl, isShared: Bool) -> Bool {
+        control.maxAge != nil || (isShared && control.sMaxAge != nil) || fields.contains("Expires")
+    }
+
     /// The lifetime by the first of these: `s-maxage`, `max-age`, `Expires`, and a heuristic from
     /// `Last-Modified` (RFC 9111 §4.2.1).
     private static func lifetime(_ representation: Representation, isShared: Bool) -> Int64 {
-        let control = CacheControl(representation.fields)
+        let control = CacheControl(response: representation.fields, isShared: isShared)
         if isShared, let seconds = control.sMaxAge { return seconds }
         if let seconds = control.maxAge { return seconds }
+        // `CDN-Cache-Control` takes the place of `Expires` as well (RFC 9213 §2.1).
+        if isShared, TargetedCacheControl.directives(representation.fields) != nil { return 0 }
         let date = representation.fields["Date"].flatMap { HTTPDate.parse($0, now: representation.responseTime) }
         let made = date ?? representation.responseTime
         if let expires = representation.fields["Expires"] {
@@ -41,7 +48,8 @@ package struct Freshness: Hashable, Sendable {
             guard let end = HTTPDate.parse(expires, now: representation.responseTime) else { return 0 }
             return max(0, end.seconds.subtractingSaturated(made.seconds))
         }
-        guard let modified = representation.fields["Last-Modified"].flatMap({ HTTPDate.parse($0, now: representation.responseTime) }),
+        guard StatusRules.isHeuristicallyCacheable(representation.status) || control.public,
+            let modified = representation.fields["Last-Modified"].flatMap({ HTTPDate.parse($0, now: representation.responseTime) }),
             modified < made
         else { return 0 }
         return min(made.seconds.subtractingSaturated(modified.seconds) / heuristicDivisor, maxHeuristicLifetime)

@@ -16,6 +16,19 @@ extension Representation {
         self.responseTime = responseTime
     }
 
+    /// Marks the response as changed at the origin by another request. It is used again only after
+    /// the origin has confirmed it (RFC 9111 §4.4).
+    package mutating func invalidate() {
+        requestTime = Self.invalidatedTime
+        responseTime = Self.invalidatedTime
+    }
+
+    /// Whether a request has changed the resource at the origin since this response came.
+    package var isInvalidated: Bool { responseTime <= Self.invalidatedTime }
+
+    /// The time of invalidated responses: before any real one, so that their age is very large.
+    private static let invalidatedTime = Timestamp(nanoseconds: .min / 4)
+
     /// Whether a 304 with these fields can be about this version: it names no other strong
     /// validator (RFC 9111 §4.3.4).
     package func mayBeMeant(by head: ResponseHead) -> Bool {

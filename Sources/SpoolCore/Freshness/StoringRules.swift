@@ -21,19 +21,35 @@ package struct StoringRules: Hashable, Sendable {
         self.pathExtension = pathExtension
     }
 
-    /// The reason why a response with these fields, of a resource of this length, must not be
-    /// stored; nil when it may be.
-    package func passReason(for fields: HTTPFields, length: Int64? = nil) -> PassReason? {
+    /// The reason why a response with this status and these fields, of a resource of this length,
+    /// must not be stored; nil when it may be.
+    package func passReason(status: Int = 200, for fields: HTTPFields, length: Int64? = nil) -> PassReason? {
         if let maxResourceBytes, let length, length > maxResourceBytes { return .tooLarge(limit: maxResourceBytes) }
         if let page = unexpectedPage(fields) { return .unexpectedType(page) }
+        let control = CacheControl(response: fields, isShared: isShared)
+        if let reason = passReason(status: status, fields, control) { return reason }
         guard policy != .storeEverything else { return nil }
-        let control = CacheControl(fields)
-        if control.noStore { return .noStore }
+        // A cache that understands the status follows `must-understand` in place of `no-store` (RFC
+        // 9111 §5.2.2.3).
+        if control.noStore, !control.mustUnderstand || !StatusRules.isUnderstood(status) { return .noStore }
         if isShared, control.private == .response { return .privateResponse }
         // RFC 9111 §3.5.
         if isShared, isAuthorized, !control.public, control.sMaxAge == nil, !control.mustRevalidate { return .authorizedRequest }
         if fields.variesByAnything { return .varyAny }
         return nil
+    }
+
+    /// The reason why the status forbids storing; nil for 200, 206 and 416, which are about the bytes
+    /// of the resource.
+    ///
+    /// Other responses are stored if they can be reused later: they state a lifetime, or a
+    /// heuristic or a validator may apply (RFC 9111 §3).
+    private func passReason(status: Int, _ fields: HTTPFields, _ control: CacheControl) -> PassReason? {
+        guard ![200, 206, 416].contains(status) else { return nil }
+        guard StatusRules.isFinal(status), !control.mustUnderstand || StatusRules.isUnderstood(status) else { return .status(status) }
+        if Freshness.isStated(fields, control, isShared: isShared) { return nil }
+        let isKnown = StatusRules.isHeuristicallyCacheable(status) || control.public
+        return isKnown && (fields.contains("Last-Modified") || fields.contains("ETag")) ? nil : .status(status)
     }
 
     /// The type of a page that comes where media were requested, as a captive portal or a login

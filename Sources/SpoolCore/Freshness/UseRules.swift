@@ -34,8 +34,8 @@ package struct UseRules: Hashable, Sendable {
         if mode == .reload { return .revalidate }
         if policy != .storeEverything, request.noCache != nil { return .revalidate }
         guard policy(for: representation) == .standard else { return .use }
-        let control = CacheControl(representation.fields)
-        if control.noCache == .response { return .revalidate }
+        let control = CacheControl(response: representation.fields, isShared: isShared)
+        if control.noCache == .response || representation.isInvalidated { return .revalidate }
         let freshness = Freshness(representation, isShared: isShared, now: now)
         if let limit = request.maxAge, freshness.age > limit { return .revalidate }
         if let margin = request.minFresh, freshness.remaining < margin { return .revalidate }
@@ -67,17 +67,19 @@ package struct UseRules: Hashable, Sendable {
         if mode == .reload { return false }
         if policy == .storeEverything { return true }
         guard policy(for: representation) == .standard else { return true }
-        let control = CacheControl(representation.fields)
+        // One error of the origin does not stand in for another.
+        if representation.isInvalidated || representation.status >= 500 { return false }
+        let control = CacheControl(response: representation.fields, isShared: isShared)
         let freshness = Freshness(representation, isShared: isShared, now: now)
         if control.noCache == .response || (!freshness.isFresh && forbidsStale(control)) { return false }
         guard let seconds = request.staleIfError ?? control.staleIfError else { return true }
         return freshness.staleness <= seconds
     }
 
-    /// The policy for this representation. Playlists change during playback, so no policy uses a
-    /// stale one while the origin can be reached.
-    private func policy(for representation: Representation) -> CachePolicy {
-        representation.isPlaylist ? .standard : policy
+    /// The policy for this representation. Playlists change during playback, and other statuses than
+    /// 200 pass, so no policy uses a stale one while the origin can be reached.
+    func policy(for representation: Representation) -> CachePolicy {
+        representation.isPlaylist || !representation.isContent ? .standard : policy
     }
 
     /// Whether the response must never be used stale (RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10).

@@ -47,6 +47,19 @@ package struct CacheControl: Hashable, Sendable {
         }
     }
 
+    /// Creates the field from directives.
+    package init(directives: [Directive]) { self.directives = directives }
+
+    /// Reads the directives of a response that count for this cache: those of `CDN-Cache-Control`
+    /// for a shared cache, if there are any (RFC 9213 §2.1), else those of `Cache-Control`.
+    package init(response fields: HTTPFields, isShared: Bool) {
+        if isShared, let targeted = TargetedCacheControl.directives(fields) {
+            self.init(directives: targeted)
+        } else {
+            self.init(fields)
+        }
+    }
+
     private static func directive(_ scanner: inout ByteScanner) -> Directive? {
         guard let name = scanner.token()?.asciiLowercased else {
             scanner.skipElement()

@@ -39,6 +39,9 @@ public struct HTTPFields: Hashable, Sendable {
         lines.compactMap { $0.name.equalsIgnoringCase(name) ? $0.value : nil }
     }
 
+    /// Whether there is a line with this name.
+    package func contains(_ name: String) -> Bool { lines.contains { $0.name.equalsIgnoringCase(name) } }
+
     /// The values of the list field `name` joined by commas, as RFC 9110 §5.3 allows, or nil when
     /// it is absent.
     public func combined(_ name: String) -> String? {

@@ -15,6 +15,8 @@ enum FetchPlanner {
         var stores = true
         /// Whether the request names no range.
         var omitsRange = false
+        /// The number of last bytes to ask for, in place of the range.
+        var suffix: Int64?
     }
 
     // MARK: Starting
@@ -39,7 +41,7 @@ enum FetchPlanner {
         if let requestBytes = session.origin.requestBytes(session.limits) {
             upper = min(upper ?? .max, reader.position.addingClamped(requestBytes))
         }
-        return Request(lower: reader.position, upper: upper, reader: reader, stores: stores)
+        return Request(lower: reader.position, upper: upper, reader: reader, stores: stores, suffix: reader.suffix)
     }
 
     /// The conditional request that confirms or replaces the version; nil when no reader waits for
@@ -50,13 +52,20 @@ enum FetchPlanner {
             reader.failure == nil && reader.awaitsOrigin && !session.ledger.isSettled(for: reader)
                 && session.backOff.mayTry(for: reader, now: now)
         }
-        guard asking != nil || (session.ledger.owesRevalidation && session.backOff.mayTry(now: now)) else { return nil }
+        let mayAskAhead = session.ledger.owesRevalidation && session.backOff.mayTry(now: now) && !isHeld(version, session)
+        guard asking != nil || mayAskAhead else { return nil }
         // If the version turns out to be another, the response begins with the bytes that the
         // reader needs.
         var lower = asking?.position ?? 0
         if let length = version.representation.length, lower >= length { lower = 0 }
         let upper = session.origin.requestBytes(session.limits).map { lower.addingClamped($0) }
         return Request(lower: lower, upper: upper, reader: asking)
+    }
+
+    /// Whether readers use the stored bytes of a version that another response would replace, so
+    /// that a revalidation in the background waits for their end.
+    private static func isHeld(_ version: SessionVersion, _ session: SessionState) -> Bool {
+        !version.isCombinable && session.readers.contains { $0.failure == nil && $0.validation == .trusts(version.generation) }
     }
 
     /// The index of the first reader from `index` on that waits at a gap that no running fetch will

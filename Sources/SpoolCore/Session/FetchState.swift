@@ -6,7 +6,7 @@ package struct FetchState: Hashable, Sendable {
     /// The identity of the fetch in calls and actions.
     package let id: FetchID
     /// The offset that the request asks for.
-    package let start: Int64
+    package private(set) var start: Int64
     /// The offset after the last byte of the lease; nil for the end of the resource.
     package var upper: Int64?
     /// The offset of the next byte that will arrive.
@@ -22,6 +22,8 @@ package struct FetchState: Hashable, Sendable {
     package var isOwn = false
     /// Whether the readers that it was started for asked that nothing be stored.
     package var storesNothing = false
+    /// Whether it asks for the last bytes. Its first offset is known with its head.
+    var asksForSuffix = false
     /// Whether body bytes are taken now.
     package var flow = Flow.running
     /// The fields and the site of the request.
@@ -182,6 +184,13 @@ extension FetchState {
     /// Turns a conditional request that brings bytes into an ordinary fetch: its lease begins.
     mutating func becomeOrdinary() {
         if case .requested(.validation(_, let namedEnd)) = stage { upper = namedEnd }
+    }
+
+    /// Sets the first offset of a request for the last bytes.
+    mutating func place(at offset: Int64) {
+        start = offset
+        front = offset
+        released = offset
     }
 
     /// Lets the whole body arrive from its first byte on.

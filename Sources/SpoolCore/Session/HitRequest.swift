@@ -37,7 +37,8 @@ struct HitRequest {
     /// Adds the reader.
     /// - Returns: nil if a condition does not hold; then nothing has changed.
     func serve(_ session: inout SessionState, wallNow: Timestamp) -> SessionHit? {
-        guard session.phase == .ready, session.fetches.isEmpty, let length = session.ledger.version?.representation.length,
+        guard session.phase == .ready, session.fetches.isEmpty, session.ledger.version?.representation.isContent == true,
+            let length = session.ledger.version?.representation.length,
             let generation = session.ledger.version?.generation, let revision = session.ledger.version?.revision,
             let range = spec.map({ $0.range(length: length) }) ?? ByteRange(0, length),
             session.ledger.version?.isComplete == true

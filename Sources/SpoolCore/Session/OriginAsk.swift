@@ -10,6 +10,8 @@ package struct OriginAsk: Hashable, Sendable {
     package var revalidation: Revalidation?
     /// Whether the request names no range and so asks for the whole.
     package var isPlain = false
+    /// The number of last bytes that the request asks for, in place of `[lower, upper)`.
+    package var suffix: Int64?
     /// The value of `Origin`; nil when the field is not sent.
     package var site: String?
 

@@ -8,6 +8,8 @@ package enum PassReason: Hashable, Sendable {
     case privateResponse
     /// The request carried credentials, and the cache serves several users (RFC 9111 §3.5).
     case authorizedRequest
+    /// A response with this status, which states no lifetime, is for the moment.
+    case status(Int)
     /// An HTML page came where media were expected. The value is its media type.
     case unexpectedType(String)
     /// The resource exceeds the limit for one resource, in bytes.
@@ -38,6 +40,7 @@ extension PassReason: CustomStringConvertible {
         case .varyAny: "the origin says that no two requests get the same (Vary: *)"
         case .privateResponse: "it is for one user (Cache-Control: private), and several share this cache"
         case .authorizedRequest: "it was asked for with credentials, and several users share this cache"
+        case .status(let status): "the origin answered \(status), which holds for the moment only"
         case .unexpectedType(let type): "it is a page (\(type)) in place of media"
         case .tooLarge(let limit): "it is larger than \(limit) bytes, the most that is kept of one resource"
         case .lengthBeyondBound:
@@ -49,6 +52,19 @@ extension PassReason: CustomStringConvertible {
         case .fileTooLarge: "the file system of the store holds no file of that size"
         case .storeRests: "the store failed again and again, and is left alone for a while"
         case .storeTrouble(let words): "the store failed: \(words)"
+        }
+    }
+}
+
+extension PassReason {
+    /// Whether the response itself or its request forbids storing. Such a response answers the
+    /// requests that were waiting for it, and no later one.
+    var forbidsReuse: Bool {
+        switch self {
+        case .noStore, .varyAny, .privateResponse, .authorizedRequest, .status, .byRequest: true
+        case .unexpectedType, .tooLarge, .lengthBeyondBound, .readOnlyStore, .quotaReached, .diskReserved, .fileTooLarge, .storeRests,
+            .storeTrouble:
+            false
         }
     }
 }

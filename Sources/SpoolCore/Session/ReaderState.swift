@@ -48,6 +48,11 @@ package struct ReaderState: Hashable, Sendable {
     package var awaitedOrigin = false
     /// The stored bytes that it received last and may still be sending.
     package var hold: ByteRange?
+    /// Whether its consumer can pass on a response with any status. Other readers fail with the
+    /// status.
+    package var takesAnyStatus = false
+    /// The number of last bytes that it reads, until the version and so their position is known.
+    package var suffix: Int64?
     /// The failures that it has survived.
     package var patience = Patience()
     /// The reason why the reader has ended; nil while it goes on.
@@ -161,7 +166,7 @@ extension ReaderState {
     /// The bytes that the reader will need soon.
     /// - Returns: nil if it needs none.
     func window(in version: SessionVersion?, _ limits: SessionLimits) -> ByteRange? {
-        guard wantsBytes, failure == nil, !onlyStored else { return nil }
+        guard wantsBytes, failure == nil, !onlyStored, suffix == nil else { return nil }
         // When a different version than the reader's is current, its length does not bound what
         // this reader will get.
         let isOpen = source == .undecided && version.map { !$0.isCombinable && isNews($0) } ?? false

@@ -197,7 +197,14 @@ extension ReceivedHead {
             reader.id == fetch.askedBy && reader.failure == nil && reader.told == nil && !reader.mayDoWithoutOrigin
         }
         guard let asker, case .full = outcome else { return actions + failed(fetch.id, error, &session, now: now) }
-        let length = outcome.length
+        passWhole(index, to: asker, representation(length: outcome.length), &session)
+        return actions + session.wakeReaders() + session.replan(now: now)
+    }
+
+    /// Makes the response of a fetch, which is no bytes of the resource, the own response of one
+    /// reader. The reader gets it as a whole.
+    func passWhole(_ index: Int, to asker: Int, _ representation: Representation, _ session: inout SessionState) {
+        let id = session.fetches[index].id, length = representation.length
         session.fetches[index].isOwn = true
         session.fetches[index].isRelay = true
         session.fetches[index].stage = .receiving(FetchState.Body(generation: newGeneration, servedEnd: length))
@@ -205,9 +212,9 @@ extension ReceivedHead {
         session.fetches[index].upper = length
         session.readers[asker].position = 0
         session.readers[asker].end = nil
-        var response = ReaderState.OwnResponse(generation: newGeneration, representation: representation(length: length))
+        var response = ReaderState.OwnResponse(generation: newGeneration, representation: representation)
+        response.cookies = head.fields.values(of: "Set-Cookie")
         response.isPage = true
-        session.readers[asker].takeResponse(response, fetch.id)
-        return actions + session.wakeReaders() + session.replan(now: now)
+        session.readers[asker].takeResponse(response, id)
     }
 }

@@ -28,7 +28,8 @@ struct ReceivedHead {
     /// The representation that this head describes, with the given complete length.
     func representation(length: Int64?) -> Representation {
         var representation = Representation(
-            length: length, validator: Validator(fields: head.fields), fields: storedFields(of: head.fields),
+            status: [206, 304, 416].contains(head.status) ? 200 : head.status, length: length, validator: Validator(fields: head.fields),
+            fields: storedFields(of: head.fields),
             requestTime: requestTime, responseTime: responseTime)
         representation.keepFinalURL(of: head)
         return representation
@@ -41,7 +42,10 @@ struct ReceivedHead {
         session.origin.headCame(fetch, now: now)
         let outcome = ResponseOutcome(head, start: fetch.start)
         isEndless = outcome.passReason == .lengthBeyondBound
-        passReason = passReason ?? outcome.passReason ?? session.ledger.rules.passReason(for: head.fields, length: outcome.length)
+        passReason =
+            passReason ?? outcome.passReason
+            ?? session.ledger.rules.passReason(status: head.status, for: head.fields, length: outcome.length)
+        if case .failed(.status) = outcome, let actions = otherStatus(index, &session, now: now) { return actions }
         if let error = contradiction(outcome, session.ledger) { return contradicted(index, by: error, outcome, &session, now: now) }
         if outcome.bringsBytes { session.origin.pagesInARow = 0 }
         if session.version == nil, fetch.storesNothing { passReason = passReason ?? .byRequest }
@@ -73,6 +77,7 @@ struct ReceivedHead {
     ) -> [SessionAction] {
         if let actions = sameVersion(index, length: total, isWhole: false, &session, now: now) { return actions }
         session.fetches[index].becomeOrdinary()
+        if session.fetches[index].asksForSuffix { placeSuffix(index, at: served.lowerBound, &session) }
         let fetch = session.fetches[index]
         guard served.lowerBound <= fetch.start, fetch.start - served.lowerBound <= session.limits.skipBytes, served.contains(fetch.start),
             served.lowerBound == fetch.start || agrees(with: served)
@@ -102,6 +107,15 @@ struct ReceivedHead {
         return actions + accepted(index, ownGeneration, servedEnd: servedEnd, &session, now: now)
     }
 
+    /// Sets the position of a fetch of last bytes, and of its reader, once the response states it.
+    private func placeSuffix(_ index: Int, at offset: Int64, _ session: inout SessionState) {
+        session.fetches[index].place(at: offset)
+        let id = session.fetches[index].askedBy
+        guard let asker = session.readers.firstIndex(where: { $0.id == id && $0.told == nil }) else { return }
+        session.readers[asker].position = offset
+        session.readers[asker].suffix = nil
+    }
+
     /// Whether `Content-Length` confirms that the body is the part `served`.
     ///
     /// This matters when another part was requested. A length that fits neither part may belong to
@@ -112,18 +126,24 @@ struct ReceivedHead {
 
     /// Handles a 200: confirms the version, adopts another one, or binds the response to its
     /// reader.
-    private func full(_ index: Int, length: Int64?, _ session: inout SessionState, now: MonotonicInstant) -> [SessionAction] {
+    func full(_ index: Int, length: Int64?, _ session: inout SessionState, now: MonotonicInstant) -> [SessionAction] {
         if let actions = sameVersion(index, length: length, isWhole: true, &session, now: now) { return actions }
         session.fetches[index].becomeOrdinary()
         let fetch = session.fetches[index]
         // The whole body begins at 0. It is worth storing, and readers of later bytes wait for them
         // (RFC 9110 §14.2).
         let candidate = representation(length: length)
+        let renewsWhole = fetch.isValidation && fetch.askedBy == nil && session.version?.isComplete == true
         var actions = adopt(candidate, servedUpper: length ?? 0, beginsAtZero: true, index, isConditional: false, &session)
         guard let index = session.index(of: fetch.id) else { return actions + session.wakeReaders() + session.replan(now: now) }
         let acceptsRanges = head.fields["Accept-Ranges"]?.equalsIgnoringCase("bytes") ?? false
         let isNews = session.version?.generation == newGeneration, isOwn = session.fetches[index].isOwn
         if !isOwn || isNews { session.ledger.version?.refusesRanges = fetch.start > 0 || !acceptsRanges || session.origin.omitsRange }
+        // A revalidation in the background replaced a small response. No reader asks for the new one
+        // now, but the next one would be a hit otherwise.
+        if renewsWhole, isNews, passReason == nil, let length, length <= session.limits.readAheadBytes {
+            session.goal = ByteRange(0, length)
+        }
         session.fetches[index].startOver()
         session.fetches[index].upper = length ?? (isOwn ? nil : session.version?.representation.length)
         session.fetches[index].isRelay = (isOwn && !isNews) || !mayStore(index, from: 0, session)

@@ -54,6 +54,14 @@ package enum ResponseOutcome: Hashable, Sendable {
         }
     }
 
+    /// Reads the head of a response with any other status, whose body is that response's own.
+    package static func whole(_ head: ResponseHead) -> ResponseOutcome {
+        if StatusRules.hasNoContent(head.status) { return .full(length: .bytes(0)) }
+        var head = head
+        head.fields["Content-Range"] = nil
+        return full(head)
+    }
+
     private static func full(_ head: ResponseHead) -> ResponseOutcome {
         guard !isPart(head) else { return .failed(.malformed("a 200 with the Content-Range of a part")) }
         let values = head.fields.values(of: "Content-Length")
@@ -118,7 +126,9 @@ extension Representation {
     /// Length, type and coding have to be equal, and the validators must not contradict that. This
     /// is never a reason to combine bytes of both in one answer.
     package func looksLike(_ other: Representation) -> Bool {
-        guard length == other.length, contentType == other.contentType, contentCoding == other.contentCoding else { return false }
+        guard status == other.status, length == other.length, contentType == other.contentType, contentCoding == other.contentCoding else {
+            return false
+        }
         return validator == other.validator || validator == .none || other.validator == .none
     }
 
@@ -128,7 +138,7 @@ extension Representation {
     ///   a response is of the same version and may leave out validators (RFC 9110 §15.3.7).
     func isSame(as candidate: Representation, isConditional: Bool) -> Bool {
         if let length, let other = candidate.length, length != other { return false }
-        guard contentCoding == candidate.contentCoding else { return false }
+        guard status == candidate.status, contentCoding == candidate.contentCoding else { return false }
         switch (validator, candidate.validator) {
         case (.strong(let a), .strong(let b)): return a == b
         case (.weak(let a), .weak(let b)): return a == b

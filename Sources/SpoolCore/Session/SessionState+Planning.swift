@@ -126,6 +126,7 @@ extension SessionState {
             id: makeFetchID(), purpose: .bytes(ifRange: strong?.generation), lower: request.lower, upper: request.upper,
             variant: RequestVariant(fields: ledger.requestFields, site: request.reader?.site), askedBy: request.reader?.id, startedAt: now)
         fetch.storesNothing = !request.stores
+        fetch.asksForSuffix = request.suffix != nil
         fetch.isRelay = version != nil && (!request.stores || !FetchPlanner.mayStore(self, from: request.lower))
         fetch.isOwn = isOwn
         fetches.append(fetch)
@@ -135,6 +136,7 @@ extension SessionState {
             lower: request.lower, upper: limits.requestBytes == nil ? asked : request.upper,
             ifRange: strong?.representation.validator.ifRangeValue)
         ask.isPlain = request.omitsRange
+        ask.suffix = request.suffix
         ask.site = request.reader?.site
         return [.start(fetch.id, ask)]
     }

@@ -35,12 +35,21 @@ extension SessionState {
             readers[index].prepare(response.generation)
             return (.ready(response.generation, response.representation), [])
         }
+        if let suffix = readers[index].suffix, phase == .ready, let length = version?.representation.length {
+            readers[index].position = max(0, length - suffix)
+            readers[index].suffix = nil
+        }
+        let dropped = dropUsedUp(for: index)
+        if !dropped.isEmpty {
+            let (preparation, actions) = waitForVersion(index, withFirstByte, now: now)
+            return (preparation, dropped + actions)
+        }
         if readers[index].told == nil, let actions = startOwnResponse(index, wallNow: wallNow, now: now) {
             if let failure = readers[index].failure { return (.failed(failure), actions) }
             let (preparation, more) = waitForVersion(index, withFirstByte, now: now)
             return (preparation, actions + more)
         }
-        if phase == .ready, let version = ledger.version, mayUse(index, wallNow: wallNow, now: now) {
+        if phase == .ready, let version = ledger.version, mayUse(index, wallNow: wallNow, now: now), takesStatus(index, of: version) {
             readers[index].prepare(version.generation)
             let actions = ledger.owesRevalidation || ledger.owesUpdate ? replan(now: now) : []
             return (.ready(version.generation, version.representation), actions)
@@ -137,6 +146,7 @@ extension SessionState {
         if !goesOn(readers[index], at: start, end: end) { readers[index].unbind(version) }
         readers[index].position = start
         readers[index].end = end
+        readers[index].suffix = nil
         readers[index].hold = nil
         // The failure belonged to the old position. The new one may have bytes.
         if case .origin(.rangeNotSatisfiable)? = readers[index].failure { readers[index].failure = nil }
@@ -146,6 +156,8 @@ extension SessionState {
     /// Whether a reader that moves to `[start, end)` stays with its present source.
     private func goesOn(_ reader: ReaderState, at start: Int64, end: Int64?) -> Bool {
         if reader.source == .version { return start == reader.position && end == reader.end }
+        // A whole response of another kind may be over already: an empty one ends with its head.
+        if reader.ownResponse?.isPage == true { return start == reader.position }
         guard case .own(let id, let response) = reader.source, let fetch = fetches.first(where: { $0.id == id }) else { return false }
         guard fetch.serves(start), let end = end ?? response?.representation.length else {
             return fetch.serves(start) && fetch.upper == nil
@@ -156,7 +168,7 @@ extension SessionState {
     /// Removes the reader.
     mutating func remove(_ index: Int, explicitly: Bool, now: MonotonicInstant) -> [SessionAction] {
         let reader = readers.remove(at: index)
-        if fetches.isEmpty, ledger.version?.isComplete == true { return [] }
+        if fetches.isEmpty, ledger.version?.isComplete == true, !ledger.owesRevalidation { return [] }
         if !explicitly, reader.failure == nil, !reader.onlyStored { goal = reader.goal ?? goal }
         var actions = releaseRelays()
         if explicitly && readers.isEmpty {

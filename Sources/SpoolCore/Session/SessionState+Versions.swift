@@ -23,6 +23,20 @@ extension SessionState {
         return ended + versionReplaced() + wakeReaders()
     }
 
+    /// Marks the version as changed at the origin by another request (RFC 9111 §4.4).
+    ///
+    /// Its bytes stay, and are used again once the origin has confirmed them. Readers that have
+    /// committed to the version go on.
+    mutating func invalidateVersion() -> [SessionAction] {
+        owesInvalidation = phase == .new || phase == .opening
+        guard phase == .ready, version != nil else { return [] }
+        ledger.version?.representation.invalidate()
+        for index in readers.indices where readers[index].told == nil {
+            if case .trusts = readers[index].validation { readers[index].validation = .unchecked }
+        }
+        return [.representationUpdated]
+    }
+
     /// Stops serving the version until a complete response of the origin takes its place, because
     /// the origin contradicted it once.
     ///

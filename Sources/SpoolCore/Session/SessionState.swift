@@ -17,6 +17,8 @@ struct SessionState: Sendable {
     var fetches: [FetchState] = []
     /// The bytes that a fetch policy still asks for after its reader has left.
     var goal: ByteRange?
+    /// Whether a request changed the resource at the origin while the index was being read.
+    var owesInvalidation = false
     /// The pauses between failed requests.
     var backOff = BackOff()
     /// The experience with the origin.

@@ -72,16 +72,20 @@ package struct SessionStateMachine: Sendable {
     /// - Parameter wantsBytes: whether its window counts before its first `step`.
     /// - Parameter endsSoon: whether its client can repeat the request by itself, as an HTTP client
     ///   can.
+    /// - Parameter takesAnyStatus: whether the consumer passes on a response of any status.
+    /// - Parameter suffix: the number of last bytes that it reads, if `start` is not known yet and 0.
     /// - Returns: the identity of the reader, and the actions that follow.
     package mutating func readerJoined(
         start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules = UseRules(), site: String? = nil, wantsBytes: Bool,
-        endsSoon: Bool = false
+        endsSoon: Bool = false, takesAnyStatus: Bool = false, suffix: Int64? = nil
     ) -> (ReaderID, [SessionAction]) {
         var reader = ReaderState(
             id: state.makeReaderID(), site: site, position: min(start, ByteRange.maximumOffset),
             end: end.map { min($0, ByteRange.maximumOffset) }, policy: policy, rules: rules,
             confirmationsBefore: state.ledger.confirmations, wantsBytes: wantsBytes)
         reader.patience.endsSoon = endsSoon
+        reader.takesAnyStatus = takesAnyStatus
+        reader.suffix = suffix
         var actions: [SessionAction] = []
         switch phase {
         case .new:
@@ -215,8 +219,13 @@ package struct SessionStateMachine: Sendable {
             actions.append(.unfinished(unusable))
         }
         if version == nil { for index in readers.indices { state.readers[index].awaitedVersion = true } }
+        if state.owesInvalidation { actions += state.invalidateVersion() }
         return actions + state.wakeReaders() + state.replan(now: now)
     }
+
+    /// Marks the version as changed at the origin by another request (RFC 9111 §4.4). Its bytes are
+    /// used again once the origin has confirmed them.
+    package mutating func invalidated() -> [SessionAction] { state.invalidateVersion() }
 
     /// Applies the deadlines that have passed by `now`. Late and repeated calls are harmless.
     package mutating func timePassed(now: MonotonicInstant) -> [SessionAction] { state.timePassed(now: now) }

@@ -62,6 +62,8 @@ struct VersionLedger: Sendable {
             VersionState(
                 generation: head.newGeneration, representation: representation, stored: ByteRangeSet(), passReason: head.passReason,
                 identity: rules.identity))
+        let control = CacheControl(response: head.head.fields, isShared: rules.isShared)
+        version?.statesFreshness = Freshness.isStated(head.head.fields, control, isShared: rules.isShared)
         confirm()
         select(by: fetch, head)
         return old

@@ -38,6 +38,9 @@ package struct VersionState: Hashable, Sendable {
     package var passedEnd: Int64 = 0
     /// Whether the origin answered a range request with the whole body.
     package var refusesRanges = false
+    /// Whether the origin states for how long the response is fresh. A part that does not begin at 0
+    /// can then be reused without a strong validator.
+    var statesFreshness = false
     /// Whether a response whose body is stored as this version has begun. A version without a
     /// strong validator has only one such response.
     var hasBegun = false
@@ -67,10 +70,10 @@ extension SessionVersion {
     /// Whether the body of a response from `offset` on may be stored with the bytes that are stored
     /// already.
     ///
-    /// Without a strong validator only one response's bytes are kept, and that response begins at 0
-    /// (RFC 9110 §15.3.7.3).
+    /// Without a strong validator only one response's bytes are kept (RFC 9110 §15.3.7.3). That
+    /// response begins at 0, or states for how long its part is fresh.
     func storesResponse(from offset: Int64) -> Bool {
-        self.passReason == nil && (isCombinable || (offset == 0 && self.stored.isEmpty))
+        self.passReason == nil && (isCombinable || (self.stored.isEmpty && (offset == 0 || (self.statesFreshness && !self.hasBegun))))
     }
 
     /// Whether every byte of the resource is stored. False while the length is unknown.

@@ -76,7 +76,7 @@ final class ManifestReading {
 
     /// Goes on with the bytes that `reader` has now.
     func step(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) -> Step {
-        guard bytes != nil || mayBeManifest(representation) else { return .other }
+        guard bytes != nil || mayBeManifest(representation, reader) else { return .other }
         if bytes == nil {
             if let path = redirect(of: representation) { return .elsewhere(path: path) }
             let cause = door.cause(key, url: url, generation: generation, request: request)
@@ -158,13 +158,13 @@ final class ManifestReading {
         }
     }
 
-    private func mayBeManifest(_ representation: Representation) -> Bool {
+    private func mayBeManifest(_ representation: Representation, _ reader: SessionReader) -> Bool {
         // Coded bytes can't be read here.
         guard representation.contentCoding == nil else { return false }
         switch suspicion(representation) {
         case .none: return false
         case .named: return representation.length ?? 0 <= door.reader.limits.maxBytes
-        case .possible: return representation.length ?? 0 <= Self.possibleBytes && asksForBeginning
+        case .possible: return representation.length ?? 0 <= Self.possibleBytes && asksForBeginning(reader)
         }
     }
 
@@ -173,12 +173,14 @@ final class ManifestReading {
         return suspicion == .possible && isExpected ? .named : suspicion
     }
 
-    /// Whether the request needs the first bytes anyway.
-    private var asksForBeginning: Bool {
+    /// Whether the request needs the first bytes anyway. A request for a part makes no fetch of the
+    /// rest begin.
+    private func asksForBeginning(_ reader: SessionReader) -> Bool {
         guard request.method == "GET" else { return false }
         guard let range = request["Range"].flatMap(RangeHeader.init)?.specs.first else { return true }
         switch range {
-        case .bounded(let first, _), .from(let first): return first == 0
+        case .bounded(let first, _): return first == 0 && reader.coverage(of: []) == .complete
+        case .from(let first): return first == 0
         case .suffix: return false
         }
     }

@@ -1,0 +1,76 @@
+// Responses with another status than 200, 206, 304 and 416, which a consumer may pass on as they are.
+
+extension ReceivedHead {
+    /// Handles such a response: adopts it as the version if it may be stored and is about the
+    /// resource, else passes it to the reader that asked.
+    ///
+    /// - Returns: the actions that follow, or nil if the reader takes no such status, or may use
+    ///   stored bytes in its place. The fetch has failed then.
+    func otherStatus(_ index: Int, _ session: inout SessionState, now: MonotonicInstant) -> [SessionAction]? {
+        let fetch = session.fetches[index]
+        let error = OriginError.status(head)
+        let asker = session.readers.firstIndex { reader in
+            reader.id == fetch.askedBy && reader.takesAnyStatus && reader.failure == nil && reader.told == nil
+        }
+        guard let asker, case .full(let length) = ResponseOutcome.whole(head) else { return nil }
+        guard !(fetch.isValidation && error.isTransient && session.readers[asker].mayDoWithoutOrigin) else { return nil }
+        if mayReplace(session.version, error, fetch) { return full(index, length: length.bytes, &session, now: now) }
+        passWhole(index, to: asker, representation(length: length.bytes), &session)
+        var actions = settleOthers(besides: asker, error, fetch, &session)
+        if error.isGone, let version = session.version, version.generation == fetch.revalidates {
+            actions += [.gone(version.generation)] + session.forgetVersion()
+        }
+        if error.isRetryable { session.backOff(after: error, now: now) }
+        return actions + session.wakeReaders() + session.replan(now: now)
+    }
+
+    /// Whether the response takes the place of the version. An error of the moment never replaces
+    /// stored bytes, and neither does the answer to a request for a gap.
+    private func mayReplace(_ version: SessionVersion?, _ error: OriginError, _ fetch: FetchState) -> Bool {
+        guard passReason == nil, !fetch.isOwn else { return false }
+        guard let version else { return true }
+        return fetch.isValidation && (!error.isTransient || !version.representation.isContent)
+    }
+
+    /// Ends the wait of the other readers that the fetch was for: they use stored bytes if they
+    /// may, and fail with the status otherwise.
+    private func settleOthers(
+        besides asker: Int, _ error: OriginError, _ fetch: FetchState, _ session: inout SessionState
+    ) -> [SessionAction] {
+        var actions: [SessionAction] = []
+        for index in session.readers.indices where index != asker {
+            let reader = session.readers[index]
+            guard reader.failure == nil, !reader.isApart else { continue }
+            let isConcerned =
+                fetch.isValidation ? reader.awaitsOrigin : session.version == nil && reader.waitsFor != .nothing && !reader.onlyStored
+            if fetch.isValidation, !error.isGone, error.isTransient, reader.mayDoWithoutOrigin {
+                actions.append(.usedUnvalidated(error))
+                session.trust(index)
+            } else if isConcerned {
+                session.readers[index].failure = .origin(error)
+            }
+        }
+        return actions
+    }
+}
+
+extension SessionState {
+    /// Whether the reader takes the status of the version. Fails it with the status if it does not.
+    mutating func takesStatus(_ index: Int, of version: SessionVersion) -> Bool {
+        let representation = version.representation
+        guard !representation.isContent, !readers[index].takesAnyStatus else { return true }
+        readers[index].failure = .origin(.status(ResponseHead(status: representation.status, fields: representation.fields)))
+        return false
+    }
+
+    /// Drops a version that must not answer another request (RFC 9111 §3), once a reader comes that
+    /// follows the rules of HTTP caching and was not there when the response came.
+    mutating func dropUsedUp(for index: Int) -> [SessionAction] {
+        let reader = readers[index]
+        guard phase == .ready, let version, version.passReason?.forbidsReuse == true, reader.told == nil, !reader.onlyStored,
+            reader.rules.policy(for: version.representation) == .standard, reader.confirmationsBefore >= version.confirmation,
+            !readers.contains(where: { $0.id != reader.id && ($0.told == version.generation || $0.awaitsOrigin) })
+        else { return [] }
+        return forgetVersion()
+    }
+}
