@@ -106,6 +106,11 @@ int32_t spool_advise_will_need(int32_t fd, int64_t offset, int64_t count) {
     return fcntl(fd, F_RDADVISE, &advice);
 }
 
+int32_t spool_advise_random(int32_t fd) {
+    (void)fd;
+    return 0;
+}
+
 int32_t spool_start_writeback(int32_t fd) {
     (void)fd;
     return 0;
@@ -168,6 +173,13 @@ int64_t spool_resident_pages(int32_t fd, int64_t offset, int64_t count) {
 
 int32_t spool_advise_will_need(int32_t fd, int64_t offset, int64_t count) {
     int code = posix_fadvise(fd, offset, count, POSIX_FADV_WILLNEED);
+    if (code == 0) return 0;
+    errno = code;
+    return -1;
+}
+
+int32_t spool_advise_random(int32_t fd) {
+    int code = posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     if (code == 0) return 0;
     errno = code;
     return -1;

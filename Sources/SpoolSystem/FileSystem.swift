@@ -94,6 +94,13 @@ package protocol FileHandle: AnyObject, Sendable {
     /// Frees the whole file-system blocks inside the range, which then read as zeros. Throws
     /// `ENOTSUP` when the file system has no holes.
     func punchHole(at offset: Int64, count: Int64) throws(SystemError)
+    /// Asks the system to read no more than each call needs. The call guarantees nothing and reports
+    /// no error.
+    ///
+    /// With read-ahead, Linux makes folios of the page cache larger than a block of a data file.
+    /// When a block is punched, such a folio is filled with zeros in part, and clients to which
+    /// `sendfile` still has to send these bytes would get the zeros.
+    func disableReadAhead()
     /// Asks the system to start writing to the disk, so that a later ``synchronize(full:)`` waits
     /// less. The call guarantees nothing and reports no error.
     func startWriteback()

@@ -33,15 +33,20 @@ package final class POSIXFileHandle: FileHandle {
         return done
     }
 
-    /// The maximum size of one write, in bytes. Each write ends at a multiple of it, or at the end
-    /// of the bytes.
+    /// The maximum size of one write, in bytes: a block of a data file. Each write ends at a
+    /// multiple of it, or at the end of the bytes.
     ///
-    /// Linux allocates blocks of page cache as large as the write, but no larger than the alignment
-    /// of its offset. Large blocks are expensive in a guest that returns free memory to its host
-    /// (free page reporting), because they are the blocks that it has returned. The additional
-    /// calls cost almost nothing in comparison (Benchmarks/README.md, `fresh-pages`). Smaller
-    /// writes would cost time with every later `sendfile`.
-    private static let bytesPerWrite = 128 * 1024
+    /// Linux allocates blocks of page cache (folios) as large as the write, but no larger than the
+    /// alignment of its offset. They must not be larger than what ``punchHole(at:count:)`` frees.
+    /// Linux takes a whole folio out of the cache, and bytes of it that a socket still has to send
+    /// stay as they are. Of a folio that is freed in part, it fills that part with zeros, also those
+    /// that a socket still has to send.
+    ///
+    /// Large folios are also expensive in a guest that returns free memory to its host (free page
+    /// reporting), because they are the blocks that it has returned. The additional calls cost
+    /// almost nothing in comparison (Benchmarks/README.md, `fresh-pages`). Smaller writes would
+    /// cost time with every later `sendfile`.
+    private static let bytesPerWrite = 64 * 1024
 
     /// Writes all of `bytes` with `pwrite`.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
@@ -66,6 +71,11 @@ package final class POSIXFileHandle: FileHandle {
     package func punchHole(at offset: Int64, count: Int64) throws(SystemError) {
         guard count > 0 else { return }
         _ = try systemCall("punch hole", on: path) { spool_punch_hole(file.rawValue, offset, count) }
+    }
+
+    /// Asks the system to read no more than each call needs.
+    package func disableReadAhead() {
+        _ = spool_advise_random(file.rawValue)
     }
 
     /// Asks the system to start writing to the disk.

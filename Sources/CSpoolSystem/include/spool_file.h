@@ -37,6 +37,10 @@ int64_t spool_resident_pages(int32_t fd, int64_t offset, int64_t count);
 /// Asks the kernel to start reading the range into the page cache.
 int32_t spool_advise_will_need(int32_t fd, int64_t offset, int64_t count);
 
+/// Asks the kernel to read no more of the file than each call needs: POSIX_FADV_RANDOM. Does nothing
+/// on Darwin.
+int32_t spool_advise_random(int32_t fd);
+
 /// Asks the kernel to start writing the page cache to the disk: sync_file_range with
 /// SYNC_FILE_RANGE_WRITE, which guarantees nothing. Does nothing on Darwin.
 int32_t spool_start_writeback(int32_t fd);

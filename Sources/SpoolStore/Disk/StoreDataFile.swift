@@ -55,6 +55,7 @@ final class StoreDataFile: DataFile {
         self.table = table
         era = table.era
         self.isWritable = isWritable
+        if sealing == nil { handle.disableReadAhead() }
     }
 
     deinit { table.closed(generation, counted: slot.withLock { $0.isCounted } ? ObjectIdentifier(self) : nil) }
@@ -104,6 +105,8 @@ final class StoreDataFile: DataFile {
         guard try handle.lock(.shared) else {
             throw SystemError(code: EWOULDBLOCK, operation: "flock", subject: path)
         }
+        // The bytes of a sealed file never go to `sendfile`.
+        if sealing == nil { handle.disableReadAhead() }
         return handle
     }
 
@@ -239,7 +242,7 @@ final class StoreDataFile: DataFile {
     /// Runs a change that frees disk space of the file.
     ///
     /// - Returns: false when another process reads the file, when it has a name outside the store,
-    ///   or when the file system has no holes.
+    ///   when another program has cut it, or when the file system has no holes.
     @discardableResult
     private func freeing(_ change: (any FileHandle) throws(SystemError) -> Void) throws(StoreError) -> Bool {
         guard isWritable else { throw .readOnly }
@@ -247,8 +250,13 @@ final class StoreDataFile: DataFile {
         guard isUsable else { throw .suspended }
         do throws(SystemError) {
             let handle = try use()
+            let status = try handle.status()
             // A second name outside the store must keep all bytes of the file.
-            guard try handle.status().linkCount <= 1 else { return false }
+            guard status.linkCount <= 1 else { return false }
+            // A file that another program has cut ends inside a folio of the page cache. Freeing
+            // the last block would fill that folio with zeros under clients that still have to get
+            // its bytes.
+            guard status.size >= size.withLock({ $0 }) else { return false }
             guard try handle.lock(.exclusive) else {
                 // Another process reads the file. A failed request for the exclusive lock releases
                 // the shared one, so take that again.

@@ -47,6 +47,9 @@ final class MemoryFileHandle: FileHandle {
         try disk.punchHole(file, path, at: offset, count: count)
     }
 
+    /// Does nothing: there is no page cache.
+    func disableReadAhead() {}
+
     /// Does nothing: bytes whose write-back has begun may be lost like all others.
     func startWriteback() {}
 
