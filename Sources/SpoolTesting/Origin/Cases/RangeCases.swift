@@ -1,17 +1,9 @@
 internal import SpoolCore
 
-// Rows 1 to 11 and 33 to 39: ranges, the fields about them, and the bytes that come.
-
-extension OriginCase {
-    /// A fetch that stores its first 30 000 bytes and nothing else.
-    static let stored30000: [Step] = [.follow([.shorterRange(maxBytes: 30_000)]), .get(to: 30_000), .follow([.correct])]
-    /// Returns a step whose first body breaks off after 30 000 bytes, and whose later responses
-    /// follow `next`.
-    static func broken(_ next: OriginBehaviour = .correct, first: OriginBehaviour = .correct) -> Step {
-        .follow([.cut(afterBytes: 30_000, .close, first), next])
-    }
-
-    static let ranges: [OriginCase] = [
+/// The cases about ranges, the fields about them, and the bytes that come.
+enum RangeCases {
+    /// Rows 1 to 11 and 33 to 39.
+    static let asked: [OriginCase] = [
         OriginCase(
             "1", "answers a range with the whole body",
             [.follow([.ignoresRange]), .get(50_000), .get()],
@@ -19,7 +11,7 @@ extension OriginCase {
         ).loader(requests: "0-"),
         OriginCase(
             "2", "answers If-Range with the whole body of another version",
-            stored30000 + [.serve(song.version(seed: 2)), .get(30_000), .get()],
+            OriginCase.stored30000 + [.serve(OriginCase.song.version(seed: 2)), .get(30_000), .get()],
             answers: "206 0-29999 of v1; 206 30000-99999 of v2; 200 0-99999 of v2", stored: "0-99999 of v2, all",
             requests: #"0-, 30000- if "v1""#
         ).loader(answers: "0-29999 of v1; error; 0-99999 of v2"),
@@ -51,7 +43,7 @@ extension OriginCase {
         OriginCase(
             "5", "sends more than was asked",
             [
-                .follow([.status(206, fields: song.fields(of: 50_000..<90_000), body: song.bytes(50_000..<90_000))]),
+                .follow([.status(206, fields: OriginCase.song.fields(of: 50_000..<90_000), body: OriginCase.song.bytes(50_000..<90_000))]),
                 .get(50_000, to: 60_000),
             ],
             answers: "206 50000-59999 of v1", stored: "50000-59999 of v1", requests: "50000-59999"
@@ -88,7 +80,7 @@ extension OriginCase {
         ).flowing.loader(answers: "50000-59999 of v1", stored: "0-65535 of v1", requests: "0-, whole"),
         OriginCase(
             "10", "sends another length under the same entity tag",
-            stored30000 + [.serve(song.relabelled(seed: 2, length: 120_000)), .get(30_000), .get()],
+            OriginCase.stored30000 + [.serve(OriginCase.song.relabelled(seed: 2, length: 120_000)), .get(30_000), .get()],
             answers: "206 0-29999 of v1; 206 30000-119999 of v2; 200 0-119999 of v2", stored: "0-119999 of v2, all",
             requests: #"0-, 30000- if "v1", 100000- if "v1", 0-29999 if "v1""#
         ).loader(
@@ -106,7 +98,7 @@ extension OriginCase {
             stored: "0-3999 of v1, 50000-59999 of v1", requests: #"0-, 50000-59999 if "v1""#),
         OriginCase(
             "33", "does not support HEAD",
-            [.ask(Ask(ranges: [Ask.Part(0, nil)], isHead: true)), .get()],
+            [.ask(.init(ranges: [.init(0, nil)], isHead: true)), .get()],
             answers: "200 length 100000; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"),
         OriginCase(
             "34", "answers 416 at an end that it had not named",
@@ -115,7 +107,9 @@ extension OriginCase {
         ).loader(answers: "the original; the original", stored: "nothing", requests: "0-"),
         OriginCase(
             "35", "answers 416 where bytes were: it became shorter",
-            stored30000 + [.serve(song.version(seed: 2, length: 20_000)), .follow([.ignoresIfRange]), .get(30_000), .get()],
+            OriginCase.stored30000 + [
+                .serve(OriginCase.song.version(seed: 2, length: 20_000)), .follow([.ignoresIfRange]), .get(30_000), .get(),
+            ],
             answers: "206 0-29999 of v1; 416; 200 0-19999 of v2", stored: "0-19999 of v2, all",
             requests: #"0-, 30000- if "v1", 30000-99999, 0-"#
         ).loader(requests: #"0-, 30000- if "v1", 0-"#),
@@ -126,7 +120,7 @@ extension OriginCase {
         ).withoutRepeats.loader(requests: "0-, whole"),
         OriginCase(
             "36", "answers 416 without a length, of a resource that is stored in part",
-            stored30000 + [.follow([.status(416), .correct]), .get(30_000), .get()],
+            OriginCase.stored30000 + [.follow([.status(416), .correct]), .get(30_000), .get()],
             answers: "206 0-29999 of v1; 206 30000-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all",
             requests: #"0-, 30000- if "v1", 30000-99999, 0-29999 if "v1""#
         ).loader(answers: "0-29999 of v1; error; 0-99999 of v1", requests: #"0-, 30000- if "v1", 0-"#),
@@ -159,22 +153,31 @@ extension OriginCase {
         ).flowing.loader(answers: "the original"),
         OriginCase(
             "39", "is asked for several ranges by a client",
-            [.get(), .ask(Ask(ranges: [Ask.Part(0, 100), Ask.Part(50_000, 50_100)]))],
+            [.get(), .ask(.init(ranges: [.init(0, 100), .init(50_000, 50_100)]))],
             answers: "200 0-99999 of v1; 206 0-99 of v1 and 50000-50099 of v1", stored: "0-99999 of v1, all", requests: "0-"),
     ]
 
-    // Bytes are used as the part that their fields name, requested or not.
+    /// Responses with a part that no request asked for. Spool uses them as the part that their fields
+    /// name.
     static let uninvited: [OriginCase] = [
         OriginCase(
             "F2", "sends a part although no range was asked for",
             [
-                .follow([.status(416), .status(206, fields: song.fields(of: 0..<30_000), body: song.bytes(0..<30_000)), .correct]),
+                .follow([
+                    .status(416), .status(206, fields: OriginCase.song.fields(of: 0..<30_000), body: OriginCase.song.bytes(0..<30_000)),
+                    .correct,
+                ]),
                 .get(), .get(),
             ],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, whole, 30000- if "v1""#),
         OriginCase(
             "F2", "sends a part from the middle although no range was asked for",
-            [.follow([.status(416), .status(206, fields: song.fields(of: 50_000..<90_000), body: song.bytes(50_000..<90_000))]), .get()],
+            [
+                .follow([
+                    .status(416),
+                    .status(206, fields: OriginCase.song.fields(of: 50_000..<90_000), body: OriginCase.song.bytes(50_000..<90_000)),
+                ]), .get(),
+            ],
             answers: "502", stored: "nothing", requests: "0-, whole"
         ).flowing.withoutRepeats.loader(answers: "the original"),
     ]

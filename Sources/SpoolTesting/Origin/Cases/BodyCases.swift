@@ -1,15 +1,15 @@
 internal import SpoolCore
 
-// Rows 12 to 15, 23, 24, 29 to 32, 40 to 45 and 51: bodies, their framing, and their ends.
-
-extension OriginCase {
+/// The cases about bodies, their framing, and their ends.
+enum BodyCases {
     private static func raw(_ head: String, _ body: [UInt8] = []) -> OriginBehaviour {
         .raw(Array(head.utf8) + body)
     }
 
-    private static let whole = song.content.bytes(at: 0, count: Int(song.length))
+    private static let whole = OriginCase.song.content.bytes(at: 0, count: Int(OriginCase.song.length))
 
-    static let bodies: [OriginCase] = [
+    /// Rows 12 to 15, 23, 24, 29 to 32, 40 to 45 and 51.
+    static let all: [OriginCase] = [
         OriginCase(
             "12", "closes before the end of its Content-Length",
             [.follow([.cut(afterBytes: 30_000, .close, .correct), .correct]), .get()],
@@ -41,7 +41,7 @@ extension OriginCase {
         ).loader(answers: "the original; the original", stored: "nothing"),
         OriginCase(
             "23", "codes the rest of a body that began plain",
-            [broken(.fields(["Content-Encoding": "gzip"], .correct)), .get()],
+            [.broken(.fields(["Content-Encoding": "gzip"], .correct)), .get()],
             answers: "200 0-29999 of v1, cut", stored: "nothing", requests: #"0-, 30000- if "v1""#
         ).flowing(after: 30_000),
         OriginCase(
@@ -111,7 +111,7 @@ extension OriginCase {
         OriginCase(
             "43", "has two entity tags",
             [
-                broken(
+                .broken(
                     .fields(["ETag": "\"a\"", "ETag": "\"b\""], .correct), first: .fields(["ETag": "\"a\"", "ETag": "\"b\""], .correct)),
                 .get(),
             ],

@@ -1,62 +1,16 @@
 internal import Spool
 internal import SpoolCore
 
-// Rows 25 to 28, 46 to 50 and 52, and the further cases: redirects, refusals, and rules on storing.
-
-extension OriginCase {
+/// The cases about refusals and the rules on storing.
+enum AnswerCases {
     /// The response of a hotel network to every request before its guest has signed in.
     private static let page = OriginBehaviour.status(
         200, fields: ["Content-Type": "text/html", "Cache-Control": "max-age=600"], body: Array("<p>Welcome</p>".utf8))
 
-    private static let reload = Step.ask(Ask(ranges: [Ask.Part(0, nil)], isReload: true))
+    private static let reload = OriginCase.Step.ask(.init(ranges: [.init(0, nil)], isReload: true))
 
-    static let redirects: [OriginCase] = [
-        OriginCase(
-            "25", "redirects five times, each time with another status and by a relative Location",
-            [
-                .route("/song.mp3", .redirect(301, to: "/a")), .route("/a", .redirect(302, to: "b")),
-                .route("/b", .redirect(303, to: "./c")), .route("/c", .redirect(307, to: "/x/../d")),
-                .route("/d", .redirect(308, to: "/there")), .route("/there", answer), .get(), .get(),
-            ],
-            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all",
-            requests: "0-, /a 0-, /b 0-, /c 0-, /d 0-, /there 0-"),
-        OriginCase(
-            "25", "redirects in a circle",
-            [.route("/song.mp3", .redirect(to: "/a")), .route("/a", .redirect(to: "/song.mp3")), .get()],
-            answers: "502", stored: "nothing", requests: "0-, /a 0-"
-        ).loader(answers: "the original"),
-        OriginCase(
-            "25", "redirects more than ten times",
-            [.route("/song.mp3", .redirect(to: "/1"))] + (1...12).map { .route("/\($0)", .redirect(to: "/\($0 + 1)")) } + [.get()],
-            answers: "502", stored: "nothing", requests: "0-, " + (1...10).map { "/\($0) 0-" }.joined(separator: ", ")
-        ).loader(answers: "the original"),
-        OriginCase(
-            "26", "redirects to a signed URL that expires",
-            [
-                .route("/song.mp3", .redirect(to: "/signed-1")), .route("/signed-1", .cut(afterBytes: 30_000, .close, answer)),
-                .get(to: 30_000),
-                .route("/signed-1", .status(403)), .route("/song.mp3", .redirect(to: "/signed-2")), .route("/signed-2", rest), .get(),
-            ],
-            answers: "206 0-29999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all",
-            requests: #"0-, /signed-1 0-, 30000- if "v1", /signed-2 30000- if "v1""#
-        ).flowing,
-        OriginCase(
-            "26", "redirects to a signed URL that has expired",
-            [.route("/song.mp3", .redirect(to: "/signed-1")), .route("/signed-1", .status(403)), .get()],
-            answers: "403", stored: "nothing", requests: "0-, /signed-1 0-"),
-        OriginCase(
-            "27", "redirects from https to http",
-            [.follow([.redirect(to: "http://origin.test/plain.mp3")]), .get()],
-            answers: "502", stored: "nothing", requests: "0-"
-        ).of { $0.url = "https://origin.test/song.mp3" }.on([.http, .loader]).loader(answers: "the original"),
-        OriginCase(
-            "28", "redirects to another host",
-            [.route("/song.mp3", .redirect(to: "http://cdn.test/there")), .route("/there", answer), .get()],
-            answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0- with credentials, /there 0-"
-        ).configured { $0.requestFields = ["Authorization": "Bearer 1"] },
-    ]
-
-    static let answers: [OriginCase] = [
+    /// Rows 46 to 50 and 52, and the further cases.
+    static let all: [OriginCase] = [
         OriginCase(
             "46", "is busy at first, and sends Retry-After",
             [.follow([.status(503, fields: ["Retry-After": "5"]), .correct]), .get(), .get()],
@@ -78,7 +32,7 @@ extension OriginCase {
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 0- unless "v1""#),
         OriginCase(
             "47", "is out of reach when part is stored",
-            stored30000 + [.offline(true), .get(to: 30_000), .get(50_000), .offline(false), .get()],
+            OriginCase.stored30000 + [.offline(true), .get(to: 30_000), .get(50_000), .offline(false), .get()],
             answers: "206 0-29999 of v1; 206 0-29999 of v1; 502; 200 0-99999 of v1", stored: "0-99999 of v1, all",
             requests: #"0-, 50000- if "v1", 30000- if "v1""#
         ).withoutRepeats.socket(requests: #"0-, 30000- if "v1""#),
@@ -142,7 +96,7 @@ extension OriginCase {
         ).flowing(after: 30_000),
         OriginCase(
             "F1", "answers with a page when Spool asks for the rest of a stored resource",
-            stored30000 + [.follow([page, .correct]), .get(50_000, to: 60_000), .get(to: 30_000)],
+            OriginCase.stored30000 + [.follow([page, .correct]), .get(50_000, to: 60_000), .get(to: 30_000)],
             answers: "206 0-29999 of v1; 200 '<p>Welcome</p>'; 206 0-29999 of v1", stored: "0-29999 of v1",
             requests: #"0-, 50000-59999 if "v1""#
         ).on([.http, .socket]),
@@ -178,8 +132,8 @@ extension OriginCase {
         OriginCase(
             "F6", "sends other bytes to another player, without Vary",
             [
-                .agent("Other/2", .status(200, fields: ["ETag": "\"v2\""], body: song.content.bytes(at: 0, count: 1000))),
-                .ask(Ask(ranges: [Ask.Part(0, nil)], agent: "Player/1")), .ask(Ask(ranges: [Ask.Part(0, nil)], agent: "Other/2")),
+                .agent("Other/2", .status(200, fields: ["ETag": "\"v2\""], body: OriginCase.song.content.bytes(at: 0, count: 1000))),
+                .ask(.init(ranges: [.init(0, nil)], agent: "Player/1")), .ask(.init(ranges: [.init(0, nil)], agent: "Other/2")),
             ],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"
         ).on([.http, .socket]),
@@ -211,20 +165,4 @@ extension OriginCase {
             answers: "502; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
         ).on([.http, .loader]).loader(requests: "0-, 0-, 0-, 0-"),
     ]
-
-    /// A correct whole response of another path, because the song is not served there.
-    private static let answer = OriginBehaviour.status(
-        200, fields: ["ETag": "\"v1\"", "Content-Type": "audio/mpeg"], body: song.content.bytes(at: 0, count: Int(song.length)))
-    private static let rest = OriginBehaviour.status(
-        206, fields: ["ETag": "\"v1\"", "Content-Type": "audio/mpeg", "Content-Range": "bytes 30000-99999/100000"],
-        body: song.content.bytes(at: 30_000, count: 70_000))
-
-    /// Every row, in the order of the research table, followed by the further cases.
-    package static let all: [OriginCase] = {
-        let rows = ranges + uninvited + bodies + numbers + validators + redirects + answers
-        func place(_ row: OriginCase) -> Int {
-            row.number.hasPrefix("F") ? 100 + (Int(row.number.dropFirst()) ?? 0) : Int(row.number) ?? 0
-        }
-        return rows.enumerated().sorted { (place($0.element), $0.offset) < (place($1.element), $1.offset) }.map(\.element)
-    }()
 }

@@ -1,9 +1,10 @@
 import SpoolCore
 
-// Numbers near and beyond 2^60, from origins and from clients (`ByteRange.maximumOffset`).
-
-extension OriginCase {
-    static let numbers: [OriginCase] = lengths + positions
+/// The cases about numbers near and beyond 2^60, from origins and from clients
+/// (`ByteRange.maximumOffset`).
+enum NumberCases {
+    /// All of them.
+    static let all: [OriginCase] = lengths + positions
 
     private static let bound = ByteRange.maximumOffset
 
