@@ -4,7 +4,7 @@ import SpoolSystem
 extension Connection {
     /// Receives bytes from the socket and processes them.
     func receive() {
-        let room = server.options.inputBytes - input.count
+        let room = server.options.inputBytes - receiving.input.count
         guard room > 0 else { return consumeInput() }
         let buffer = UnsafeMutableRawBufferPointer(rebasing: server.scratch[..<min(room, server.scratch.count)])
         let result = socket.receive(into: buffer)
@@ -17,24 +17,23 @@ extension Connection {
     }
 
     private func received(_ bytes: UnsafeRawBufferPointer) {
-        guard input.isEmpty else {
-            input.append(contentsOf: bytes)
+        guard receiving.input.isEmpty else {
+            receiving.input.append(contentsOf: bytes)
             return consumeInput()
         }
         let consumed = consume(bytes)
-        if phase != .closed, phase != .draining, consumed < bytes.count { input = Array(bytes[consumed...]) }
+        if phase != .closed, phase != .draining, consumed < bytes.count { receiving.input = Array(bytes[consumed...]) }
         settle()
     }
 
-    /// Processes the bytes that earlier calls left in `input`.
+    /// Processes the bytes that earlier calls left in `receiving.input`.
     func consumeInput() {
-        var bytes: [UInt8] = []
-        swap(&bytes, &input)
+        var bytes = receiving.takeInput()
         let consumed = bytes.withUnsafeBytes { consume($0) }
         if phase != .closed, phase != .draining, consumed < bytes.count {
             // No byte is moved while a head grows, even when it arrives in very small steps.
             if consumed > 0 { bytes.removeFirst(consumed) }
-            input = bytes
+            receiving.input = bytes
         }
         settle()
     }
@@ -43,13 +42,14 @@ extension Connection {
     ///
     /// - Returns: The number of bytes consumed.
     private func consume(_ bytes: UnsafeRawBufferPointer) -> Int {
-        isConsuming = true
-        defer { isConsuming = false }
+        receiving.isConsuming = true
+        defer { receiving.isConsuming = false }
         var offset = 0
         var requests = 0
         while phase == .reading, offset < bytes.count, requests < server.options.requestsPerTurn {
-            if let head = skipping {
-                offset += skip(head, available: bytes.count - offset)
+            if let skipped = receiving.skip(available: bytes.count - offset) {
+                offset += skipped.count
+                if let request = skipped.request { dispatch(request) }
                 continue
             }
             let rest = UnsafeRawBufferPointer(rebasing: bytes[offset...])
@@ -58,7 +58,7 @@ extension Connection {
                 requests += 1
                 continue
             }
-            switch parser.parse(rest) {
+            switch receiving.parser.parse(rest) {
             case .needsMore: return offset
             case .head(let head, let consumed, let bodyBytes):
                 offset += consumed
@@ -77,12 +77,12 @@ extension Connection {
     /// - Returns: The number of bytes that the request takes, or nil when it is a different
     ///   request.
     private func answerRepeated(_ bytes: UnsafeRawBufferPointer) -> Int? {
-        guard let repeated, !parser.isInsideHead, let (spec, count) = repeated.match(bytes),
+        guard let repeated, !receiving.parser.isInsideHead, let (spec, count) = repeated.match(bytes),
             let response = repeated.responder.response(to: spec)
         else { return nil }
-        isHeadTimed = false
+        receiving.isHeadTimed = false
         server.requestCount += 1
-        sending.repeated = repeated
+        sending.request = .repeated(repeated)
         if server.options.onResponse != nil { sending.began = loop.readClock() }
         start(response)
         return count
@@ -105,27 +105,16 @@ extension Connection {
             refuse(RequestRefusal(413, "the request body is longer than \(server.options.requestLimits.skippedBodyBytes) bytes"))
             return rest.count
         }
-        if bodyBytes == 0 { dispatch(head) } else { (skipping, bytesToSkip) = (head, bodyBytes) }
+        if bodyBytes == 0 { dispatch(head) } else { receiving.beginSkipping(bodyBytes, of: head) }
         return 0
-    }
-
-    /// Drops body bytes, and dispatches the request after the last of them.
-    private func skip(_ head: RequestHead, available: Int) -> Int {
-        let count = min(available, bytesToSkip)
-        bytesToSkip -= count
-        if bytesToSkip == 0 {
-            skipping = nil
-            dispatch(head)
-        }
-        return count
     }
 
     private func dispatch(_ head: RequestHead, _ sink: (any BodySink)? = nil) {
         phase = .handling
-        isHeadTimed = false
+        receiving.isHeadTimed = false
         setDeadline(upload == nil ? nil : server.options.bodyTimeout)
         let exchange = Exchange(head, bodySink: sink, on: self, loop: loop)
-        self.exchange = exchange
+        sending.request = .exchange(exchange)
         sending.began = loop.readClock()
         server.requestCount += 1
         server.handler.respond(to: head, on: exchange)
@@ -136,23 +125,20 @@ extension Connection {
     private func settle() {
         countInput()
         guard phase == .reading else { return }
-        guard input.isEmpty || server.heldInputBytes <= server.options.maximumHeldInputBytes else {
+        guard receiving.input.isEmpty || server.heldInputBytes <= server.options.maximumHeldInputBytes else {
             return refuse(RequestRefusal(503, "too many requests wait for their ends; try again in a few seconds"))
         }
-        listen(for: isHalfClosed ? .read : .readOrPeerClosed)
-        let isInsideRequest = !input.isEmpty || skipping != nil
-        if isInsideRequest, !isHeadTimed {
-            isHeadTimed = true
+        listen(for: receiving.isHalfClosed ? .read : .readOrPeerClosed)
+        if receiving.isInsideRequest, !receiving.isHeadTimed {
+            receiving.isHeadTimed = true
             setDeadline(server.options.headTimeout)
         }
-        if !input.isEmpty, !parser.isInsideHead, skipping == nil { continueLater() }
+        if receiving.hasMoreRequests { continueLater() }
     }
 
     /// Updates the server's count of held bytes with those of this connection.
     func countInput() {
-        guard input.count != countedInput else { return }
-        server.heldInputBytes += input.count - countedInput
-        countedInput = input.count
+        server.heldInputBytes += receiving.takeInputChange()
     }
 
     /// Continues on a later turn of the loop, because complete requests are left and other
@@ -167,9 +153,9 @@ extension Connection {
     /// Answers a request that no handler gets, and closes the connection.
     func refuse(_ refusal: RequestRefusal) {
         server.refusalCount += 1
-        isHeadTimed = false
+        receiving.isHeadTimed = false
         let response = Response.error(refusal.status, refusal.explanation)
-        sending.refusal = refusal
+        sending.request = .refused(refusal)
         phase = .handling
         start(response)
     }

@@ -4,10 +4,10 @@ import SpoolSystem
 extension Connection {
     /// Begins to send a response.
     func start(_ response: Response) {
-        let asked = asked
+        let asked = sending.asked
         let framing = ResponseFraming(
             of: response, method: asked.method, version: asked.version,
-            keepAlive: asked.keepAlive && sending.refusal == nil && !server.isStopping && upload == nil)
+            keepAlive: asked.keepAlive && !server.isStopping && upload == nil)
         let now = server.options.wallNow()
         server.headBuffer.removeAll()
         guard (200...999).contains(response.status) else {
@@ -22,7 +22,8 @@ extension Connection {
             response.discard()
             return start(.error(500, "the answer had a header field that can't be sent: \(error.name.prefix(64).filter(\.isLetter))"))
         }
-        prepare(response, framing)
+        sending.begin(response, framing)
+        open(response.body, framing)
         phase = .sending
         setDeadline(server.options.writeTimeout)
         sendHead(response, framing)
@@ -49,21 +50,9 @@ extension Connection {
     /// The most bytes of an interim response.
     private static let maxInterimBytes = 8192
 
-    /// The properties of the request that determine the form of its response. A refusal without a
-    /// request uses those of a plain GET.
-    private var asked: (method: String, version: HTTPVersion, keepAlive: Bool) {
-        if let repeated = sending.repeated { return (repeated.head.method, repeated.head.version, repeated.head.keepAlive) }
-        guard let exchange else { return ("GET", .http11, false) }
-        return (exchange.request.method, exchange.request.version, exchange.request.keepAlive)
-    }
-
-    private func prepare(_ response: Response, _ framing: ResponseFraming) {
-        sending.status = response.status
-        sending.keepAlive = framing.keepAlive
-        sending.isUntilClose = framing.length == .untilClose
-        sending.isChunked = framing.length == .chunked
-        if case .known(let count) = framing.length { sending.remaining = count }
-        guard case .source(let source, _) = response.body else { return }
+    /// Takes the source of a body that follows, and closes that of one that does not.
+    private func open(_ body: Response.Body, _ framing: ResponseFraming) {
+        guard case .source(let source, _) = body else { return }
         guard framing.sendsBody else { return source.close() }
         sending.source = source
         source.onReadable(wake)
@@ -74,12 +63,16 @@ extension Connection {
     private func sendHead(_ response: Response, _ framing: ResponseFraming) {
         var tail: [UInt8] = []
         if framing.sendsBody, case .bytes(let bytes) = response.body {
-            sending.remaining = nil
-            sending.bodyBytes = Int64(bytes.count)
-            sending.isOutputBody = true
-            if bytes.count <= Self.inlineBodyBytes { server.headBuffer.append(bytes) } else { tail = bytes }
+            sending.beginOutputBody(of: bytes.count)
+            if bytes.count <= ResponseStart.inlineBodyBytes { server.headBuffer.append(bytes) } else { tail = bytes }
         }
-        if framing.sendsBody, sendsWithMemory() || sendsWithFile() { return }
+        if let source = sending.source {
+            switch server.start(of: source, sending.framing) {
+            case .gathered(let bytes): return sendWithHead(bytes, source)
+            case .joined(let chunk): return sendHead(before: chunk, source)
+            case .head: break
+            }
+        }
         let head = server.headBuffer.bytes
         switch send(head) {
         case .count(let count) where count == head.count: sending.setOutput(tail)
@@ -90,77 +83,23 @@ extension Connection {
         pump()
     }
 
-    /// Sends the head together with the whole body when the body is one piece of a file in memory.
-    ///
-    /// - Returns: False when the body is anything else. Nothing was sent then.
-    private func sendsWithFile() -> Bool {
-        guard let source = sending.source, let remaining = sending.remaining, remaining > 0, remaining <= Self.joinedBodyBytes,
-            case .file(let descriptor, let offset, let count, let keepAlive) = source.next(max: Int(remaining)), count == remaining
-        else { return false }
-        let chunk = SendingState.FileChunk(descriptor: descriptor, offset: offset, count: count, keepAlive: keepAlive)
-        return sendsCopied(chunk, source) || sendsJoined(chunk, source)
-    }
-
-    /// Reads a small body and sends it with its head: two system calls instead of four.
-    private func sendsCopied(_ chunk: SendingState.FileChunk, _ source: any BodySource) -> Bool {
-        let head = server.headBuffer.count
-        guard chunk.count <= min(Self.inlineBodyBytes, server.gathering.count - head), server.options.coldReads?.readsSmallFiles ?? true
-        else { return false }
-        let gathered = UnsafeMutableRawBufferPointer(rebasing: server.gathering[..<(head + chunk.count)])
-        let read = withExtendedLifetime(chunk.keepAlive) {
-            readResident(
-                descriptor: chunk.descriptor, into: UnsafeMutableRawBufferPointer(rebasing: gathered[head...]), offset: chunk.offset)
-        }
-        guard read == chunk.count else { return false }
-        gathered.copyMemory(from: server.headBuffer.bytes)
-        sentWithBody(send(UnsafeRawBufferPointer(gathered)), head: head, source)
-        return true
-    }
-
-    /// Sends the head of a larger body with a flag that keeps it in the kernel until the next
-    /// bytes. It then leaves in the same segment as the body, which saves both sides a segment.
-    private func sendsJoined(_ chunk: SendingState.FileChunk, _ source: any BodySource) -> Bool {
-        guard chunk.pages <= Self.joinedPages,
-            server.options.coldReads?.isResident(chunk.descriptor, chunk.offset, chunk.count) ?? true
-        else { return false }
+    /// Sends the head of a body that follows in the same segment.
+    private func sendHead(before chunk: SendingState.FileChunk, _ source: any BodySource) {
         let head = server.headBuffer.bytes
         switch send(head, isContinued: true) {
-        case .count(let count) where count == head.count: goOn(after: sendResident(chunk, source))
-        case .count(let count):
-            sending.setOutput(Array(head[count...]))
-            pump()
-        case .wouldBlock:
-            sending.setOutput(Array(head))
-            pump()
-        case .ended, .failed: clientLeft()
+        case .count(let count) where count == head.count: return proceed(after: sendResident(chunk, source))
+        case .count(let count): sending.setOutput(Array(head[count...]))
+        case .wouldBlock: sending.setOutput(Array(head))
+        case .ended, .failed: return clientLeft()
         }
-        return true
+        pump()
     }
 
-    /// Sends the head together with the beginning of a body that is in memory.
-    ///
-    /// A head that is sent alone wakes a client that waits for bytes. The client may then take the
-    /// core that the loop needs to send them.
-    ///
-    /// - Returns: False when the body does not begin in memory. Nothing was sent then.
-    private func sendsWithMemory() -> Bool {
-        let head = server.headBuffer.count, room = server.gathering.count - head
-        guard let source = sending.source, source.beginsInMemory, !sending.isChunked, sending.remaining != 0, room > 0,
-            case .memory(let bytes, let keepAlive) = source.next(max: sending.demand(room)), bytes.count > 0
-        else { return false }
-        defer { withExtendedLifetime(keepAlive) {} }
-        let count = min(bytes.count, sending.demand(room))
-        let gathered = UnsafeMutableRawBufferPointer(rebasing: server.gathering[..<(head + count)])
-        gathered.copyMemory(from: server.headBuffer.bytes)
-        UnsafeMutableRawBufferPointer(rebasing: gathered[head...]).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
-        sentWithBody(send(UnsafeRawBufferPointer(gathered)), head: head, source)
-        return true
-    }
-
-    /// Accounts for a call that sent head and body together. Body bytes that the socket did not
-    /// take come from the source again.
-    private func sentWithBody(_ result: Transferred, head: Int, _ source: any BodySource) {
-        switch result {
+    /// Sends bytes that begin with the head. Body bytes that the socket does not take come from the
+    /// source again.
+    private func sendWithHead(_ bytes: UnsafeRawBufferPointer, _ source: any BodySource) {
+        let head = server.headBuffer.count
+        switch send(bytes) {
         case .count(let count) where count >= head:
             sending.sent(count - head)
             server.sentBodyBytes += Int64(count - head)
@@ -177,16 +116,6 @@ extension Connection {
         server.options.onTransfer?(.send(asked: bytes.count, isContinued: isContinued, result))
         return result
     }
-
-    /// The size in bytes up to which a body is copied behind its head. Larger bodies are sent from
-    /// their place.
-    static var inlineBodyBytes: Int { 16 * 1024 }
-
-    /// The largest body, in pages, that is sent in one segment with its head. A segment holds at
-    /// most 17 pages (`MAX_SKB_FRAGS`, linux/skbuff.h), and the head takes one. A larger body would
-    /// need one segment more with its head than without it.
-    private static var joinedPages: Int { 16 }
-    private static var joinedBodyBytes: Int { joinedPages * SendingState.FileChunk.pageBytes }
 
     // MARK: The body
 
@@ -211,7 +140,7 @@ extension Connection {
             let step = sending.isOutputSent ? sendBody() : sendOutput()
             switch step {
             case .more:
-                guard sending.turnBytes >= limit, !isComplete else { continue }
+                guard sending.turnBytes >= limit, !sending.isComplete else { continue }
                 return listen(for: writeInterest)
             case .blocked: return listen(for: writeInterest)
             case .done: return responseSent()
@@ -220,7 +149,7 @@ extension Connection {
         }
     }
 
-    private func goOn(after step: Step) {
+    private func proceed(after step: Step) {
         switch step {
         case .more: pump()
         case .blocked: listen(for: writeInterest)
@@ -229,11 +158,7 @@ extension Connection {
         }
     }
 
-    /// Whether all promised bytes are sent, so that the turn does not have to end before the
-    /// response does.
-    private var isComplete: Bool { sending.isOutputSent && sending.remaining == 0 }
-
-    private var writeInterest: PollInterest { isHalfClosed ? .write : .writeOrPeerClosed }
+    private var writeInterest: PollInterest { receiving.isHalfClosed ? .write : .writeOrPeerClosed }
 
     private func sendOutput() -> Step {
         let start = sending.outputSent
@@ -251,8 +176,8 @@ extension Connection {
     }
 
     private func sendBody() -> Step {
-        guard let source = sending.source, sending.remaining != 0 else { return .done }
-        switch source.next(max: sending.demand(server.options.bytesPerTurn)) {
+        guard let source = sending.source, !sending.framing.isSent else { return .done }
+        switch source.next(max: sending.framing.demand(server.options.bytesPerTurn)) {
         case .file(let descriptor, let offset, let count, let keepAlive):
             return sendFile(.init(descriptor: descriptor, offset: offset, count: clip(count), keepAlive: keepAlive), source)
         case .memory(let bytes, let keepAlive):
@@ -267,7 +192,7 @@ extension Connection {
     /// Limits a chunk to the requested size and to one turn, because a source that returns too many
     /// bytes must not break the framing.
     private func clip(_ count: Int, cost: Int = 1) -> Int {
-        min(max(0, count), sending.demand(server.options.bytesPerTurn / cost))
+        min(max(0, count), sending.framing.demand(server.options.bytesPerTurn / cost))
     }
 
     /// The cost of a byte of memory in a turn, where a byte of a file costs 1. Memory is copied,
@@ -309,10 +234,8 @@ extension Connection {
     ///
     /// - Returns: False when the socket did not take the whole line.
     private func announce(_ count: Int) -> Bool {
-        guard sending.isChunked, sending.chunkRemaining == 0 else { return true }
-        sending.setOutput(ChunkedCoding.prefix(count, isFirst: sending.isFirstChunk))
-        sending.isFirstChunk = false
-        sending.chunkRemaining = count
+        guard let line = sending.framing.announce(count) else { return true }
+        sending.setOutput(line)
         guard case .more = sendOutput() else { return false }
         return true
     }
@@ -354,7 +277,7 @@ extension Connection {
     // MARK: Waiting
 
     private func wait() -> Step {
-        if isHalfClosed { return left() }
+        if receiving.isHalfClosed { return left() }
         phase = .waiting
         setDeadline(nil)
         // The poller would report writability for ever.
@@ -370,7 +293,7 @@ extension Connection {
     }
 
     private func warm(_ chunk: SendingState.FileChunk, _ cold: ColdReads) -> Step {
-        if isHalfClosed { return left() }
+        if receiving.isHalfClosed { return left() }
         phase = .warming
         setDeadline(nil)
         listen(for: .peerClosed)
@@ -394,17 +317,16 @@ extension Connection {
         guard source.maySend(chunk.keepAlive) else { return pump() }
         // Otherwise send the range without another residency check. When memory is scarce, the
         // pages may be evicted again by now, and each check could find them missing.
-        goOn(after: sendResident(chunk, source))
+        proceed(after: sendResident(chunk, source))
     }
 
     // MARK: Ends
 
     private func sourceEnded(_ source: any BodySource) -> Step {
-        if let remaining = sending.remaining, remaining > 0 { return abort("the body's source ended \(remaining) bytes too early") }
-        if sending.chunkRemaining > 0 { return abort("the body's source ended inside a chunk") }
+        if let reason = sending.framing.missingAtEnd { return abort(reason) }
         closeSource()
-        guard sending.isChunked else { return .done }
-        sending.setOutput(ChunkedCoding.end(isFirst: sending.isFirstChunk))
+        guard let end = sending.framing.endOfBody else { return .done }
+        sending.setOutput(end)
         return .more
     }
 
@@ -412,7 +334,7 @@ extension Connection {
     /// one.
     private func abort(_ reason: String) -> Step {
         guard phase != .closed else { return .left }
-        let needsReset = sending.isUntilClose
+        let needsReset = sending.framing.needsReset
         finishExchange(.aborted(reason))
         if needsReset {
             // The end of the connection is the end of the body here, so a normal close would look
@@ -428,13 +350,14 @@ extension Connection {
     /// Handles the end of a response: goes on to the next request, or closes.
     private func responseSent() {
         let keepAlive = sending.keepAlive
-        let mustDrain = sending.refusal != nil || (!keepAlive && !input.isEmpty) || upload != nil
-        finishExchange(sending.refusal.map { .refused($0.explanation) } ?? .complete)
+        let refusal = sending.refusal
+        let mustDrain = refusal != nil || (!keepAlive && !receiving.input.isEmpty) || upload != nil
+        finishExchange(refusal.map { .refused($0.explanation) } ?? .complete)
         guard phase != .closed else { return }
         guard keepAlive else { return mustDrain ? beginDraining() : close() }
         phase = .reading
         setDeadline(server.options.idleTimeout)
-        guard !isConsuming else { return }
+        guard !receiving.isConsuming else { return }
         // This call also sets the interest.
         consumeInput()
     }
@@ -444,21 +367,13 @@ extension Connection {
     func finishExchange(_ end: AccessRecord.End) {
         endUpload(isComplete: false)
         closeSource()
-        guard exchange != nil || sending.repeated != nil || sending.refusal != nil else { return }
-        let record = server.options.onResponse.map { ($0, accessRecord(end)) }
-        let serial = sending.warmingSerial, exchange = exchange
+        guard sending.isAnswering else { return }
+        let record = server.options.onResponse.map { ($0, sending.accessRecord(end, now: loop.readClock)) }
+        let serial = sending.warmingSerial, exchange = sending.exchange
         sending = SendingState()
         sending.warmingSerial = serial
-        self.exchange = nil
         exchange?.end()
         if let (onResponse, record) = record { onResponse(record) }
-    }
-
-    private func accessRecord(_ end: AccessRecord.End) -> AccessRecord {
-        let request = sending.repeated?.head ?? exchange?.request
-        return AccessRecord(
-            method: request?.method ?? "", target: request?.target ?? "", status: sending.status, bodyBytes: sending.sentBodyBytes,
-            duration: sending.began.map { loop.readClock() - $0 } ?? 0, end: end)
     }
 
     private func closeSource() {

@@ -6,7 +6,7 @@ import SpoolSystem
 
 extension Connection {
     /// The interim response that lets a client send its body (RFC 9110 §10.1.1).
-    private static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+    private static let interimContinue = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
     /// Begins to receive the body of `head` into `sink`.
     ///
@@ -17,7 +17,7 @@ extension Connection {
         guard head.expectsContinue else { return true }
         // All earlier responses were sent, so the socket has room for one line. A short send
         // therefore means that the client is gone.
-        guard case .count(Self.goOn.count) = Self.goOn.withUnsafeBytes({ socket.send($0) }) else { return false }
+        guard case .count(Self.interimContinue.count) = Self.interimContinue.withUnsafeBytes({ socket.send($0) }) else { return false }
         return true
     }
 
@@ -38,14 +38,14 @@ extension Connection {
     /// Receives body bytes from the socket, as long as the sink takes them.
     func receiveUpload() {
         guard offerInput() else { return refreshInterest() }
-        let room = min(server.options.inputBytes - input.count, server.scratch.count)
+        let room = min(server.options.inputBytes - receiving.input.count, server.scratch.count)
         guard upload != nil, room > 0 else { return refreshInterest() }
         let buffer = UnsafeMutableRawBufferPointer(rebasing: server.scratch[..<room])
         switch socket.receive(into: buffer) {
         case .count(let count):
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             let taken = offer(bytes)
-            input += bytes[taken...]
+            receiving.input += bytes[taken...]
             if phase == .handling { setDeadline(upload == nil ? nil : server.options.bodyTimeout) }
         case .wouldBlock: break
         case .ended, .failed: return clientLeft()
@@ -53,17 +53,16 @@ extension Connection {
         refreshInterest()
     }
 
-    /// Offers the bytes of `input` to the sink.
+    /// Offers the bytes of `receiving.input` to the sink.
     ///
-    /// - Returns: Whether no body bytes are left in `input`.
+    /// - Returns: Whether no body bytes are left in `receiving.input`.
     private func offerInput() -> Bool {
-        guard upload != nil, !input.isEmpty else { return true }
-        var bytes: [UInt8] = []
-        swap(&bytes, &input)
+        guard upload != nil, !receiving.input.isEmpty else { return true }
+        var bytes = receiving.takeInput()
         let taken = bytes.withUnsafeBytes { offer($0) }
         bytes.removeFirst(taken)
-        input = bytes
-        return upload == nil || input.isEmpty
+        receiving.input = bytes
+        return upload == nil || receiving.input.isEmpty
     }
 
     func uploadHasRoom() {

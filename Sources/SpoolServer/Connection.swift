@@ -33,42 +33,20 @@ final class Connection: @unchecked Sendable {
     var socket: Socket
     /// The name of the client, or nil where connections are not counted.
     let client: [UInt8]?
-    private var registration: Registration?
-    private var interest: PollInterest = .readOrPeerClosed
-    /// The poll interest of the present phase, without the part that an upload adds.
-    private var phaseInterest: PollInterest = .readOrPeerClosed
+    private var events = SocketEvents()
     var phase = Phase.reading
     /// The index of this connection in the server's list.
     var position = 0
     /// The time at which the present phase ends by itself.
     private(set) var deadline: MonotonicInstant
 
-    // Reading
-    var parser: RequestParser
-    /// The bytes that were received and not consumed.
-    var input: [UInt8] = []
-    /// The number of those bytes that the server's count includes.
-    var countedInput = 0
-    /// The number of body bytes of `skipping` that have not arrived yet.
-    var bytesToSkip = 0
-    /// The request whose body is being skipped.
-    var skipping: RequestHead?
-    /// Whether the deadline of the present head runs.
-    var isHeadTimed = false
-    /// Whether the call stack holds `consume`, which goes on by itself when a response is complete.
-    var isConsuming = false
-    /// Whether the client closed its sending side.
-    var isHalfClosed = false
-
+    var receiving: ReceivingState
+    var sending = SendingState()
     /// The last request that was answered, if the next one can be matched against it.
     var repeated: RepeatedRequest?
-
     /// The body that arrives while its request is answered.
     var upload: Upload?
 
-    // Answering
-    var exchange: Exchange?
-    var sending = SendingState()
     /// The closure that sources call. Made at its first use and kept.
     private(set) lazy var wake: @Sendable () -> Void = { [waker = makeWaker { $0.sourceWoke() }] in waker.wake() }
     /// The closure that upload sinks call.
@@ -81,15 +59,13 @@ final class Connection: @unchecked Sendable {
         self.client = client
         self.socket = socket
         loop = server.loop
-        parser = RequestParser(limits: server.options.requestLimits)
+        receiving = ReceivingState(limits: server.options.requestLimits)
         deadline = server.loop.now + server.options.idleTimeout
     }
 
     /// Whether the connection has no request in progress, so that the server may close it to make
     /// room.
-    var isIdle: Bool {
-        phase == .reading && input.isEmpty && !isHeadTimed && skipping == nil
-    }
+    var isIdle: Bool { phase == .reading && receiving.isIdle }
 
     // MARK: Events
 
@@ -100,7 +76,7 @@ final class Connection: @unchecked Sendable {
     /// table, and then every use of the object costs more.
     func open() throws(SystemError) {
         socket.setNoDelay()
-        registration = try loop.register(socket.descriptor, interest) { events in self.handle(events) }
+        try events.register(socket.descriptor, with: loop) { events in self.handle(events) }
     }
 
     private func makeWaker(_ action: @escaping (Connection) -> Void) -> Waker {
@@ -115,7 +91,7 @@ final class Connection: @unchecked Sendable {
         switch phase {
         case .reading: receive()
         case .sending:
-            if events.contains(.peerClosed), upload == nil { isHalfClosed = true }
+            if events.contains(.peerClosed), upload == nil { receiving.isHalfClosed = true }
             if events.contains(.writable) { return pump() }
             listen(for: .write)
         case .handling, .waiting, .warming:
@@ -131,19 +107,8 @@ final class Connection: @unchecked Sendable {
     }
 
     /// Sets the events that the loop reports. Costs nothing when they do not change.
-    func listen(for phaseInterest: PollInterest) {
-        self.phaseInterest = phaseInterest
-        var wanted = phaseInterest
-        if let upload {
-            // Reading finds the end of the client's bytes.
-            wanted.remove(.peerClosed)
-            if upload.isFull { wanted.remove(.read) } else { wanted.insert(.read) }
-        }
-        guard let registration, wanted != interest else { return }
-        do throws(SystemError) {
-            try loop.update(registration, wanted)
-            interest = wanted
-        } catch {
+    func listen(for phase: PollInterest) {
+        do throws(SystemError) { try events.listen(for: phase, during: upload, on: loop) } catch {
             // The kernel has no memory for the change. Without the change the connection would
             // hang.
             clientLeft()
@@ -152,7 +117,7 @@ final class Connection: @unchecked Sendable {
 
     /// Updates the reported events when only the upload changed.
     func refreshInterest() {
-        if phase != .closed { listen(for: phaseInterest) }
+        if phase != .closed { listen(for: events.ofPhase) }
     }
 
     // MARK: Time
@@ -164,7 +129,7 @@ final class Connection: @unchecked Sendable {
 
     func timedOut() {
         switch phase {
-        case .reading where isHeadTimed: refuse(RequestRefusal(408, "the request did not come within the time for it"))
+        case .reading where receiving.isHeadTimed: refuse(RequestRefusal(408, "the request did not come within the time for it"))
         case .reading, .draining: close()
         case .handling, .sending, .waiting, .warming: clientLeft()
         case .closed: break
@@ -185,10 +150,9 @@ final class Connection: @unchecked Sendable {
     func close() {
         guard phase != .closed else { return }
         phase = .closed
-        if let registration { loop.deregister(registration) }
-        registration = nil
+        events.deregister(from: loop)
         socket.close()
-        input = []
+        receiving.input = []
         countInput()
         repeated = nil
         for waker in wakers { waker.detach() }
@@ -200,7 +164,7 @@ final class Connection: @unchecked Sendable {
     /// with unread bytes would reset the connection, and the client might lose the response.
     func beginDraining() {
         phase = .draining
-        input = []
+        receiving.input = []
         countInput()
         sending.drainedBytes = 0
         socket.shutdownSending()

@@ -56,7 +56,7 @@ package final class HTTPServer: @unchecked Sendable {
         self.options = options
         self.handler = handler
         scratch = .allocate(byteCount: options.inputBytes, alignment: 16)
-        gathering = .allocate(byteCount: Self.gatheredHeadBytes + Connection.inlineBodyBytes, alignment: 16)
+        gathering = .allocate(byteCount: Self.gatheredHeadBytes + ResponseStart.inlineBodyBytes, alignment: 16)
     }
 
     deinit {

@@ -1,39 +1,42 @@
 import SpoolCore
+import SpoolSystem
 
 /// The state of the response that a connection is sending.
 struct SendingState {
+    /// The request that is answered.
+    enum Request {
+        case none
+        /// A request that a handler answers.
+        case exchange(Exchange)
+        /// A request that matches an earlier one, so that no handler gets it.
+        case repeated(RepeatedRequest)
+        /// A request that the server refuses, so that no handler gets it.
+        case refused(RequestRefusal)
+    }
+
+    var request = Request.none
+    var framing = BodyFraming.none
     /// Framing and small bodies: the bytes to send before the source is asked.
     var output: [UInt8] = []
     var outputSent = 0
     /// The source of the body, or nil when there is none, or no longer.
     var source: (any BodySource)?
-    /// The body bytes that were promised and not yet sent, or nil for an unknown length.
-    var remaining: Int64?
-    var isChunked = false
-    /// The bytes of the present chunk that were announced and not yet sent.
-    var chunkRemaining = 0
-    var isFirstChunk = true
     /// The range that a lane is bringing into memory.
     var warming: FileChunk?
     /// A serial number for the read-aheads of a connection, which separates a late one from the
     /// present one.
     var warmingSerial = 0
 
-    /// The request that is answered without an exchange, because it matches an earlier one.
-    var repeated: RepeatedRequest?
     /// When the request's head was complete, if an access log needs it.
     var began: MonotonicInstant?
     var status: Int?
     var keepAlive = false
-    var isUntilClose = false
     /// The body bytes of the source that were sent, or the size of the body in `output`.
     var bodyBytes: Int64 = 0
     /// The size of the present turn: the bytes sent, with those from memory counted twice.
     var turnBytes: Int64 = 0
     /// Whether the body is in `output`, behind the head.
     var isOutputBody = false
-    /// The reason why the server answers without the handler.
-    var refusal: RequestRefusal?
     var drainedBytes = 0
 
     /// A range of an open file.
@@ -58,31 +61,86 @@ struct SendingState {
         }
     }
 
-    var isOutputSent: Bool { outputSent == output.count }
-
-    /// The body bytes that were sent.
-    var sentBodyBytes: Int64 {
-        isOutputBody ? max(0, bodyBytes - Int64(output.count - outputSent)) : bodyBytes
+    /// Begins a response whose head was written. Its source, if any, is asked after the head.
+    mutating func begin(_ response: Response, _ framing: ResponseFraming) {
+        status = response.status
+        keepAlive = framing.keepAlive
+        self.framing = BodyFraming(framing.length)
     }
 
-    /// Returns the number of bytes to ask from the source, at most `limit`.
-    func demand(_ limit: Int) -> Int {
-        var demand = limit
-        if let remaining { demand = Int(min(Int64(demand), remaining)) }
-        if chunkRemaining > 0 { demand = min(demand, chunkRemaining) }
-        return demand
-    }
-
-    /// Counts body bytes that were sent.
-    mutating func sent(_ count: Int) {
-        bodyBytes += Int64(count)
-        if let left = remaining { remaining = left - Int64(count) }
-        if isChunked { chunkRemaining -= count }
+    /// Notes that the whole body is in `output` or follows it there.
+    mutating func beginOutputBody(of count: Int) {
+        framing = .none
+        bodyBytes = Int64(count)
+        isOutputBody = true
     }
 
     /// Replaces the output after all of it was sent.
     mutating func setOutput(_ bytes: [UInt8]) {
         output = bytes
         outputSent = 0
+    }
+}
+
+// MARK: - Progress
+
+extension SendingState {
+    var isOutputSent: Bool { outputSent == output.count }
+
+    /// Whether all promised bytes are sent, so that the turn does not have to end before the
+    /// response does.
+    var isComplete: Bool { isOutputSent && framing.isSent }
+
+    /// Counts body bytes that were sent.
+    mutating func sent(_ count: Int) {
+        bodyBytes += Int64(count)
+        framing.sent(count)
+    }
+}
+
+// MARK: - The request
+
+extension SendingState {
+    var isAnswering: Bool {
+        if case .none = request { false } else { true }
+    }
+
+    var exchange: Exchange? {
+        if case .exchange(let exchange) = request { exchange } else { nil }
+    }
+
+    var refusal: RequestRefusal? {
+        if case .refused(let refusal) = request { refusal } else { nil }
+    }
+
+    private var head: RequestHead? {
+        switch request {
+        case .exchange(let exchange): exchange.request
+        case .repeated(let repeated): repeated.head
+        case .none, .refused: nil
+        }
+    }
+
+    /// The properties of the request that determine the form of its response. A refusal without a
+    /// request uses those of a plain GET, and closes the connection.
+    var asked: (method: String, version: HTTPVersion, keepAlive: Bool) {
+        switch request {
+        case .exchange(let exchange): (exchange.request.method, exchange.request.version, exchange.request.keepAlive)
+        case .repeated(let repeated): (repeated.head.method, repeated.head.version, repeated.head.keepAlive)
+        case .none, .refused: ("GET", .http11, false)
+        }
+    }
+
+    /// The body bytes that were sent.
+    private var sentBodyBytes: Int64 {
+        isOutputBody ? max(0, bodyBytes - Int64(output.count - outputSent)) : bodyBytes
+    }
+
+    /// Returns the line of the access log about this response.
+    func accessRecord(_ end: AccessRecord.End, now: () -> MonotonicInstant) -> AccessRecord {
+        let head = head
+        return AccessRecord(
+            method: head?.method ?? "", target: head?.target ?? "", status: status, bodyBytes: sentBodyBytes,
+            duration: began.map { now() - $0 } ?? 0, end: end)
     }
 }

@@ -1,0 +1,75 @@
+import SpoolCore
+import SpoolSystem
+
+/// The first bytes of a response with a source: the head, alone or with the beginning of the body.
+///
+/// A head that is sent alone wakes a client that waits for bytes. The client may then take the core
+/// that the loop needs to send them.
+enum ResponseStart {
+    /// The head alone.
+    case head
+    /// Head and body bytes side by side, valid until the next response of any connection.
+    case gathered(UnsafeRawBufferPointer)
+    /// The head stays in the kernel until the bytes of the chunk follow. They leave in one segment,
+    /// which saves both sides a segment.
+    case joined(SendingState.FileChunk)
+
+    /// The size in bytes up to which a body is copied behind its head. Larger bodies are sent from
+    /// their place.
+    static var inlineBodyBytes: Int { 16 * 1024 }
+
+    /// The largest body, in pages, that is sent in one segment with its head. A segment holds at
+    /// most 17 pages (`MAX_SKB_FRAGS`, linux/skbuff.h), and the head takes one. A larger body would
+    /// need one segment more with its head than without it.
+    fileprivate static var joinedPages: Int { 16 }
+    fileprivate static var joinedBodyBytes: Int { joinedPages * SendingState.FileChunk.pageBytes }
+}
+
+extension HTTPServer {
+    /// Chooses the first bytes of a response whose head is in `headBuffer`.
+    func start(of source: any BodySource, _ framing: BodyFraming) -> ResponseStart {
+        startWithMemory(of: source, framing) ?? startWithFile(of: source, framing) ?? .head
+    }
+
+    /// Copies the beginning of a body that is in memory behind the head.
+    private func startWithMemory(of source: any BodySource, _ framing: BodyFraming) -> ResponseStart? {
+        let head = headBuffer.count, room = gathering.count - head
+        guard source.beginsInMemory, !framing.isChunked, !framing.isSent, room > 0,
+            case .memory(let bytes, let keepAlive) = source.next(max: framing.demand(room)), bytes.count > 0
+        else { return nil }
+        let count = min(bytes.count, framing.demand(room))
+        let gathered = UnsafeMutableRawBufferPointer(rebasing: gathering[..<(head + count)])
+        gathered.copyMemory(from: headBuffer.bytes)
+        withExtendedLifetime(keepAlive) {
+            UnsafeMutableRawBufferPointer(rebasing: gathered[head...]).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        }
+        return .gathered(UnsafeRawBufferPointer(gathered))
+    }
+
+    /// Chooses the start of a body that is one piece of a file in memory.
+    private func startWithFile(of source: any BodySource, _ framing: BodyFraming) -> ResponseStart? {
+        guard let remaining = framing.remaining, remaining > 0, remaining <= ResponseStart.joinedBodyBytes,
+            case .file(let descriptor, let offset, let count, let keepAlive) = source.next(max: Int(remaining)), count == remaining
+        else { return nil }
+        let chunk = SendingState.FileChunk(descriptor: descriptor, offset: offset, count: count, keepAlive: keepAlive)
+        if let bytes = gather(chunk) { return .gathered(bytes) }
+        guard chunk.pages <= ResponseStart.joinedPages, options.coldReads?.isResident(descriptor, offset, count) ?? true else { return nil }
+        return .joined(chunk)
+    }
+
+    /// Reads a small body behind its head. One call then sends both: two system calls instead of
+    /// four.
+    private func gather(_ chunk: SendingState.FileChunk) -> UnsafeRawBufferPointer? {
+        let head = headBuffer.count
+        guard chunk.count <= min(ResponseStart.inlineBodyBytes, gathering.count - head), options.coldReads?.readsSmallFiles ?? true
+        else { return nil }
+        let gathered = UnsafeMutableRawBufferPointer(rebasing: gathering[..<(head + chunk.count)])
+        let read = withExtendedLifetime(chunk.keepAlive) {
+            readResident(
+                descriptor: chunk.descriptor, into: UnsafeMutableRawBufferPointer(rebasing: gathered[head...]), offset: chunk.offset)
+        }
+        guard read == chunk.count else { return nil }
+        gathered.copyMemory(from: headBuffer.bytes)
+        return UnsafeRawBufferPointer(gathered)
+    }
+}
