@@ -9,7 +9,7 @@ extension SQLiteStore {
         var point: (token: DurablePoint, contents: PointContents)?
         /// Generations that an earlier process wrote and did not sync, and those of an abandoned
         /// point whose handles were not kept.
-        var inherited: [StoreIndex.Retired] = []
+        var inherited: [DataFileID] = []
         /// Generations whose sync failed and whose pieces could not be removed yet. Until they are,
         /// no durable point may begin.
         var failed: [GenerationID: SystemError] = [:]
@@ -64,7 +64,7 @@ extension SQLiteStore {
             outcome.losses = try dropFailed(index)
             if let trouble = result.trouble { throw StoreError(trouble) }
             guard result.isSynced else { throw .closed }
-            try index.translating { (index) throws(SQLiteError) in try index.finishPoint() }
+            try index.finishPoint()
             durability.use { $0.point = nil }
             // The handles hold locks on files that may have to be deleted.
             contents.release()
@@ -103,10 +103,8 @@ extension SQLiteStore {
         var left: [GenerationID: ByteRangeSet] = [:]
         for (generation, error) in durability.use({ $0.failed.sorted { $0.key < $1.key } }) {
             files.fail(generation, error)
-            left[generation] = try index.translating { (index) throws(SQLiteError) in
-                try index.dropSuspects(of: generation)
-                return try index.spans(of: generation).all
-            }
+            try index.dropSuspects(of: generation)
+            left[generation] = try index.pieces.spans(of: generation).all
             durability.use { $0.failed[generation] = nil }
         }
         return left
@@ -116,17 +114,17 @@ extension SQLiteStore {
 /// The contents of a durable point, and the result of its sync.
 final class PointContents: Sendable {
     /// Empty after `release`.
-    var files: [(file: StoreIndex.Retired, handle: any FileHandle)] { state.withLock { $0.files } }
+    var files: [(file: DataFileID, handle: any FileHandle)] { state.withLock { $0.files } }
     /// Files of an earlier process, and files whose handles were beyond the limit. They are opened
     /// only for the sync.
-    let named: [(file: StoreIndex.Retired, path: String)]
+    let named: [(file: DataFileID, path: String)]
     let directories: [String]
     private let root: String
     private let fileSystem: any FileSystem
     private let state: Locked<State>
 
     private struct State {
-        var files: [(file: StoreIndex.Retired, handle: any FileHandle)]
+        var files: [(file: DataFileID, handle: any FileHandle)]
         var result = Result()
     }
 
@@ -140,7 +138,7 @@ final class PointContents: Sendable {
     }
 
     init(
-        files: [(StoreIndex.Retired, any FileHandle)], named: [(StoreIndex.Retired, String)], directories: [String], root: String,
+        files: [(DataFileID, any FileHandle)], named: [(DataFileID, String)], directories: [String], root: String,
         fileSystem: any FileSystem
     ) {
         state = Locked(State(files: files.map { (file: $0.0, handle: $0.1) }))

@@ -7,14 +7,14 @@ extension SQLiteStore {
     /// Pins or unpins a key. Uses the reserve when the disk is full.
     package func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
         try writeWithReserve { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.setPinned(key, isPinned, time: time) }
+            try index.setPinned(key, isPinned, time: time)
         }
     }
 
     /// Returns up to `limit` pinned keys without stored bytes, in the order of their hashes.
     package func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey] {
         try read { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.pinsWithoutBytes(after: key, limit: limit) }
+            try index.pins.withoutBytes(after: key, limit: limit)
         }
     }
 
@@ -22,7 +22,7 @@ extension SQLiteStore {
     /// of the keys' hashes.
     package func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
         try read { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.evictionCandidates(after: last, limit: limit) }
+            try index.eviction.candidates(after: last, limit: limit)
         }
     }
 
@@ -31,9 +31,7 @@ extension SQLiteStore {
         after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
     ) throws(StoreError) -> [EvictionCandidate] {
         try read { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in
-                try index.evictionCandidates(after: last, largerThan: bytes, limit: limit)
-            }
+            try index.eviction.candidates(after: last, largerThan: bytes, limit: limit)
         }
     }
 
@@ -41,7 +39,7 @@ extension SQLiteStore {
     /// than `kept`.
     package func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey] {
         try read { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.emptyResources(beyond: kept, limit: limit) }
+            try index.eviction.emptyResources(beyond: kept, limit: limit)
         }
     }
 
@@ -49,7 +47,7 @@ extension SQLiteStore {
     /// the file can't be changed.
     package func evict(_ blocks: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) -> Bool {
         try writeWithReserve { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.discard(blocks, of: generation) }
+            try index.discard(blocks, of: generation)
             var isFreed = true
             do throws(StoreError) {
                 for block in blocks.ranges where try !file.punch(block.widenedToBlocks) { isFreed = false }
@@ -67,7 +65,7 @@ extension SQLiteStore {
         guard let file = file as? StoreDataFile else { return }
         let status: FileStatus
         do throws(SystemError) { status = try file.status() } catch { throw StoreError(error) }
-        try index.translating { (index) throws(SQLiteError) in try index.enterSize(of: generation, status.allocatedBytes) }
+        try index.enterSize(of: generation, status.allocatedBytes)
     }
 
     /// Returns the free space of the disk, in bytes.

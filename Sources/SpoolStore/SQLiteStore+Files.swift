@@ -36,7 +36,7 @@ extension SQLiteStore {
         }
         let status: FileStatus
         do throws(SystemError) { status = try handle.status() } catch { throw StoreError(error) }
-        let name = StoreIndex.Retired(generation: generation, keyHash: hash, fileExtension: fileExtension)
+        let name = DataFileID(generation: generation, keyHash: hash, fileExtension: fileExtension)
         let file = StoreDataFile(
             named: name, path: path, handle: handle, status: status, table: files, fileSystem: fileSystem, isWritable: isWritable,
             sealing: sealing)
@@ -145,14 +145,14 @@ extension SQLiteStore {
         layout.dataFile(hash: hash, generation: generation, fileExtension: keys == nil ? fileExtension : "")
     }
 
-    func path(of file: StoreIndex.Retired) -> String {
+    func path(of file: DataFileID) -> String {
         path(of: file.generation, hash: file.keyHash, fileExtension: file.fileExtension)
     }
 
     // MARK: Checking
 
     /// Returns an entry of the index, clipped to the bytes that its file really has.
-    func checked(_ entry: StoreIndex.Entry, _ index: StoreIndex) throws(StoreError) -> StoredResource {
+    func checked(_ entry: EntryQuery.Entry, _ index: StoreIndex) throws(StoreError) -> StoredResource {
         var resource = entry.resource
         guard let end = resource.spans.upperBound else { return resource }
         // The hash is computed again only when the file may be named by another key than the row.
@@ -164,10 +164,8 @@ extension SQLiteStore {
         if isWritable {
             // A check that covers lost bytes can't verify the other bytes of its block, so the
             // block is removed as a whole.
-            (resource.spans, resource.unverified) = try index.translating { (index) throws(SQLiteError) in
-                try index.clip(resource.generation, to: size, allocatedBytes: status?.allocatedBytes ?? 0)
-                return try index.spans(of: resource.generation)
-            }
+            try index.clip(resource.generation, to: size, allocatedBytes: status?.allocatedBytes ?? 0)
+            (resource.spans, resource.unverified) = try index.pieces.spans(of: resource.generation)
         } else if let lost = ByteRange(size, .max) {
             resource.spans.remove(lost)
             resource.unverified.remove(lost)
@@ -231,14 +229,14 @@ extension SQLiteStore {
     /// Drops a generation unless the index has it.
     package func dropUncommitted(_ generation: GenerationID, key: ResourceKey, fileExtension: String) throws(StoreError) {
         let isNamed = try read { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.file(of: generation) } != nil
+            try index.representations.file(of: generation) != nil
         }
         if !isNamed { drop(generation, key: key, fileExtension: fileExtension) }
     }
 
     /// Unlinks the file of a generation that is no longer in the index. Open handles can still read
     /// it.
-    func retire(_ retired: StoreIndex.Retired) {
+    func retire(_ retired: DataFileID) {
         files.retire(retired.generation)
         unlink(path(of: retired), of: retired.generation)
     }
@@ -274,7 +272,7 @@ extension SQLiteStore {
 
     /// Leaves a mark for the next opening when a call found a contradiction in the index.
     func noteDamage(_ error: StoreError) {
-        guard isWritable, case .index(let code, let message) = error, SQLiteError.isCorruption(code) else { return }
+        guard isWritable, error.isCorruption, case .index(_, let message) = error else { return }
         do throws(SystemError) {
             _ = try fileSystem.open(layout.damageMark, .create)
         } catch {

@@ -28,7 +28,7 @@ extension SQLiteStore {
     /// is created.
     func freeWithoutIndex(_ key: ResourceKey) throws(StoreError) -> Bool {
         try write { (index) throws(StoreError) in
-            let entry = try index.translating { (index) throws(SQLiteError) in try index.lookup(key) }
+            let entry = try index.entries.entry(of: key)
             guard let entry else { return false }
             let hash = fileHash(of: key, entry.resource.generation)
             let path = path(of: entry.resource.generation, hash: hash, fileExtension: entry.resource.fileExtension)
@@ -41,14 +41,14 @@ extension SQLiteStore {
     /// Returns the bytes of a generation that are in the index.
     package func namedBytes(of generation: GenerationID) throws(StoreError) -> ByteRangeSet {
         try read { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.spans(of: generation).all }
+            try index.pieces.spans(of: generation).all
         }
     }
 
     /// Frees the space of a file except `kept` and the bytes in the index.
     package func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) {
         try write { (index) throws(StoreError) in
-            let named = try index.translating { (index) throws(SQLiteError) in try index.spans(of: generation).all }
+            let named = try index.pieces.spans(of: generation).all
             try file.release(allBut: kept.union(named))
         }
     }

@@ -23,7 +23,7 @@ extension SQLiteStore {
     package func readKeys(limit: Int) throws(StoreError) -> Bool {
         guard let known = knownKeys.withLock({ $0 }), let cursor = known.cursor else { return true }
         let hashes = try read { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.keyHashes(after: cursor, limit: limit) }
+            try index.resources.keyHashes(after: cursor, limit: limit)
         }
         known.read(hashes, isEnd: hashes.count < limit)
         return hashes.count < limit

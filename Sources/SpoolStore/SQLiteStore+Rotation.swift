@@ -51,7 +51,7 @@ extension SQLiteStore {
         to encryption: EncryptionOptions, algorithm: CipherAlgorithm? = nil
     ) throws(StoreError) -> RotationStart {
         try write { (index) throws(StoreError) in
-            guard let present = index.fields.keys else { throw .key(.notEncrypted) }
+            guard let present = index.database.fields.keys else { throw .key(.notEncrypted) }
             let algorithm = algorithm ?? present.algorithm
             if try derive(encryption, try parameters(index), present, algorithm).isSame(as: present) { return .isThisKey }
             guard present.previous == nil else { return .isUnfinished }
@@ -62,9 +62,7 @@ extension SQLiteStore {
             let last = GenerationID(rawValue: index.reservedGeneration)
             let keys = try derive(encryption, parameters, present, algorithm).with(
                 previous: PreviousKeys(media: present.media, lastGeneration: last))
-            let retired = try index.translating { (index) throws(SQLiteError) in
-                try index.beginRotation(to: keys, parameters, random: sealedParts.random)
-            }
+            let retired = try IndexRotation(index).begin(to: keys, parameters, random: sealedParts.random)
             role.withLock { $0.keys = keys }
             self.encryption.withLock { $0 = encryption }
             // Numbers after the last one are handed out only now, when all callers use the new
@@ -76,11 +74,9 @@ extension SQLiteStore {
     }
 
     private func parameters(_ index: StoreIndex) throws(StoreError) -> KeyParameters {
-        try index.translating { (index) throws(SQLiteError) in
-            KeyParameters(
-                salt: try index.metaBytes(.keySalt) ?? [],
-                iterations: max(1, min(Int(clamping: try index.metaNumber(.keyIterations) ?? 1), KeyParameters.iterationLimit)))
-        }
+        KeyParameters(
+            salt: try index.meta.bytes(.keySalt) ?? [],
+            iterations: max(1, min(Int(clamping: try index.meta.number(.keyIterations) ?? 1), KeyParameters.iterationLimit)))
     }
 
     private func derive(
@@ -108,7 +104,7 @@ extension SQLiteStore {
     package func rotationBacklog() throws(StoreError) -> RotationBacklog {
         try read { (index) throws(StoreError) in
             guard let previous = keys?.previous else { return RotationBacklog() }
-            let found = try index.translating { (index) throws(SQLiteError) in try index.backlog(upTo: previous.lastGeneration) }
+            let found = try index.representations.backlog(upTo: previous.lastGeneration)
             return RotationBacklog(resources: found.resources, bytes: found.bytes)
         }
     }
@@ -124,22 +120,17 @@ extension SQLiteStore {
             var last = generation ?? GenerationID(rawValue: .min)
             // Each iteration looks at a later generation, or returns.
             while true {
-                let next = try index.translating { (index) throws(SQLiteError) in
-                    try index.nextToReseal(after: last, upTo: previous.lastGeneration)
-                }
+                let next = try index.representations.nextToReseal(after: last, upTo: previous.lastGeneration)
                 guard let next else { return nil }
                 last = next.generation
                 let entry = try next.key.flatMap { (key) throws(StoreError) in
-                    try index.translating { (index) throws(SQLiteError) in try index.lookup(key) }
+                    try index.entries.entry(of: key)
                 }
                 if let entry, entry.resource.generation == last { return try checked(entry, index) }
                 // The row does not open, or the generation is not the current one. Neither can be
                 // read.
-                let file = try index.translating { (index) throws(SQLiteError) in
-                    let file = try index.file(of: last)
-                    try index.change { () throws(SQLiteError) in try index.takeOut(last) }
-                    return file
-                }
+                let file = try index.representations.file(of: last)
+                try index.change { () throws(StoreError) in try index.takeOut(last) }
                 if let file { retire(file) }
             }
         }
@@ -163,7 +154,7 @@ extension SQLiteStore {
     package func enter(_ copy: ResealedCopy) throws(StoreError) -> ResealOutcome {
         try write { (index) throws(StoreError) in
             let old = copy.resource.generation
-            guard let entry = try index.translating({ (index) throws(SQLiteError) in try index.lookup(copy.resource.key) }),
+            guard let entry = try index.entries.entry(of: copy.resource.key),
                 entry.resource.generation == old
             else { return .isGone }
             let missing = entry.resource.spans.subtracting(copy.copied)
@@ -171,9 +162,7 @@ extension SQLiteStore {
             let commit = copy.commit(entry.resource)
             let size: FileStatus?
             do throws(SystemError) { size = try copy.target?.status() } catch { throw StoreError(error) }
-            let retired = try index.translating { (index) throws(SQLiteError) in
-                try index.replace(old, by: commit, allocatedBytes: size?.allocatedBytes ?? 0)
-            }
+            let retired = try IndexRotation(index).replace(old, by: commit, allocatedBytes: size?.allocatedBytes ?? 0)
             for retired in retired { retire(retired) }
             for hash in Set(retired.map(\.keyHash)) { removeDirectory(layout.directory(hash: hash)) }
             return .replaced
@@ -187,7 +176,7 @@ extension SQLiteStore {
             let last = keys?.previous?.lastGeneration
             // Bytes of a running fetch or import are not in the index yet.
             if let last, files.mayBring(upTo: last) { return false }
-            guard try index.translating({ (index) throws(SQLiteError) in try index.finishRotation() }) else { return false }
+            guard try IndexRotation(index).finish() else { return false }
             role.withLock { role in
                 role.lastOutdated = last ?? role.lastOutdated
                 role.keys = role.keys?.with(previous: nil)

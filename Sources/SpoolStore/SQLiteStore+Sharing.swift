@@ -51,8 +51,8 @@ extension SQLiteStore {
 
     /// Takes over the result of an opening.
     private func adopt(_ opened: StoreOpening.Result) {
-        opened.index.fields.plainHash = options.keyHash
-        role.withLock { $0 = Role(lock: opened.lock, aloneLock: opened.aloneLock, keys: opened.index.fields.keys) }
+        opened.index.database.fields.plainHash = options.keyHash
+        role.withLock { $0 = Role(lock: opened.lock, aloneLock: opened.aloneLock, keys: opened.index.database.fields.keys) }
         numbers.restart(first: opened.firstGeneration, reserved: opened.index.reservedGeneration)
         durability.use { $0 = Durability(inherited: opened.unsynced) }
         sweep.use { $0 = opened.owesSweep ? OrphanSweep() : nil }

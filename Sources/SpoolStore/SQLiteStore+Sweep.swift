@@ -30,9 +30,7 @@ extension SQLiteStore {
         guard var step = sweep.use({ $0 }) else { return true }
         let isDone = try write { (index) throws(StoreError) in
             guard step.hasFiles else {
-                let last = try index.translating { (index) throws(SQLiteError) in
-                    try index.sweepRows(after: step.lastGeneration, limit: limit)
-                }
+                let last = try index.sweepRows(after: step.lastGeneration, limit: limit)
                 step.lastGeneration = last ?? step.lastGeneration
                 return last == nil
             }
@@ -50,7 +48,7 @@ extension SQLiteStore {
         }
         if isDone, leftBehind.use({ $0.isEmpty }) {
             try write { (index) throws(StoreError) in
-                try index.translating { (index) throws(SQLiteError) in try index.noteSweep(isOwed: false) }
+                try index.noteSweep(isOwed: false)
             }
         }
         sweep.use { $0 = isDone ? nil : step }
@@ -67,7 +65,7 @@ extension SQLiteStore {
             let (path, generation) = (file.path, file.generation)
             // Later files belong to this opening, and may not be in the index yet.
             guard generation.rawValue < numbers.first else { continue }
-            let named = try index.translating { (index) throws(SQLiteError) in try index.file(of: generation) }
+            let named = try index.representations.file(of: generation)
             if named.map({ self.path(of: $0) }) == path {
                 try enterSize(path, of: generation, index)
             } else {
@@ -84,59 +82,6 @@ extension SQLiteStore {
         // If the status can't be read, the index keeps its size.
         do throws(SystemError) { status = try fileSystem.status(path) } catch { return }
         guard let status, !status.isDirectory else { return }
-        try index.translating { (index) throws(SQLiteError) in try index.enterSize(of: generation, status.allocatedBytes) }
-    }
-}
-
-extension StoreIndex {
-    /// Returns the values that name a generation's file, or nil when the generation is not in the
-    /// index.
-    func file(of generation: GenerationID) throws(SQLiteError) -> Retired? {
-        try database.with(
-            """
-            SELECT coalesce(file_hash, key_hash), file_extension FROM representations JOIN resources USING (resource) WHERE generation = ?1
-            """
-        ) { (select) throws(SQLiteError) in
-            select.bind(1, generation.rawValue)
-            guard try select.step() else { return nil }
-            return Retired(generation: generation, keyHash: select.bytes(0), fileExtension: select.text(1))
-        }
-    }
-
-    /// Removes rows that belong to no resource, of up to `limit` generations after `generation`.
-    ///
-    /// - Returns: the last generation that was examined, or nil when there was none.
-    func sweepRows(after generation: Int64, limit: Int) throws(SQLiteError) -> Int64? {
-        var last: Int64?
-        for _ in 0..<limit {
-            guard let next = try nextGeneration(after: last ?? generation) else { break }
-            last = next
-            let id = GenerationID(rawValue: next)
-            guard try file(of: id) == nil else { continue }
-            try change { () throws(SQLiteError) in try takeOut(id) }
-        }
-        return last
-    }
-
-    /// Returns the next generation that has a row in any table.
-    private func nextGeneration(after generation: Int64) throws(SQLiteError) -> Int64? {
-        try database.with(
-            """
-            SELECT min(generation) FROM (
-                SELECT min(generation) AS generation FROM representations WHERE generation > ?1
-                UNION ALL SELECT min(generation) FROM pieces WHERE generation > ?1
-                UNION ALL SELECT min(generation) FROM sizes WHERE generation > ?1
-                UNION ALL SELECT min(generation) FROM unsynced WHERE generation > ?1)
-            """
-        ) { (select) throws(SQLiteError) in
-            select.bind(1, generation)
-            return try select.step() ? select.optionalInt64(0) : nil
-        }
-    }
-
-    /// Enters whether there may be orphans.
-    func noteSweep(isOwed: Bool) throws(SQLiteError) {
-        guard try (metaNumber(.owesSweep) ?? 0 != 0) != isOwed else { return }
-        try change { () throws(SQLiteError) in try setMeta(.owesSweep, isOwed ? 1 : 0 as Int64) }
+        try index.enterSize(of: generation, status.allocatedBytes)
     }
 }

@@ -109,14 +109,14 @@ package final class SQLiteStore: ResourceStore {
         files = OpenDataFiles(limits: options.openFiles)
         reserve = StoreReserve(opening.layout, fileSystem: fileSystem)
         encryption = Locked(options.encryption)
-        role = Locked(Role(lock: opened.lock, aloneLock: opened.aloneLock, keys: opened.index.fields.keys))
-        opened.index.fields.plainHash = options.keyHash
-        if opened.lock != nil, !opened.index.fields.isSealed { opened.index.knownKeys = KnownKeys() }
+        role = Locked(Role(lock: opened.lock, aloneLock: opened.aloneLock, keys: opened.index.database.fields.keys))
+        opened.index.database.fields.plainHash = options.keyHash
+        if opened.lock != nil, !opened.index.database.fields.isSealed { opened.index.resources.knownKeys = KnownKeys() }
         sealedParts = SealedFileParts(random: random)
         numbers = GenerationNumbers(first: opened.firstGeneration, reserved: opened.index.reservedGeneration)
         durability = Confined(Durability(inherited: opened.unsynced), name: "index calls")
         sweep = Confined(opened.owesSweep ? OrphanSweep() : nil, name: "index calls")
-        let known = opened.index.knownKeys
+        let known = opened.index.resources.knownKeys
         knownKeys.withLock { $0 = known }
         index = Confined(opened.index, name: "index calls")
         for directory in opened.newDirectories { files.entryCreated(in: directory) }
@@ -137,7 +137,7 @@ package final class SQLiteStore: ResourceStore {
     package func reserveGenerations() throws(StoreError) {
         defer { numbers.endReservation() }
         try write { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.reserveGenerations(behind: numbers.next - 1) }
+            try index.reserveGenerations(behind: numbers.next - 1)
             numbers.reserve(upTo: index.reservedGeneration)
         }
     }
@@ -145,7 +145,7 @@ package final class SQLiteStore: ResourceStore {
     /// Returns the stored resource of a key, clipped to the bytes that its file really has, or nil.
     package func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource? {
         try read { (index) throws(StoreError) in
-            guard let entry = try index.translating({ (index) throws(SQLiteError) in try index.lookup(key) }) else { return nil }
+            guard let entry = try index.entries.entry(of: key) else { return nil }
             return try checked(entry, index)
         }
     }
@@ -161,9 +161,7 @@ package final class SQLiteStore: ResourceStore {
             let status = try dataFileStatus(of: commit)
             if status == nil, !commit.pieces.isEmpty { return }
             let commit = clipped(commit, to: status?.size ?? 0)
-            let outcome = try index.translating { (index) throws(SQLiteError) in
-                try index.commit(commit, file: status, lastGeneration: numbers.next - 1)
-            }
+            let outcome = try index.commit(commit, file: status, lastGeneration: numbers.next - 1)
             numbers.reserve(upTo: index.reservedGeneration)
             if case .entered(let replaced) = outcome { for retired in replaced { retire(retired) } }
         }
@@ -172,21 +170,21 @@ package final class SQLiteStore: ResourceStore {
     /// Returns the pieces of a generation that have bytes in `range`.
     package func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece] {
         try read { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.pieces(of: generation, in: range) }
+            try index.pieces.pieces(of: generation, in: range)
         }
     }
 
     /// Removes ranges of a generation from the index. Uses the reserve when the disk is full.
     package func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError) {
         try writeWithReserve { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.discard(ranges, of: generation) }
+            try index.discard(ranges, of: generation)
         }
     }
 
     /// Sets access times.
     package func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) {
         try write { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.touch(accesses) }
+            try index.touch(accesses)
         }
     }
 
@@ -201,7 +199,7 @@ package final class SQLiteStore: ResourceStore {
 
     private func removeByIndex(_ key: ResourceKey) throws(StoreError) -> Bool {
         try writeWithReserve { (index) throws(StoreError) in
-            guard let retired = try index.translating({ (index) throws(SQLiteError) in try index.remove(key) }) else { return false }
+            guard let retired = try index.remove(key) else { return false }
             for generation in retired { retire(generation) }
             for hash in Set(retired.map(\.keyHash)) { removeDirectory(layout.directory(hash: hash)) }
             return true
@@ -222,7 +220,7 @@ package final class SQLiteStore: ResourceStore {
 
     private func removeAll(below next: Int64) throws(StoreError) {
         try writeWithReserve { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.removeAll() }
+            try index.removeAll()
             files.retireAll()
             unlinkDataFiles(below: next)
         }
@@ -231,21 +229,21 @@ package final class SQLiteStore: ResourceStore {
     /// Returns up to `limit` resources after `key`, in the order of the keys' bytes.
     package func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource] {
         try read { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.entries(after: key, limit: limit) }.map(\.resource)
+            try index.entries.list(after: key, limit: limit).map(\.resource)
         }
     }
 
     /// Returns the bytes that the data files occupy, as far as they are counted.
     package func totalSizeBytes() throws(StoreError) -> Int64 {
         try read { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.allocatedBytes(isSoleWriter: isWritable) }
+            try index.sizes.sum(isSoleWriter: isWritable)
         }
     }
 
     /// Returns the number of resources.
     package func count() throws(StoreError) -> Int {
         try read { (index) throws(StoreError) in
-            try index.translating { (index) throws(SQLiteError) in try index.count() }
+            try index.resources.count()
         }
     }
 
@@ -283,10 +281,8 @@ package final class SQLiteStore: ResourceStore {
             fillReserve()
             let owesSweep = sweep.use { $0 != nil } || leftBehind.use { !$0.isEmpty }
             try write { (index) throws(StoreError) in
-                try index.translating { (index) throws(SQLiteError) in
-                    try index.noteSweep(isOwed: owesSweep)
-                    try index.markClosed()
-                }
+                try index.noteSweep(isOwed: owesSweep)
+                try index.markClosed()
             }
             return nil
         } catch {
@@ -321,12 +317,5 @@ package final class SQLiteStore: ResourceStore {
             guard isWritable else { throw .readOnly }
             return try body(index)
         }
-    }
-}
-
-extension StoreIndex {
-    /// Runs `body` and converts errors of SQLite to errors of the store.
-    func translating<R>(_ body: (StoreIndex) throws(SQLiteError) -> R) throws(StoreError) -> R {
-        do throws(SQLiteError) { return try body(self) } catch { throw StoreError(error) }
     }
 }

@@ -109,12 +109,10 @@ extension StoreOpening {
     }
 
     private func openIndexAlone() throws(StoreError) -> (StoreIndex, Int?) {
-        do throws(SQLiteError) {
-            let vfs = options.usesFileSystemForIndex ? try SpoolVFS(fileSystem: fileSystem, random: random) : nil
-            let index = try StoreIndex.open(path: layout.index, access: .readWrite, vfs: vfs, isAlone: true)
-            index.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
-            return (index, try index.readFormat())
-        } catch { throw StoreError(error) }
+        let vfs = options.usesFileSystemForIndex ? try SpoolVFS(fileSystem: fileSystem, random: random) : nil
+        let index = try StoreIndex.open(path: layout.index, access: .readWrite, vfs: vfs, isAlone: true)
+        index.database.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
+        return (index, try index.readFormat())
     }
 
     private func note(_ path: String, _ error: SystemError) {

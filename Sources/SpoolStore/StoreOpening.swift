@@ -26,7 +26,7 @@ struct StoreOpening {
         /// Whether a process of the machine's current boot had the store and did not close it.
         var isAfterKill = false
         /// The generations that this process wrote and did not sync.
-        var unsynced: [StoreIndex.Retired] = []
+        var unsynced: [DataFileID] = []
         /// Whether there may be orphans for ``OrphanSweep``.
         var owesSweep = false
         /// The store's directory and its parents, if they may have entries that were never synced.
@@ -112,21 +112,17 @@ struct StoreOpening {
         guard format <= IndexSchema.currentFormat else {
             throw .formatTooNew(found: format, supported: IndexSchema.currentFormat)
         }
-        let problem: KeyProblem?
-        do throws(SQLiteError) {
-            problem = try StoreUnlocking(index, options, random).unlock()
-        } catch { throw StoreError(error) }
-        if let problem { throw .key(problem) }
+        if let problem = try StoreUnlocking(index, options, random).unlock() { throw .key(problem) }
         return Result(index: index, lock: nil, firstGeneration: StoreIndex.firstUnstoredGeneration)
     }
 
     private func openIndexForReading(heldBy process: Int32?) throws(StoreError) -> (StoreIndex, Int?) {
-        do throws(SQLiteError) {
+        do throws(StoreError) {
             let index = try StoreIndex.open(path: layout.index, access: .readOnly, vfs: nil)
-            index.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
+            index.database.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
             return (index, try index.readFormat())
         } catch {
-            throw error.primaryCode == SQLITE_CANTOPEN ? .locked(by: process) : StoreError(error)
+            throw error.meansUnopenedIndex ? .locked(by: process) : error
         }
     }
 
@@ -154,11 +150,10 @@ struct StoreOpening {
 
     private func attempt(_ lock: StoreLock) throws(StoreError) -> Attempt {
         try createIndexFile()
-        do throws(SQLiteError) {
+        do throws(StoreError) {
             return try openIndex(lock)
         } catch {
-            guard error.isCorruption || error.primaryCode == SQLITE_ERROR else { throw StoreError(error) }
-            // SQLITE_ERROR means that a table or column of the format is missing.
+            guard error.isCorruption || error.meansMissingTable else { throw error }
             return .damaged(reason: error.description)
         }
     }
@@ -172,10 +167,10 @@ struct StoreOpening {
         } catch { throw StoreError(error) }
     }
 
-    private func openIndex(_ lock: StoreLock) throws(SQLiteError) -> Attempt {
+    private func openIndex(_ lock: StoreLock) throws(StoreError) -> Attempt {
         let vfs = options.usesFileSystemForIndex ? try SpoolVFS(fileSystem: fileSystem, random: random) : nil
         let index = try StoreIndex.open(path: layout.index, access: .readWrite, vfs: vfs)
-        index.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
+        index.database.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
         index.onLogKept = { [onRecovery = options.onRecovery] in onRecovery(.logKept(reason: $0.description)) }
         guard let format = try index.readFormat() else { return .damaged(reason: "the database is not an index of Spool") }
         guard format <= IndexSchema.currentFormat else {
@@ -185,7 +180,7 @@ struct StoreOpening {
         let unlocking = StoreUnlocking(index, options, random)
         if format > 0, let problem = try unlocking.unlock() { return .refused(.key(problem)) }
         try index.prepareForWriting(from: format)
-        if !index.fields.isSealed, let problem = try unlocking.encrypt() { return .refused(.key(problem)) }
+        if !index.database.fields.isSealed, let problem = try unlocking.encrypt() { return .refused(.key(problem)) }
         var result = Result(index: index, lock: lock, firstGeneration: 0)
         try recover(&result)
         // A new index has no entries of the files that an earlier one named.
@@ -197,16 +192,15 @@ struct StoreOpening {
 
     /// Removes pieces that the last power loss may have damaged, and finds the generations that a
     /// killed process left unsynced.
-    private func recover(_ result: inout Result) throws(SQLiteError) {
+    private func recover(_ result: inout Result) throws(StoreError) {
         let index = result.index
         let lastUse = try index.lastUse()
-        result.owesSweep = try index.metaNumber(.owesSweep) ?? 0 != 0 || !lastUse.wasClosedCleanly
+        result.owesSweep = try index.meta.number(.owesSweep) ?? 0 != 0 || !lastUse.wasClosedCleanly
         guard !lastUse.wasClosedCleanly else { return }
-        let unsynced = try index.unsyncedGenerations()
+        let unsynced = try index.unsynced.files()
         // During the same boot, the page cache still has everything that was written.
         if let bootID = options.bootID, bootID == lastUse.bootID {
-            index.unsynced = Set(unsynced.map(\.generation))
-            index.notedUnsynced = index.unsynced
+            index.unsynced.adopt(Set(unsynced.map(\.generation)))
             result.isAfterKill = true
             result.unsynced = unsynced
             return
@@ -216,8 +210,7 @@ struct StoreOpening {
         if dropped > 0 { options.onRecovery(.unsyncedDropped(generations: dropped)) }
         // The remaining pieces have checks, and their first reader verifies them. The first durable
         // point syncs them.
-        index.unsynced = Set(unsynced.map(\.generation))
-        index.notedUnsynced = index.unsynced
+        index.unsynced.adopt(Set(unsynced.map(\.generation)))
         result.unsynced = unsynced
     }
 

@@ -17,18 +17,18 @@ struct StoreUnlocking {
     /// Sets the keys of the index when it is encrypted. Returns the problem if that fails, or nil.
     ///
     /// A plain store without any resource accepts a key: `encrypt` then makes it an encrypted one.
-    func unlock() throws(SQLiteError) -> KeyProblem? {
-        guard let check = try index.metaBytes(.keyCheck) else {
-            let isEmpty = options.encryption == nil ? true : try index.count() == 0
+    func unlock() throws(StoreError) -> KeyProblem? {
+        guard let check = try index.meta.bytes(.keyCheck) else {
+            let isEmpty = options.encryption == nil ? true : try index.resources.count() == 0
             return isEmpty ? nil : .notEncrypted
         }
         guard let encryption = options.encryption else { return .missing }
         let parameters = KeyParameters(
-            salt: try index.metaBytes(.keySalt) ?? [], iterations: Int(clamping: try index.metaNumber(.keyIterations) ?? 0))
+            salt: try index.meta.bytes(.keySalt) ?? [], iterations: Int(clamping: try index.meta.number(.keyIterations) ?? 0))
         guard (1...KeyParameters.iterationLimit).contains(parameters.iterations) else {
             return .unavailable("the store says that its key takes \(parameters.iterations) iterations, which is out of bounds")
         }
-        guard let algorithm = try index.metaNumber(.cipher).flatMap(CipherAlgorithm.init(rawValue:)) else {
+        guard let algorithm = try index.meta.number(.cipher).flatMap(CipherAlgorithm.init(rawValue:)) else {
             return .unavailable("the store says that it is sealed by a cipher which this program does not know")
         }
         return try use(encryption, algorithm, parameters) { keys in keys.check.matches(check) ? nil : .wrong }
@@ -38,17 +38,17 @@ struct StoreUnlocking {
     /// nil.
     ///
     /// - Precondition: the index has no resource, and the process may write.
-    func encrypt() throws(SQLiteError) -> KeyProblem? {
+    func encrypt() throws(StoreError) -> KeyProblem? {
         guard let encryption = options.encryption else { return nil }
         let parameters = KeyParameters(
             salt: random.bytes(KeyParameters.saltBytes), iterations: encryption.iterations)
-        if try index.metaBytes(.storeID) == nil {
+        if try index.meta.bytes(.storeID) == nil {
             let storeID = random.storeID()
-            try index.change { () throws(SQLiteError) in try index.setMeta(.storeID, storeID) }
+            try index.change { () throws(StoreError) in try index.meta.set(.storeID, storeID) }
         }
         if let problem = try use(encryption, encryption.algorithm, parameters, accept: { _ in nil }) { return problem }
-        guard let keys = index.fields.keys else { return nil }
-        try index.change { () throws(SQLiteError) in
+        guard let keys = index.database.fields.keys else { return nil }
+        try index.change { () throws(StoreError) in
             try index.setKey(keys, parameters)
         }
         return nil
@@ -57,17 +57,17 @@ struct StoreUnlocking {
     /// Derives the keys, and sets them if `accept` returns no problem.
     private func use(
         _ encryption: EncryptionOptions, _ algorithm: CipherAlgorithm, _ parameters: KeyParameters, accept: (StoreKeys) -> KeyProblem?
-    ) throws(SQLiteError) -> KeyProblem? {
+    ) throws(StoreError) -> KeyProblem? {
         let master: EncryptionKey
         do { master = try encryption.keyProvider.masterKey(parameters) } catch { return .unavailable("\(error)") }
         let keys = StoreKeys(
-            master: master, storeID: try index.metaBytes(.storeID) ?? [], algorithm: algorithm)
+            master: master, storeID: try index.meta.bytes(.storeID) ?? [], algorithm: algorithm)
         if let problem = accept(keys) { return problem }
-        index.fields = IndexFields(keys: keys, random: random)
+        index.database.fields = IndexFields(keys: keys, random: random)
         let tell = options.onRecovery
-        index.onUnreadable = { tell(.rowUnreadable) }
+        index.database.onUnreadable = { tell(.rowUnreadable) }
         if let previous = try index.previousKeys(keys) {
-            index.fields = index.fields.with(keys: keys.with(previous: previous))
+            index.database.fields = index.database.fields.with(keys: keys.with(previous: previous))
             tell(.rotationUnfinished)
         }
         return nil

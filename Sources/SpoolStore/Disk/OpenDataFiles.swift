@@ -28,10 +28,10 @@ final class OpenDataFiles: Sendable {
         var files: [GenerationID: OpenFile] = [:]
         var handles: [GenerationID: OpenHandle] = [:]
         var sweepsAt = OpenDataFiles.sweepThreshold
-        var unsynced: [GenerationID: (file: StoreIndex.Retired, handle: any FileHandle)] = [:]
+        var unsynced: [GenerationID: (file: DataFileID, handle: any FileHandle)] = [:]
         /// Files with unsynced bytes whose handles are not kept. The durable point opens them again
         /// to sync them.
-        var unsyncedByName: [GenerationID: StoreIndex.Retired] = [:]
+        var unsyncedByName: [GenerationID: DataFileID] = [:]
         var newDirectories: Set<String> = []
         /// Generations whose file was opened since the store was opened.
         var opened = ByteRangeSet()
@@ -225,7 +225,7 @@ final class OpenDataFiles: Sendable {
     /// handle. A failed write-back of the system is then less certain to be noticed: Linux reports
     /// it to the next handle that is opened for the file, unless the kernel has dropped its state
     /// of the file. In that case the checks detect the missing bytes when they are read.
-    func wrote(_ file: StoreIndex.Retired, _ handle: any FileHandle) {
+    func wrote(_ file: DataFileID, _ handle: any FileHandle) {
         let generation = file.generation
         state.withLock { state in
             guard state.unsynced[generation] == nil, state.files[generation]?.isRetired != true else { return }
@@ -244,7 +244,7 @@ final class OpenDataFiles: Sendable {
 
     /// Returns the files and directories that a durable point has to sync, and counts them as
     /// synced.
-    func takeUnsynced() -> (files: [(StoreIndex.Retired, any FileHandle)], named: [StoreIndex.Retired], directories: [String]) {
+    func takeUnsynced() -> (files: [(DataFileID, any FileHandle)], named: [DataFileID], directories: [String]) {
         state.withLock { state in
             defer {
                 state.unsynced = [:]
@@ -259,7 +259,7 @@ final class OpenDataFiles: Sendable {
     }
 
     /// Enters the files and directories again that a durable point could not sync.
-    func putBack(_ files: [(StoreIndex.Retired, any FileHandle)], _ directories: [String]) {
+    func putBack(_ files: [(DataFileID, any FileHandle)], _ directories: [String]) {
         state.withLock { state in
             for (file, handle) in files { state.unsynced[file.generation] = (file, handle) }
             state.newDirectories.formUnion(directories)

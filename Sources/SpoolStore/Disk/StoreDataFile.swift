@@ -16,7 +16,7 @@ import Glibc
 final class StoreDataFile: DataFile {
     let generation: GenerationID
     /// The name that opens the file again.
-    private let name: StoreIndex.Retired
+    private let name: DataFileID
     private let path: String
     private let fileSystem: any FileSystem
     private let table: OpenDataFiles
@@ -41,7 +41,7 @@ final class StoreDataFile: DataFile {
     }
 
     init(
-        named name: StoreIndex.Retired, path: String, handle: any FileHandle, status: FileStatus, table: OpenDataFiles,
+        named name: DataFileID, path: String, handle: any FileHandle, status: FileStatus, table: OpenDataFiles,
         fileSystem: any FileSystem, isWritable: Bool, sealing: FileSealing? = nil
     ) {
         size = Locked(status.size)

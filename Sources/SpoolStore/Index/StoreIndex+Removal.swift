@@ -2,98 +2,116 @@ import SpoolCore
 
 extension StoreIndex {
     /// Removes a resource with all its generations. Returns nil when there is none.
-    func remove(_ key: ResourceKey) throws(SQLiteError) -> [Retired]? {
-        try change { () throws(SQLiteError) -> [Retired]? in
-            guard let resource = try resource(of: key) else { return nil }
-            let retired = try takeOutGenerations(of: resource)
-            try delete(from: "DELETE FROM resources WHERE resource = ?1", resource)
-            return retired
+    func remove(_ key: ResourceKey) throws(StoreError) -> [DataFileID]? {
+        try change { () throws(StoreError) -> [DataFileID]? in
+            guard let resource = try resources.row(of: key) else { return nil }
+            return try takeOutResource(resource)
         }
     }
 
     /// Removes every resource and every pin.
-    func removeAll() throws(SQLiteError) {
-        try change { () throws(SQLiteError) in
-            try database.run("DELETE FROM pieces")
-            try database.run("DELETE FROM sizes")
-            try database.run("DELETE FROM unsynced")
-            try database.run("DELETE FROM pins")
-            try database.run("DELETE FROM representations")
-            try database.run("DELETE FROM resources")
+    func removeAll() throws(StoreError) {
+        try change { () throws(StoreError) in
+            try pieces.removeAll()
+            try sizes.removeAll()
+            try unsynced.removeAll()
+            try pins.removeAll()
+            try representations.removeAll()
+            try resources.removeAll()
         }
         forget()
-        unsynced = []
-        touchedGroups = [:]
+        unsynced.forgetAll()
+        pieces.touchedGroups = [:]
         point?.unsynced = []
         point?.touchedGroups = [:]
     }
 
     /// Removes ranges of a generation.
-    func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(SQLiteError) {
-        try change { () throws(SQLiteError) in
-            for range in ranges.ranges { try takeOut(range, of: generation) }
+    func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError) {
+        try change { () throws(StoreError) in
+            for range in ranges.ranges { try pieces.takeOut(range, of: generation) }
         }
     }
 
     /// Removes the bytes of a generation at and after `offset`, because its file ends there.
-    func clip(_ generation: GenerationID, to offset: Int64, allocatedBytes: Int64) throws(SQLiteError) {
-        let before = try size(of: generation)
-        try change { () throws(SQLiteError) in
-            if offset < .max { try takeOut(ByteRange(lower: offset, upper: .max), of: generation) }
+    func clip(_ generation: GenerationID, to offset: Int64, allocatedBytes: Int64) throws(StoreError) {
+        let before = try sizes.size(of: generation)
+        try change { () throws(StoreError) in
+            if offset < .max { try pieces.takeOut(ByteRange(lower: offset, upper: .max), of: generation) }
             try setSize(of: generation, allocatedBytes, was: before)
         }
     }
 
     /// Sets access times. Keys that are not stored are skipped.
-    func touch(_ accesses: [ResourceKey: Timestamp]) throws(SQLiteError) {
-        try change { () throws(SQLiteError) in
-            for (key, time) in accesses.sorted(by: { $0.key < $1.key }) {
-                try database.with("UPDATE resources SET last_access = ?2 WHERE key_hash = ?1") { (update) throws(SQLiteError) in
-                    update.bind(1, fields.hash(of: key))
-                    update.bind(2, time.nanoseconds)
-                    try update.run()
-                }
-            }
+    func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) {
+        try change { () throws(StoreError) in
+            for (key, time) in accesses.sorted(by: { $0.key < $1.key }) { try resources.touch(key, time) }
         }
     }
 
-    /// Removes every generation of a resource. Runs inside a transaction.
-    func takeOutGenerations(of resource: Int64) throws(SQLiteError) -> [Retired] {
-        let retired = try database.with(
-            """
-            SELECT generation, coalesce(file_hash, key_hash), file_extension FROM representations JOIN resources USING (resource) WHERE resource = ?1
-            """
-        ) { (select) throws(SQLiteError) -> [Retired] in
-            select.bind(1, resource)
-            var retired: [Retired] = []
-            while try select.step() {
-                retired.append(
-                    Retired(
-                        generation: GenerationID(rawValue: select.int64(0)), keyHash: select.bytes(1),
-                        fileExtension: select.text(2)))
-            }
-            return retired
+    /// Enters or removes a pin. Returns false when nothing changed.
+    func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
+        guard try pins.has(key) != isPinned else { return false }
+        try change { () throws(StoreError) in
+            if isPinned { try pins.insert(key, time: time) } else { try pins.delete(key) }
         }
-        for generation in retired.map(\.generation) { try takeOut(generation) }
-        return retired
+        return true
     }
 
-    /// Removes everything that belongs to a generation. Runs inside a transaction.
-    func takeOut(_ generation: GenerationID) throws(SQLiteError) {
-        if let total = totalSizeBytes { totalSizeBytes = total - (try size(of: generation)) }
-        try delete(from: "DELETE FROM pieces WHERE generation = ?1", generation.rawValue)
-        try delete(from: "DELETE FROM sizes WHERE generation = ?1", generation.rawValue)
-        try delete(from: "DELETE FROM unsynced WHERE generation = ?1", generation.rawValue)
-        try delete(from: "DELETE FROM representations WHERE generation = ?1", generation.rawValue)
-        known[generation] = nil
-        ends[generation] = nil
+    // MARK: Inside a transaction
+
+    /// Removes a resource with every generation.
+    func takeOutResource(_ resource: Int64) throws(StoreError) -> [DataFileID] {
+        let files = try takeOutGenerations(of: resource)
+        try resources.delete(resource)
+        return files
+    }
+
+    /// Removes every generation of a resource.
+    func takeOutGenerations(of resource: Int64) throws(StoreError) -> [DataFileID] {
+        let files = try representations.files(of: resource)
+        for file in files { try takeOut(file.generation) }
+        return files
+    }
+
+    /// Removes everything that belongs to a generation.
+    func takeOut(_ generation: GenerationID) throws(StoreError) {
+        try pieces.removeAll(of: generation)
+        try sizes.remove(generation)
+        try unsynced.delete(generation)
+        try representations.delete(generation)
         forgetUnsynced(generation)
     }
 
-    func delete(from sql: StaticString, _ number: Int64) throws(SQLiteError) {
-        try database.with(sql) { (delete) throws(SQLiteError) in
-            delete.bind(1, number)
-            try delete.run()
+    /// Discards the cached state about a generation of which no piece waits for a durable point any
+    /// more.
+    func forgetUnsynced(_ generation: GenerationID) {
+        unsynced.forget(generation)
+        pieces.touchedGroups[generation] = nil
+        point?.unsynced.remove(generation)
+        point?.touchedGroups[generation] = nil
+    }
+
+    // MARK: The sweep for orphans
+
+    /// Removes rows that belong to no resource, of up to `limit` generations after `generation`.
+    ///
+    /// - Returns: the last generation that was examined, or nil when there was none.
+    func sweepRows(after generation: Int64, limit: Int) throws(StoreError) -> Int64? {
+        var last: Int64?
+        for _ in 0..<limit {
+            guard let next = try representations.nextGeneration(after: last ?? generation) else { break }
+            last = next
+            let id = GenerationID(rawValue: next)
+            guard try representations.file(of: id) == nil else { continue }
+            try change { () throws(StoreError) in try takeOut(id) }
         }
+        return last
+    }
+
+    /// Enters whether there may be orphans.
+    func noteSweep(isOwed: Bool) throws(StoreError) {
+        guard try (meta.number(.owesSweep) ?? 0 != 0) != isOwed else { return }
+        try change { () throws(StoreError) in try meta.set(.owesSweep, isOwed ? 1 : 0 as Int64) }
     }
 }

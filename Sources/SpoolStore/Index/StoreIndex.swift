@@ -4,61 +4,36 @@ import SpoolSystem
 /// The SQLite side of a store: the stored resources, their versions, their pieces and the state of
 /// durability.
 ///
-/// Confined to the store's index lane. The index does not access data files. Callers pass the sizes
-/// of files, and methods return the generations that lost their entry. docs/disk-format.md
-/// describes the columns.
+/// The index composes one type for each table. The methods of a table run inside a transaction that
+/// the index begins. The index is confined to the store's index lane. It does not access data
+/// files. Callers pass the sizes of files, and methods return the files of generations that lost
+/// their entry. docs/disk-format.md describes the columns.
 final class StoreIndex {
-    let database: SQLiteConnection
-    /// Writes and reads the sensitive columns. Set before the first row is read, and when the store
-    /// gets another key.
-    var fields = IndexFields.plain
-    /// The filter of keys that the index may contain, or nil when no caller needs it.
-    var knownKeys: KnownKeys?
-    /// Called for a resource whose row is sealed and does not open, or does not match its check.
-    var onUnreadable: () -> Void = {}
+    let database: IndexDatabase
+    let meta: MetaTable
+    let resources: ResourceTable
+    let representations: RepresentationTable
+    let pieces: PieceTable
+    let sizes: SizeTable
+    let pins: PinTable
+    let unsynced: UnsyncedTable
+    /// Reads the stored resources.
+    let entries: EntryQuery
+    /// Finds the resources that eviction may remove.
+    let eviction: EvictionQuery
 
     /// Called with the error when the write-ahead log could not be shortened.
-    var onLogKept: (SQLiteError) -> Void = { _ in }
-
-    /// The number of the last finished durable point.
-    var durableEpoch: Int64 = 0
-    /// The number of the durable point that will cover the current commits: the next one to begin.
-    var currentEpoch: Int64 = 1
+    var onLogKept: (StoreError) -> Void = { _ in }
     /// The durable point that was begun and is not finished.
     var point: PointUnderWay?
+    /// Whether the index changed since the last durable point began.
+    var hasChanges = false
     /// The number of openings for writing, including this one. A different number than before means
     /// that another process wrote.
     var openings: Int64 = 0
     /// The last reserved generation number. A later opening of the store hands out none of the
     /// numbers up to it.
     var reservedGeneration: Int64 = 0
-    /// Whether the index changed since the last durable point began.
-    var hasChanges = false
-    /// Generations that may have pieces of the current epoch.
-    var unsynced: Set<GenerationID> = []
-    /// Generations that are certainly in the table `unsynced`.
-    var notedUnsynced: Set<GenerationID> = []
-    /// Groups with new rows beside other rows since the last durable point began. The point merges
-    /// them.
-    var touchedGroups: [GenerationID: Set<Int64>] = [:]
-    /// The facts that the last commits entered. The next commit of the same generation writes only
-    /// new facts.
-    var known: [GenerationID: KnownGeneration] = [:]
-    /// An upper limit of the offset where a generation's rows end, for generations that were looked
-    /// at. Bytes after it overlap no row.
-    var ends: [GenerationID: Int64] = [:]
-    /// The sum of all sizes, after the first request for it. It is kept up to date afterwards,
-    /// because no other process writes.
-    var totalSizeBytes: Int64?
-
-    /// The facts that the index has about one generation.
-    struct KnownGeneration {
-        var resource: Int64
-        var url: String
-        var representation: Representation
-        var fileExtension: String
-        var allocatedBytes: Int64
-    }
 
     /// The contents of a durable point. Commits made while its data is synced belong to the next
     /// point.
@@ -75,9 +50,6 @@ final class StoreIndex {
     /// The highest number of an epoch or generation that is accepted. A damaged index may contain
     /// any number.
     static let numberLimit: Int64 = 1 << 60
-    /// The maximum number of generations in `known`. Beyond it the table is emptied, and the facts
-    /// are read again.
-    static let knownLimit = 256
     /// The number of generation numbers that are reserved at a time.
     static let generationBlock: Int64 = 65_536
     /// The maximum length of the write-ahead log after a durable point, in pages of 4 KiB.
@@ -86,8 +58,17 @@ final class StoreIndex {
     /// makes a commit run a checkpoint, which syncs.
     static let logFrameHardLimit = 16_384
 
-    init(database: SQLiteConnection) {
-        self.database = database
+    init(_ connection: SQLiteConnection) {
+        database = IndexDatabase(connection)
+        meta = MetaTable(database)
+        resources = ResourceTable(database)
+        representations = RepresentationTable(database)
+        pieces = PieceTable(database)
+        sizes = SizeTable(database)
+        pins = PinTable(database)
+        unsynced = UnsyncedTable(database)
+        entries = EntryQuery(database, pieces)
+        eviction = EvictionQuery(database)
     }
 
     /// Opens the index of a store.
@@ -98,50 +79,54 @@ final class StoreIndex {
     ///   - isAlone: whether no other process may use the index, so that it needs no shared memory.
     static func open(
         path: String, access: SQLiteConnection.Access, vfs: SpoolVFS?, isAlone: Bool = false
-    ) throws(SQLiteError) -> StoreIndex {
-        let database = try SQLiteConnection(path: path, access: access, vfs: vfs)
+    ) throws(StoreError) -> StoreIndex {
+        let connection = try SQLiteConnection(path: path, access: access, vfs: vfs)
         // Without shared memory, the write-ahead log's index must be in this process. The mode must
         // be set before the first access.
-        if vfs != nil || isAlone { try database.execute("PRAGMA locking_mode=EXCLUSIVE") }
-        try database.execute("PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF")
-        return StoreIndex(database: database)
+        if vfs != nil || isAlone { try connection.execute("PRAGMA locking_mode=EXCLUSIVE") }
+        try connection.execute("PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF")
+        return StoreIndex(connection)
     }
 
     /// Returns the format of the database, 0 for an empty one, or nil when it is not an index of
     /// Spool.
-    func readFormat() throws(SQLiteError) -> Int? {
-        let format = try database.int64("PRAGMA user_version") ?? 0
-        if try database.int64("PRAGMA application_id") == IndexSchema.applicationID { return Int(clamping: format) }
-        let tables = try database.int64("SELECT count(*) FROM sqlite_schema") ?? 0
+    func readFormat() throws(StoreError) -> Int? {
+        let connection = database.connection
+        let format = try connection.int64("PRAGMA user_version") ?? 0
+        if try connection.int64("PRAGMA application_id") == IndexSchema.applicationID { return Int(clamping: format) }
+        let tables = try connection.int64("SELECT count(*) FROM sqlite_schema") ?? 0
         return format == 0 && tables == 0 ? 0 : nil
     }
 
     /// Prepares the database for writing: sets the mode of the journal and applies the missing
     /// migrations.
-    func prepareForWriting(from format: Int) throws(SQLiteError) {
+    func prepareForWriting(from format: Int) throws(StoreError) {
+        let connection = database.connection
         // WAL: a commit is one append, and readers of other processes do not block it.
-        try database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=16777216")
-        database.countFrames()
+        try connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=16777216")
+        connection.countFrames()
         for migration in IndexSchema.migrations where migration.number > format {
-            try database.transaction { () throws(SQLiteError) in
-                try database.execute(migration.statements)
-                try database.execute("PRAGMA application_id=\(IndexSchema.applicationID); PRAGMA user_version=\(migration.number)")
+            try connection.transaction { () throws(StoreError) in
+                try connection.execute(migration.statements)
+                try connection.execute("PRAGMA application_id=\(IndexSchema.applicationID); PRAGMA user_version=\(migration.number)")
             }
         }
     }
 
+    // MARK: Transactions
+
     /// Discards the cached state of the database after a failed transaction.
     func forget() {
-        known = [:]
-        ends = [:]
-        notedUnsynced = []
-        totalSizeBytes = nil
+        representations.forget()
+        pieces.forget()
+        unsynced.forget()
+        sizes.forget()
     }
 
     /// Runs a write transaction, and discards the cached state when it fails.
-    func change<R>(_ body: () throws(SQLiteError) -> R) throws(SQLiteError) -> R {
-        do throws(SQLiteError) {
-            let result = try database.transaction(body)
+    func change<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+        do throws(StoreError) {
+            let result = try database.connection.transaction(body)
             hasChanges = true
             shortenLog(beyond: Self.logFrameHardLimit)
             return result
@@ -151,75 +136,18 @@ final class StoreIndex {
         }
     }
 
+    /// Runs a write transaction that is on disk when the method returns.
+    func changeDurably<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+        try database.connection.durably { () throws(StoreError) in try change(body) }
+    }
+
     /// Moves the log into the database when it is longer than `limit` pages.
     ///
     /// The change that made the log long is already committed. A failure here therefore only calls
     /// `onLogKept`, and the next change tries again.
     func shortenLog(beyond limit: Int) {
-        guard database.logFrames > limit else { return }
-        do throws(SQLiteError) { try database.checkpoint(.passive) } catch { onLogKept(error) }
-    }
-}
-
-// MARK: - Single values
-
-extension StoreIndex {
-    /// The names of the index's single values.
-    enum MetaName: String {
-        case storeID = "store_id"
-        case lastGeneration = "last_generation"
-        case durableEpoch = "durable_epoch"
-        case isClosedCleanly = "is_closed_cleanly"
-        case bootID = "boot_id"
-        case openings
-        case owesSweep = "owes_sweep"
-        case cipher
-        case keyCheck = "key_check"
-        case keySalt = "key_salt"
-        case keyIterations = "key_iterations"
-        case previousKeys = "previous_keys"
-        case previousCipher = "previous_cipher"
-        case previousGeneration = "previous_generation"
-    }
-
-    func metaNumber(_ name: MetaName) throws(SQLiteError) -> Int64? {
-        try database.with("SELECT value FROM meta WHERE name = ?1") { (select) throws(SQLiteError) in
-            select.bind(1, name.rawValue)
-            return try select.step() ? select.int64(0) : nil
-        }
-    }
-
-    func metaText(_ name: MetaName) throws(SQLiteError) -> String? {
-        try database.with("SELECT value FROM meta WHERE name = ?1") { (select) throws(SQLiteError) in
-            select.bind(1, name.rawValue)
-            return try select.step() ? select.text(0) : nil
-        }
-    }
-
-    func metaBytes(_ name: MetaName) throws(SQLiteError) -> [UInt8]? {
-        try database.with("SELECT value FROM meta WHERE name = ?1") { (select) throws(SQLiteError) in
-            select.bind(1, name.rawValue)
-            return try select.step() ? select.bytes(0) : nil
-        }
-    }
-
-    func setMeta(_ name: MetaName, _ value: Int64) throws(SQLiteError) {
-        try setMeta(name) { $0.bind(2, value) }
-    }
-
-    func setMeta(_ name: MetaName, _ value: String) throws(SQLiteError) {
-        try setMeta(name) { $0.bind(2, value) }
-    }
-
-    func setMeta(_ name: MetaName, _ value: [UInt8]) throws(SQLiteError) {
-        try setMeta(name) { $0.bind(2, value) }
-    }
-
-    private func setMeta(_ name: MetaName, _ bindValue: (SQLiteStatement) -> Void) throws(SQLiteError) {
-        try database.with("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)") { (insert) throws(SQLiteError) in
-            insert.bind(1, name.rawValue)
-            bindValue(insert)
-            try insert.run()
-        }
+        let connection = database.connection
+        guard connection.logFrames > limit else { return }
+        do throws(StoreError) { try connection.checkpoint(.passive) } catch { onLogKept(error) }
     }
 }

@@ -33,11 +33,11 @@ final class SQLiteConnection {
     /// Opens the database at `path`, and creates it when it is missing and `access` is for writing.
     ///
     /// - Parameter vfs: the file system layer, or nil for SQLite's own.
-    init(path: String, access: Access, vfs: SpoolVFS?) throws(SQLiteError) {
+    init(path: String, access: Access, vfs: SpoolVFS?) throws(StoreError) {
         // The manual: with SQLITE_OPEN_NOMUTEX "the new database connection will use the
         // 'multi-thread' threading mode"; a library built single-threaded ignores it.
         guard sqlite3_threadsafe() != 0 else {
-            throw SQLiteError(code: SQLITE_MISUSE, message: "this SQLite was built without thread support", context: "open \(path)")
+            throw StoreError.sqlite(SQLITE_MISUSE, "this SQLite was built without thread support", in: "open \(path)")
         }
         let modes = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         var opened: OpaquePointer?
@@ -47,7 +47,7 @@ final class SQLiteConnection {
             // database connection handle should be released by passing it to sqlite3_close()."
             let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
             sqlite3_close(opened)
-            throw SQLiteError(code: code, message: message, context: "open \(path)")
+            throw StoreError.sqlite(code, message, in: "open \(path)")
         }
         handle = opened
         self.vfs = vfs
@@ -66,7 +66,7 @@ final class SQLiteConnection {
     // MARK: Statements
 
     /// Runs `body` with the prepared statement of `sql`, and resets the statement afterwards.
-    func with<R>(_ sql: StaticString, _ body: (SQLiteStatement) throws(SQLiteError) -> R) throws(SQLiteError) -> R {
+    func with<R>(_ sql: StaticString, _ body: (SQLiteStatement) throws(StoreError) -> R) throws(StoreError) -> R {
         let statement = try prepared(sql)
         statement.begin()
         defer { statement.end() }
@@ -74,16 +74,16 @@ final class SQLiteConnection {
     }
 
     /// Runs a statement that has no parameters and returns no rows.
-    func run(_ sql: StaticString) throws(SQLiteError) {
-        try with(sql) { (statement) throws(SQLiteError) in try statement.run() }
+    func run(_ sql: StaticString) throws(StoreError) {
+        try with(sql) { (statement) throws(StoreError) in try statement.run() }
     }
 
     /// Returns the first column of the first row, or nil when there is no row.
-    func int64(_ sql: StaticString) throws(SQLiteError) -> Int64? {
-        try with(sql) { (statement) throws(SQLiteError) in try statement.step() ? statement.optionalInt64(0) : nil }
+    func int64(_ sql: StaticString) throws(StoreError) -> Int64? {
+        try with(sql) { (statement) throws(StoreError) in try statement.step() ? statement.optionalInt64(0) : nil }
     }
 
-    private func prepared(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
+    private func prepared(_ sql: StaticString) throws(StoreError) -> SQLiteStatement {
         let address = UInt(bitPattern: sql.utf8Start)
         if let known = statements[address] { return known }
         let statement = try prepare(sql.description)
@@ -91,7 +91,7 @@ final class SQLiteConnection {
         return statement
     }
 
-    private func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+    private func prepare(_ sql: String) throws(StoreError) -> SQLiteStatement {
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard code == SQLITE_OK, let statement else { throw error(code, sql) }
@@ -99,13 +99,13 @@ final class SQLiteConnection {
     }
 
     /// Runs several statements and ignores their rows. Used for pragmas and schema changes.
-    func execute(_ sql: String) throws(SQLiteError) {
+    func execute(_ sql: String) throws(StoreError) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw error(code, sql) }
     }
 
-    private func error(_ code: Int32, _ context: String) -> SQLiteError {
-        SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)), context: context)
+    private func error(_ code: Int32, _ context: String) -> StoreError {
+        .sqlite(code, String(cString: sqlite3_errmsg(handle)), in: context)
     }
 
     /// The number of rows that the last statement changed.
@@ -117,9 +117,9 @@ final class SQLiteConnection {
     ///
     /// `BEGIN IMMEDIATE` takes the write lock first. A transaction that begins with a read and then
     /// writes fails with SQLITE_BUSY, without waiting, when another one wrote in between.
-    func transaction<R>(_ body: () throws(SQLiteError) -> R) throws(SQLiteError) -> R {
+    func transaction<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
         try run("BEGIN IMMEDIATE")
-        do throws(SQLiteError) {
+        do throws(StoreError) {
             let result = try body()
             try run("COMMIT")
             return result
@@ -131,11 +131,10 @@ final class SQLiteConnection {
         }
     }
 
-    private func rollback(after cause: SQLiteError) throws(SQLiteError) {
-        do throws(SQLiteError) {
-            try run("ROLLBACK")
-        } catch {
-            throw SQLiteError(code: cause.code, message: "\(cause.message); rollback failed: \(error.message)", context: cause.context)
+    private func rollback(after cause: StoreError) throws(StoreError) {
+        do throws(StoreError) { try run("ROLLBACK") } catch {
+            guard case .index(let code, let message) = cause else { throw cause }
+            throw .index(code: code, message: "\(message); rollback failed: \(error)")
         }
     }
 
@@ -145,9 +144,9 @@ final class SQLiteConnection {
     /// with FULL after each transaction. The setting can't be changed inside a transaction, and a
     /// prepared statement for it would have no effect: "some pragmas run during the SQL compilation
     /// stage, not the execution stage".
-    func durably<R>(_ body: () throws(SQLiteError) -> R) throws(SQLiteError) -> R {
+    func durably<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
         try execute("PRAGMA synchronous=FULL")
-        do throws(SQLiteError) {
+        do throws(StoreError) {
             let result = try body()
             try execute("PRAGMA synchronous=NORMAL")
             return result
@@ -195,7 +194,7 @@ final class SQLiteConnection {
     /// Moves the pages of the log into the database.
     ///
     /// A reader in another process may keep some pages in the log. That is not an error.
-    func checkpoint(_ checkpoint: Checkpoint) throws(SQLiteError) {
+    func checkpoint(_ checkpoint: Checkpoint) throws(StoreError) {
         let code = sqlite3_wal_checkpoint_v2(handle, nil, checkpoint.mode, nil, nil)
         guard code == SQLITE_OK || code & 0xFF == SQLITE_BUSY else { throw error(code, "checkpoint") }
         if code == SQLITE_OK { frames.pointee = 0 }

@@ -79,19 +79,18 @@ final class SQLiteStatement {
     // MARK: Running
 
     /// Moves to the next row. Returns false when there is none.
-    func step() throws(SQLiteError) -> Bool {
-        guard bindCode == SQLITE_OK else { throw SQLiteError(code: bindCode, message: "cannot bind a value", context: text) }
+    func step() throws(StoreError) -> Bool {
+        guard bindCode == SQLITE_OK else { throw StoreError.sqlite(bindCode, "cannot bind a value", in: text) }
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
         default:
-            throw SQLiteError(
-                code: sqlite3_extended_errcode(database), message: String(cString: sqlite3_errmsg(database)), context: text)
+            throw .sqlite(sqlite3_extended_errcode(database), String(cString: sqlite3_errmsg(database)), in: text)
         }
     }
 
     /// Runs a statement that returns no rows.
-    func run() throws(SQLiteError) {
+    func run() throws(StoreError) {
         let hasRow = try step()
         precondition(!hasRow, "a statement that is run has no rows: \(text)")
     }

@@ -27,7 +27,7 @@ final class SpoolVFS {
     /// Counts the names, because SQLite's list of layers is one for the whole process.
     private static let count = Locked(0)
 
-    init(fileSystem: any FileSystem, random: any RandomSource) throws(SQLiteError) {
+    init(fileSystem: any FileSystem, random: any RandomSource) throws(StoreError) {
         self.fileSystem = fileSystem
         self.random = random
         let number = Self.count.withLock { (count: inout Int) -> Int in
@@ -45,7 +45,7 @@ final class SpoolVFS {
         fillIn()
         let code = sqlite3_vfs_register(vfs, 0)
         guard code == SQLITE_OK else {
-            throw SQLiteError(code: code, message: "cannot register a file system layer", context: name)
+            throw .sqlite(code, "cannot register a file system layer", in: name)
         }
     }
 

@@ -1,13 +1,49 @@
 import SpoolCore
 
-extension StoreIndex {
-    /// Enters a piece as rows that are merged with adjacent ones. The rows get the current epoch
-    /// unless `epoch` names a durable one.
-    func enter(_ piece: Piece, of generation: GenerationID, epoch: Int64? = nil) throws(SQLiteError) {
-        for row in PieceRow.rows(of: piece, epoch: epoch ?? currentEpoch) { try enter(row, of: generation) }
+/// The table `pieces`: the stored bytes of each generation, with the epochs and the checks of their
+/// rows.
+final class PieceTable {
+    let database: IndexDatabase
+    var epochs = Epochs()
+    /// Groups with new rows beside other rows since the last durable point began. The point merges
+    /// them.
+    var touchedGroups: [GenerationID: Set<Int64>] = [:]
+    /// An upper limit of the offset where a generation's rows end, for generations that were looked
+    /// at. Bytes after it overlap no row.
+    private var ends: [GenerationID: Int64] = [:]
+
+    /// The durable points that cover the rows.
+    struct Epochs {
+        /// The number of the last finished durable point.
+        var durable: Int64 = 0
+        /// The number of the durable point that will cover the current commits: the next one to
+        /// begin.
+        var current: Int64 = 1
     }
 
-    private func enter(_ row: PieceRow, of generation: GenerationID) throws(SQLiteError) {
+    /// The maximum number of piece rows that are read for one generation. Bytes of further rows
+    /// count as not stored.
+    static let rowLimit = 1 << 20
+    /// The maximum number of generations in `ends`. Beyond it the table is emptied, and the ends are
+    /// read again.
+    private static let endLimit = 256
+
+    init(_ database: IndexDatabase) {
+        self.database = database
+    }
+
+    /// Discards the cached ends after a failed transaction.
+    func forget() { ends = [:] }
+
+    // MARK: Changes
+
+    /// Enters a piece as rows that are merged with adjacent ones. The rows get the current epoch
+    /// unless `epoch` names a durable one.
+    func enter(_ piece: Piece, of generation: GenerationID, epoch: Int64? = nil) throws(StoreError) {
+        for row in PieceRow.rows(of: piece, epoch: epoch ?? epochs.current) { try enter(row, of: generation) }
+    }
+
+    private func enter(_ row: PieceRow, of generation: GenerationID) throws(StoreError) {
         // A file that is fetched in order grows at its end. There is then no later row to look for.
         let end = try end(of: generation)
         var before =
@@ -43,19 +79,19 @@ extension StoreIndex {
     }
 
     /// Returns the row of the same group that begins where this one ends, or nil.
-    private func rowBehind(_ row: PieceRow, of generation: GenerationID, end: Int64) throws(SQLiteError) -> PieceRow? {
+    private func rowBehind(_ row: PieceRow, of generation: GenerationID, end: Int64) throws(StoreError) -> PieceRow? {
         row.endsGroup || end <= row.range.upperBound ? nil : try self.row(of: generation, at: row.range.upperBound)
     }
 
     /// Returns the two rows as one, or nil. A row never joins one that becomes durable later: the
     /// loss of the later row would also lose its bytes.
     private func merge(_ row: PieceRow, _ next: PieceRow) -> PieceRow? {
-        guard row.epoch == next.epoch || max(row.epoch, next.epoch) <= durableEpoch else { return nil }
+        guard row.epoch == next.epoch || max(row.epoch, next.epoch) <= epochs.durable else { return nil }
         return row.merged(with: next)
     }
 
     /// Removes the bytes of a range from the index.
-    func takeOut(_ range: ByteRange, of generation: GenerationID) throws(SQLiteError) {
+    func takeOut(_ range: ByteRange, of generation: GenerationID) throws(StoreError) {
         // Each iteration removes one row or ends the loop.
         while let row = try lastRow(of: generation, below: range.upperBound, reachingBeyond: range.lowerBound) {
             try delete(rowAt: row.range.lowerBound, of: generation)
@@ -63,14 +99,24 @@ extension StoreIndex {
         }
     }
 
+    /// Removes every row of a generation.
+    func removeAll(of generation: GenerationID) throws(StoreError) {
+        try database.run("DELETE FROM pieces WHERE generation = ?1", generation.rawValue)
+        ends[generation] = nil
+    }
+
+    func removeAll() throws(StoreError) { try database.connection.run("DELETE FROM pieces") }
+
+    // MARK: Merging
+
     /// Merges the rows of groups that became durable together.
-    func mergeRows(of groups: [GenerationID: Set<Int64>]) throws(SQLiteError) {
+    func mergeRows(of groups: [GenerationID: Set<Int64>]) throws(StoreError) {
         for (generation, groups) in groups.sorted(by: { $0.key < $1.key }) {
             for group in groups.sorted() { try mergeRows(of: generation, group: group) }
         }
     }
 
-    private func mergeRows(of generation: GenerationID, group: Int64) throws(SQLiteError) {
+    private func mergeRows(of generation: GenerationID, group: Int64) throws(StoreError) {
         let rows = try rows(of: generation, group: group)
         var merged: [PieceRow] = []
         for row in rows {
@@ -87,28 +133,6 @@ extension StoreIndex {
         for row in merged { try insert(row, of: generation) }
     }
 
-    /// Returns the pieces of a generation that have bytes in `range`, in order.
-    func pieces(of generation: GenerationID, in range: ByteRange) throws(SQLiteError) -> [Piece] {
-        try database.with(
-            """
-            SELECT lower, upper, epoch, checks, nonce, tag FROM pieces
-            WHERE generation = ?1 AND lower >= ?2 AND lower < ?3 ORDER BY lower LIMIT ?4
-            """
-        ) { (select) throws(SQLiteError) in
-            select.bind(1, generation.rawValue)
-            // No row crosses into another group, so no row that begins before this group has bytes
-            // of it.
-            select.bind(2, range.lowerBound - range.lowerBound % PieceRow.groupBytes)
-            select.bind(3, range.upperBound)
-            select.bind(4, Int64(Self.pieceRowLimit))
-            var pieces: [Piece] = []
-            while try select.step() {
-                if let row = Self.row(select), row.range.overlaps(range) { pieces.append(row.piece) }
-            }
-            return pieces
-        }
-    }
-
     // MARK: Rows
 
     /// Returns the last row that begins below `offset`, or nil when there is none or it ends at
@@ -117,7 +141,7 @@ extension StoreIndex {
     /// The method deletes an invalid row on the way, because it would hide the rows before it.
     private func lastRow(
         of generation: GenerationID, below offset: Int64, reachingBeyond limit: Int64
-    ) throws(SQLiteError) -> PieceRow? {
+    ) throws(StoreError) -> PieceRow? {
         while true {
             switch try readLastRow(of: generation, below: offset, reachingBeyond: limit) {
             case .row(let row): return row
@@ -136,12 +160,12 @@ extension StoreIndex {
 
     private func readLastRow(
         of generation: GenerationID, below offset: Int64, reachingBeyond limit: Int64
-    ) throws(SQLiteError) -> LastRow {
+    ) throws(StoreError) -> LastRow {
         try database.with(
             """
             SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower < ?2 ORDER BY lower DESC LIMIT 1
             """
-        ) { (select) throws(SQLiteError) in
+        ) { (select) throws(StoreError) in
             select.bind(1, generation.rawValue)
             select.bind(2, offset)
             guard try select.step() else { return .none }
@@ -152,9 +176,9 @@ extension StoreIndex {
     }
 
     /// Returns the row that begins at `offset`, or nil.
-    private func row(of generation: GenerationID, at offset: Int64) throws(SQLiteError) -> PieceRow? {
+    private func row(of generation: GenerationID, at offset: Int64) throws(StoreError) -> PieceRow? {
         try database.with("SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower = ?2") {
-            (select) throws(SQLiteError) in
+            (select) throws(StoreError) in
             select.bind(1, generation.rawValue)
             select.bind(2, offset)
             return try select.step() ? Self.row(select) : nil
@@ -162,12 +186,12 @@ extension StoreIndex {
     }
 
     /// Returns the rows of one group, in order; at most 16 for each block.
-    private func rows(of generation: GenerationID, group: Int64) throws(SQLiteError) -> [PieceRow] {
+    private func rows(of generation: GenerationID, group: Int64) throws(StoreError) -> [PieceRow] {
         try database.with(
             """
             SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower >= ?2 AND lower < ?3 ORDER BY lower
             """
-        ) { (select) throws(SQLiteError) in
+        ) { (select) throws(StoreError) in
             select.bind(1, generation.rawValue)
             let start = group * PieceRow.groupBytes
             select.bind(2, start)
@@ -182,24 +206,24 @@ extension StoreIndex {
 
     /// Returns an upper limit of the offset where the rows of a generation end. The database is
     /// asked once. Rows do not overlap, so the last row also ends last.
-    private func end(of generation: GenerationID) throws(SQLiteError) -> Int64 {
+    private func end(of generation: GenerationID) throws(StoreError) -> Int64 {
         if let end = ends[generation] { return end }
         let end = try database.with("SELECT upper FROM pieces WHERE generation = ?1 ORDER BY lower DESC LIMIT 1") {
-            (select) throws(SQLiteError) in
+            (select) throws(StoreError) in
             select.bind(1, generation.rawValue)
             return try select.step() ? select.int64(0) : 0
         }
-        if ends.count >= Self.knownLimit { ends = [:] }
+        if ends.count >= Self.endLimit { ends = [:] }
         ends[generation] = end
         return end
     }
 
-    private func insert(_ row: PieceRow, of generation: GenerationID) throws(SQLiteError) {
+    private func insert(_ row: PieceRow, of generation: GenerationID) throws(StoreError) {
         if let end = ends[generation] { ends[generation] = max(end, row.range.upperBound) }
         try database.with(
             "INSERT OR REPLACE INTO pieces (generation, lower, upper, epoch, checks, nonce, tag) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
         ) {
-            (insert) throws(SQLiteError) in
+            (insert) throws(StoreError) in
             let checks = CheckColumns(row.checks)
             insert.bind(1, generation.rawValue)
             insert.bind(2, row.range.lowerBound)
@@ -212,8 +236,8 @@ extension StoreIndex {
         }
     }
 
-    private func delete(rowAt lower: Int64, of generation: GenerationID) throws(SQLiteError) {
-        try database.with("DELETE FROM pieces WHERE generation = ?1 AND lower = ?2") { (delete) throws(SQLiteError) in
+    private func delete(rowAt lower: Int64, of generation: GenerationID) throws(StoreError) {
+        try database.with("DELETE FROM pieces WHERE generation = ?1 AND lower = ?2") { (delete) throws(StoreError) in
             delete.bind(1, generation.rawValue)
             delete.bind(2, lower)
             try delete.run()
@@ -221,7 +245,7 @@ extension StoreIndex {
     }
 
     /// Returns the row as it was written, or nil for one that Spool does not write.
-    private static func row(_ select: SQLiteStatement) -> PieceRow? {
+    static func row(_ select: SQLiteStatement) -> PieceRow? {
         guard let range = ByteRange(select.int64(0), select.int64(1)) else { return nil }
         let columns = CheckColumns(checks: select.optionalBytes(3), nonce: select.optionalBytes(4), tag: select.optionalBytes(5))
         guard columns.isEmpty else {

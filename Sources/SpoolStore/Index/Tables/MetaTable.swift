@@ -1,0 +1,59 @@
+/// The table `meta`: the index's single values.
+struct MetaTable {
+    private let database: IndexDatabase
+
+    init(_ database: IndexDatabase) {
+        self.database = database
+    }
+
+    /// The names of the values.
+    enum Name: String {
+        case storeID = "store_id"
+        case lastGeneration = "last_generation"
+        case durableEpoch = "durable_epoch"
+        case isClosedCleanly = "is_closed_cleanly"
+        case bootID = "boot_id"
+        case openings
+        case owesSweep = "owes_sweep"
+        case cipher
+        case keyCheck = "key_check"
+        case keySalt = "key_salt"
+        case keyIterations = "key_iterations"
+        case previousKeys = "previous_keys"
+        case previousCipher = "previous_cipher"
+        case previousGeneration = "previous_generation"
+    }
+
+    func number(_ name: Name) throws(StoreError) -> Int64? { try value(name) { $0.int64(0) } }
+
+    func text(_ name: Name) throws(StoreError) -> String? { try value(name) { $0.text(0) } }
+
+    func bytes(_ name: Name) throws(StoreError) -> [UInt8]? { try value(name) { $0.bytes(0) } }
+
+    private func value<Value>(_ name: Name, _ read: (SQLiteStatement) -> Value) throws(StoreError) -> Value? {
+        try database.with("SELECT value FROM meta WHERE name = ?1") { (select) throws(StoreError) in
+            select.bind(1, name.rawValue)
+            return try select.step() ? read(select) : nil
+        }
+    }
+
+    func set(_ name: Name, _ value: Int64) throws(StoreError) {
+        try set(name) { $0.bind(2, value) }
+    }
+
+    func set(_ name: Name, _ value: String) throws(StoreError) {
+        try set(name) { $0.bind(2, value) }
+    }
+
+    func set(_ name: Name, _ value: [UInt8]) throws(StoreError) {
+        try set(name) { $0.bind(2, value) }
+    }
+
+    private func set(_ name: Name, _ bindValue: (SQLiteStatement) -> Void) throws(StoreError) {
+        try database.with("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)") { (insert) throws(StoreError) in
+            insert.bind(1, name.rawValue)
+            bindValue(insert)
+            try insert.run()
+        }
+    }
+}
