@@ -204,6 +204,24 @@ extension FetchState {
         if flow == .running { flow = .paused }
     }
 
+    /// Applies the planner's decision about it.
+    mutating func settle(_ settlement: FetchPlanner.Settlement, now: MonotonicInstant) {
+        switch settlement {
+        case .left, .over: break
+        case .unneeded: if lingersSince == nil { lingersSince = now }
+        case .resumed:
+            lingersSince = nil
+            flow = .running
+            blocking = .none
+        case .needed:
+            lingersSince = nil
+            blocking = .none
+        case .heldBack:
+            lingersSince = nil
+            if blocking == .none { blocking = .since(now) }
+        }
+    }
+
     /// Moves the front past `run`, whose bytes are not needed from this fetch.
     mutating func pass(_ run: ByteRange) {
         front = run.upperBound

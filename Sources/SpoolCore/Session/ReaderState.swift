@@ -212,6 +212,11 @@ extension ReaderState {
         (waitsFor != .nothing && !waitsForVerification(in: version)) || (version == nil && wantsBytes && !onlyStored)
     }
 
+    /// Whether it waits for the next bytes of this fetch, or for its version.
+    func isWaiting(for fetch: FetchState) -> Bool {
+        waitsFor != .nothing && draws(from: fetch) && fetch.leases(position) && (!fetch.isRelay || fetch.serves(position))
+    }
+
     // MARK: Commitment
 
     /// The generation that the reader is served, or nil before it is known.

@@ -197,39 +197,21 @@ extension SessionState {
 
     /// Makes the block at the beginning of `gap` a gap as a whole if it has too many stored runs,
     /// and widens `gap` to the block.
-    ///
-    /// Leaves the block alone while another fetch brings bytes of it: no byte is requested twice.
     private mutating func clearCrowdedBlock(at gap: inout FetchPlanner.Request) -> [SessionAction] {
-        guard let version, version.isCombinable, version.passReason == nil, let block = version.block(at: gap.lower, limits),
-            version.stored.intersection(block).rangeCount >= limits.runsPerBlock,
-            !readers.contains(where: { $0.onlyStored && block.contains($0.position) }),
-            !fetches.contains(where: { !$0.isRelay && $0.released < block.upperBound && $0.upper.map { $0 > block.lowerBound } ?? true })
-        else { return [] }
+        guard let crowded = StoredRuns.crowded(at: gap, self) else { return [] }
         // The discarded bytes are correct, so a reader that holds them may go on. The fetch writes
         // the same bytes in their place.
-        let gone = version.stored.intersection(block)
-        ledger.version?.forget(gone)
-        gap.lower = block.lowerBound
-        gap.upper = gap.upper.map { max($0, block.upperBound) }
-        return [.discard(gone, version.generation)]
+        ledger.version?.forget(crowded.bytes)
+        gap.lower = crowded.block.lowerBound
+        gap.upper = gap.upper.map { max($0, crowded.block.upperBound) }
+        return [.discard(crowded.bytes, crowded.generation)]
     }
 
-    /// Discards the shortest stored runs if there are too many, except `written` and the runs that
-    /// readers are in.
-    ///
-    /// Discards a sixteenth of the runs at a time, so that the sorting is rare.
+    /// Discards the shortest stored runs if there are too many.
     mutating func dropShortestRuns(sparing written: ByteRange) -> [SessionAction] {
-        guard let version, version.stored.rangeCount > limits.storedRuns else { return [] }
-        let shortest = version.stored.ranges
-            .filter { run in
-                !run.contains(written) && version.evicting.intersection(run).isEmpty && !readers.contains { run.contains($0.position) }
-            }
-            .sorted { ($0.count, $0.lowerBound) < ($1.count, $1.lowerBound) }
-            .prefix(limits.storedRuns / 16 + 1)
-        guard !shortest.isEmpty else { return [] }
-        let gone = ByteRangeSet(shortest)
-        ledger.version?.forget(gone)
-        return [.discard(gone, version.generation)]
+        guard let gone = StoredRuns.shortest(sparing: written, self) else { return [] }
+        ledger.version?.forget(gone.bytes)
+        return [.discard(gone.bytes, gone.generation)]
     }
 
     // MARK: Pausing and ending
@@ -240,22 +222,10 @@ extension SessionState {
         var actions: [SessionAction] = []
         var over: [FetchID] = []
         for index in fetches.indices where !fetches[index].isDraining && !fetches[index].isValidation {
-            switch FetchPlanner.settlement(of: fetches[index], self) {
-            case .left: break
-            case .over: over.append(fetches[index].id)
-            case .unneeded: if fetches[index].lingersSince == nil { fetches[index].lingersSince = now }
-            case .resumed:
-                fetches[index].lingersSince = nil
-                fetches[index].flow = .running
-                fetches[index].blocking = .none
-                actions.append(.resume(fetches[index].id))
-            case .needed:
-                fetches[index].lingersSince = nil
-                fetches[index].blocking = .none
-            case .heldBack:
-                fetches[index].lingersSince = nil
-                if fetches[index].blocking == .none { fetches[index].blocking = .since(now) }
-            }
+            let settlement = FetchPlanner.settlement(of: fetches[index], self)
+            if settlement == .over { over.append(fetches[index].id) }
+            if settlement == .resumed { actions.append(.resume(fetches[index].id)) }
+            fetches[index].settle(settlement, now: now)
         }
         if !over.isEmpty {
             // A reader that waits for the head of such a response decides about its source again.
@@ -271,12 +241,8 @@ extension SessionState {
     /// Ends a fetch that is paused or lingers, because the limiter needs its slot. Its reader, if
     /// it has one, starts another fetch when it needs bytes.
     mutating func preempt(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
-        guard FetchPlanner.isIdle(id, self), let fetch = fetches.first(where: { $0.id == id }) else { return [] }
-        guard
-            !readers.contains(where: {
-                $0.waitsFor != .nothing && $0.draws(from: fetch) && fetch.leases($0.position)
-                    && (!fetch.isRelay || fetch.serves($0.position))
-            })
+        guard FetchPlanner.isIdle(id, self), let fetch = fetches.first(where: { $0.id == id }),
+            !readers.contains(where: { $0.isWaiting(for: fetch) })
         else { return [] }
         return endFetches([id]) + replan(now: now)
     }

@@ -1,0 +1,40 @@
+/// The bounds on the number of stored runs of a version: which bytes to discard when there are too
+/// many runs.
+enum StoredRuns {
+    /// The stored bytes of the block at the beginning of `gap`, if it has too many runs. Its bytes
+    /// are then fetched again as one run.
+    ///
+    /// Leaves the block alone while another fetch brings bytes of it: no byte is requested twice.
+    static func crowded(
+        at gap: FetchPlanner.Request, _ session: SessionState
+    ) -> (block: ByteRange, bytes: ByteRangeSet, generation: GenerationID)? {
+        let limits = session.limits
+        guard let version = session.version, version.isCombinable, version.passReason == nil,
+            let block = version.block(at: gap.lower, limits), version.stored.intersection(block).rangeCount >= limits.runsPerBlock,
+            !session.readers.contains(where: { $0.onlyStored && block.contains($0.position) }),
+            !session.fetches.contains(where: { mayBring(bytesOf: block, $0) })
+        else { return nil }
+        return (block, version.stored.intersection(block), version.generation)
+    }
+
+    private static func mayBring(bytesOf block: ByteRange, _ fetch: FetchState) -> Bool {
+        !fetch.isRelay && fetch.released < block.upperBound && fetch.upper.map { $0 > block.lowerBound } ?? true
+    }
+
+    /// The shortest stored runs, if there are too many, except `written` and the runs that readers
+    /// are in.
+    ///
+    /// Returns a sixteenth of the runs at a time, so that the sorting is rare.
+    static func shortest(sparing written: ByteRange, _ session: SessionState) -> (bytes: ByteRangeSet, generation: GenerationID)? {
+        let limit = session.limits.storedRuns
+        guard let version = session.version, version.stored.rangeCount > limit else { return nil }
+        let shortest = version.stored.ranges
+            .filter { run in
+                !run.contains(written) && version.evicting.intersection(run).isEmpty
+                    && !session.readers.contains { run.contains($0.position) }
+            }
+            .sorted { ($0.count, $0.lowerBound) < ($1.count, $1.lowerBound) }
+            .prefix(limit / 16 + 1)
+        return shortest.isEmpty ? nil : (ByteRangeSet(shortest), version.generation)
+    }
+}
