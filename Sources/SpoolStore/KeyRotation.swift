@@ -1,13 +1,20 @@
 package import SpoolCore
 import SpoolSystem
 
-// The rotation of an encrypted store's key. The index changes at once: from then on the store opens
-// with the new key only. Data files follow, one resource at a time. Each one is copied into the
-// file of a new generation, which replaces the old one when it is on disk.
+/// The rotation of an encrypted store's key.
+///
+/// The index changes at once: from then on the store opens with the new key only. Data files
+/// follow, one resource at a time. Each one is copied into the file of a new generation, which
+/// replaces the old one when it is on disk.
+package struct KeyRotation: Sendable {
+    private let store: SQLiteStore
 
-extension SQLiteStore {
+    fileprivate init(_ store: SQLiteStore) {
+        self.store = store
+    }
+
     /// The result of beginning a rotation.
-    package enum RotationStart: Hashable, Sendable {
+    package enum Start: Hashable, Sendable {
         /// The store has the new key.
         case begun
         /// The store already has this key. There may be files to reseal.
@@ -18,7 +25,7 @@ extension SQLiteStore {
     }
 
     /// The amount of data that is not sealed with the store's current key.
-    package struct RotationBacklog: Hashable, Sendable {
+    package struct Backlog: Hashable, Sendable {
         /// The number of resources.
         package var resources = 0
         /// The number of their stored bytes.
@@ -47,28 +54,28 @@ extension SQLiteStore {
     ///   - algorithm: the algorithm that seals media from now on, or nil for the current one.
     /// - Throws: `.key(.notEncrypted)` for a plain store, `.key(.unavailable)` when the provider
     ///   has no key, `.readOnly`.
-    package func beginRotation(
+    package func begin(
         to encryption: EncryptionOptions, algorithm: CipherAlgorithm? = nil
-    ) throws(StoreError) -> RotationStart {
-        try write { (index) throws(StoreError) in
+    ) throws(StoreError) -> Start {
+        try store.write { (index) throws(StoreError) in
             guard let present = index.database.fields.keys else { throw .key(.notEncrypted) }
             let algorithm = algorithm ?? present.algorithm
             if try derive(encryption, try parameters(index), present, algorithm).isSame(as: present) { return .isThisKey }
             guard present.previous == nil else { return .isUnfinished }
             let parameters = KeyParameters(
-                salt: sealedParts.random.bytes(KeyParameters.saltBytes), iterations: encryption.iterations)
+                salt: store.sealedParts.random.bytes(KeyParameters.saltBytes), iterations: encryption.iterations)
             // Includes every number that may already name a file. Later writes to those files are
             // still sealed with the current key.
             let last = GenerationID(rawValue: index.reservedGeneration)
             let keys = try derive(encryption, parameters, present, algorithm).with(
                 previous: PreviousKeys(media: present.media, lastGeneration: last))
-            let retired = try IndexRotation(index).begin(to: keys, parameters, random: sealedParts.random)
-            role.withLock { $0.keys = keys }
-            self.encryption.withLock { $0 = encryption }
+            let retired = try IndexRotation(index).begin(to: keys, parameters, random: store.sealedParts.random)
+            store.role.withLock { $0.keys = keys }
+            store.encryption.withLock { $0 = encryption }
             // Numbers after the last one are handed out only now, when all callers use the new
             // keys.
-            numbers.skip(to: last.rawValue, reserved: index.reservedGeneration)
-            for retired in retired { retire(retired) }
+            store.numbers.skip(to: last.rawValue, reserved: index.reservedGeneration)
+            for retired in retired { store.files.retire(retired) }
             return .begun
         }
     }
@@ -89,23 +96,18 @@ extension SQLiteStore {
 
     // MARK: Continuing
 
-    /// Whether the generation's key is gone, so that nothing more of it may be committed.
-    func isOutdated(_ generation: GenerationID) -> Bool {
-        role.withLock { $0.lastOutdated }.map { generation <= $0 } ?? false
-    }
-
     /// Whether a generation is sealed with the key before the store's current one.
     package func isSealedByPreviousKey(_ generation: GenerationID) -> Bool {
-        keys?.previous.map { generation <= $0.lastGeneration } ?? false
+        store.keys?.previous.map { generation <= $0.lastGeneration } ?? false
     }
 
     /// Returns the amount of data that must still be resealed. Both numbers are 0 when there is no
     /// rotation. Index call.
-    package func rotationBacklog() throws(StoreError) -> RotationBacklog {
-        try read { (index) throws(StoreError) in
-            guard let previous = keys?.previous else { return RotationBacklog() }
+    package func backlog() throws(StoreError) -> Backlog {
+        try store.read { (index) throws(StoreError) in
+            guard let previous = store.keys?.previous else { return Backlog() }
             let found = try index.representations.backlog(upTo: previous.lastGeneration)
-            return RotationBacklog(resources: found.resources, bytes: found.bytes)
+            return Backlog(resources: found.resources, bytes: found.bytes)
         }
     }
 
@@ -114,9 +116,9 @@ extension SQLiteStore {
     ///
     /// Rows that do not open, and generations that are not current, can't be read. The method
     /// removes them on the way.
-    package func nextToReseal(after generation: GenerationID?) throws(StoreError) -> StoredResource? {
-        try write { (index) throws(StoreError) in
-            guard let previous = keys?.previous else { return nil }
+    package func next(after generation: GenerationID?) throws(StoreError) -> StoredResource? {
+        try store.write { (index) throws(StoreError) in
+            guard let previous = store.keys?.previous else { return nil }
             var last = generation ?? GenerationID(rawValue: .min)
             // Each iteration looks at a later generation, or returns.
             while true {
@@ -126,33 +128,33 @@ extension SQLiteStore {
                 let entry = try next.key.flatMap { (key) throws(StoreError) in
                     try index.entries.entry(of: key)
                 }
-                if let entry, entry.resource.generation == last { return try checked(entry, index) }
+                if let entry, entry.resource.generation == last { return try store.checked(entry, index) }
                 // The row does not open, or the generation is not the current one. Neither can be
                 // read.
                 let file = try index.representations.file(of: last)
                 try index.change { () throws(StoreError) in try index.takeOut(last) }
-                if let file { retire(file) }
+                if let file { store.files.retire(file) }
             }
         }
     }
 
     /// Creates the copy of a resource for the new key. Index call.
     package func reseal(_ resource: StoredResource) throws(StoreError) -> ResealedCopy {
-        if owesGenerations() { try reserveGenerations() }
-        let generation = makeGeneration()
+        if store.owesGenerations() { try store.reserveGenerations() }
+        let generation = store.makeGeneration()
         func file(_ generation: GenerationID) throws(StoreError) -> StoreDataFile? {
             guard !resource.spans.isEmpty else { return nil }
-            return try dataFile(of: generation, key: resource.key, fileExtension: resource.fileExtension) as? StoreDataFile
+            return try store.dataFile(of: generation, key: resource.key, fileExtension: resource.fileExtension) as? StoreDataFile
         }
         return ResealedCopy(
             resource: resource, generation: generation, source: try file(resource.generation), target: try file(generation),
-            directories: layout.entries(toFileOf: fileHash(of: resource.key, generation)), fileSystem: fileSystem)
+            directories: store.layout.entries(toFileOf: store.files.hash(of: resource.key, generation)), fileSystem: store.fileSystem)
     }
 
     /// Replaces a resource by its copy, if the copy has all stored bytes. The caller has made the
     /// copy durable (`synchronize`). Index call.
     package func enter(_ copy: ResealedCopy) throws(StoreError) -> ResealOutcome {
-        try write { (index) throws(StoreError) in
+        try store.write { (index) throws(StoreError) in
             let old = copy.resource.generation
             guard let entry = try index.entries.entry(of: copy.resource.key),
                 entry.resource.generation == old
@@ -163,42 +165,50 @@ extension SQLiteStore {
             let size: FileStatus?
             do throws(SystemError) { size = try copy.target?.status() } catch { throw StoreError(error) }
             let retired = try IndexRotation(index).replace(old, by: commit, allocatedBytes: size?.allocatedBytes ?? 0)
-            for retired in retired { retire(retired) }
-            for hash in Set(retired.map(\.keyHash)) { removeDirectory(layout.directory(hash: hash)) }
+            for retired in retired { store.files.retire(retired) }
+            for hash in Set(retired.map(\.keyHash)) { store.files.removeDirectory(store.layout.directory(hash: hash)) }
             return .replaced
         }
     }
 
     /// Ends a rotation and removes the previous key. Returns false when something is still sealed
     /// with that key, or will be. Index call.
-    package func finishRotation() throws(StoreError) -> Bool {
-        try write { (index) throws(StoreError) in
-            let last = keys?.previous?.lastGeneration
+    package func finish() throws(StoreError) -> Bool {
+        try store.write { (index) throws(StoreError) in
+            let last = store.keys?.previous?.lastGeneration
             // Bytes of a running fetch or import are not in the index yet.
-            if let last, files.mayBring(upTo: last) { return false }
+            if let last, store.files.open.mayBring(upTo: last) { return false }
             guard try IndexRotation(index).finish() else { return false }
-            role.withLock { role in
-                role.lastOutdated = last ?? role.lastOutdated
-                role.keys = role.keys?.with(previous: nil)
+            store.role.withLock { role in
+                store.role.lastOutdated = last ?? store.role.lastOutdated
+                store.role.keys = store.role.keys?.with(previous: nil)
             }
             removeDamagedIndexes()
             return true
         }
     }
-}
 
-extension SQLiteStore {
     /// Unlinks the indexes that were set aside. They are sealed with the removed key: an attacker
     /// with that key could read from them which resources were stored. No other key opens them.
     private func removeDamagedIndexes() {
         for number in 1...StoreOpening.damagedIndexLimit {
-            let path = layout.damagedIndex(number: number)
+            let path = store.layout.damagedIndex(number: number)
             for name in [path] + StoreLayout.indexCompanionSuffixes.map({ path + $0 }) {
-                do throws(SystemError) { try fileSystem.unlink(name) } catch {
-                    if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: name, error)) }
+                do throws(SystemError) { try store.fileSystem.unlink(name) } catch {
+                    if !error.meansMissing { store.options.onRecovery(.fileLeftBehind(path: name, error)) }
                 }
             }
         }
+    }
+}
+
+extension SQLiteStore {
+    /// The rotation of the store's key.
+    package var rotation: KeyRotation { KeyRotation(self) }
+
+    /// Whether the generation's key is gone, so that nothing more of it may be committed.
+    func isOutdated(_ generation: GenerationID) -> Bool {
+        role.withLock { $0.lastOutdated }.map { generation <= $0 } ?? false
     }
 }
 

@@ -21,10 +21,10 @@ extension SQLiteStore {
         try write { (index) throws(StoreError) in
             abandonPoint(index)
             _ = try dropFailed(index)
-            let (written, named, directories) = files.takeUnsynced()
+            let (written, named, directories) = files.open.takeUnsynced()
             let contents = durability.use { durability in
                 PointContents(
-                    files: written, named: (durability.inherited + named).map { ($0, path(of: $0)) }, directories: directories,
+                    files: written, named: (durability.inherited + named).map { ($0, files.path(of: $0)) }, directories: directories,
                     root: layout.root, fileSystem: fileSystem)
             }
             guard index.hasChanges || !contents.isEmpty else { return nil }
@@ -68,7 +68,7 @@ extension SQLiteStore {
             durability.use { $0.point = nil }
             // The handles hold locks on files that may have to be deleted.
             contents.release()
-            unlinkLeftBehind()
+            files.unlinkLeftBehind()
             fillReserve()
         } catch {
             // Pieces that could not be removed from the index must not be used either.
@@ -87,7 +87,7 @@ extension SQLiteStore {
             return durability.point?.contents
         }
         guard let abandoned else { return }
-        files.putBack(abandoned.files, abandoned.directories)
+        files.open.putBack(abandoned.files, abandoned.directories)
     }
 
     /// Removes the pieces whose bytes could not be synced. Returns the remaining spans of their
@@ -102,7 +102,7 @@ extension SQLiteStore {
     private func dropFailed(_ index: StoreIndex) throws(StoreError) -> [GenerationID: ByteRangeSet] {
         var left: [GenerationID: ByteRangeSet] = [:]
         for (generation, error) in durability.use({ $0.failed.sorted { $0.key < $1.key } }) {
-            files.fail(generation, error)
+            files.open.fail(generation, error)
             try index.dropSuspects(of: generation)
             left[generation] = try index.pieces.spans(of: generation).all
             durability.use { $0.failed[generation] = nil }

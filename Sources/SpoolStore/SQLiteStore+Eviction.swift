@@ -77,6 +77,7 @@ extension SQLiteStore {
     /// encrypted.
     package func filePath(of resource: StoredResource) -> String? {
         guard keys == nil, !resource.spans.isEmpty else { return nil }
-        return path(of: resource.generation, hash: fileHash(of: resource.key, resource.generation), fileExtension: resource.fileExtension)
+        return files.path(
+            of: resource.generation, hash: files.hash(of: resource.key, resource.generation), fileExtension: resource.fileExtension)
     }
 }

@@ -30,10 +30,10 @@ extension SQLiteStore {
         try write { (index) throws(StoreError) in
             let entry = try index.entries.entry(of: key)
             guard let entry else { return false }
-            let hash = fileHash(of: key, entry.resource.generation)
-            let path = path(of: entry.resource.generation, hash: hash, fileExtension: entry.resource.fileExtension)
-            files.retire(entry.resource.generation)
-            unlink(path, of: entry.resource.generation)
+            let hash = files.hash(of: key, entry.resource.generation)
+            let path = files.path(of: entry.resource.generation, hash: hash, fileExtension: entry.resource.fileExtension)
+            files.open.retire(entry.resource.generation)
+            files.unlink(path, of: entry.resource.generation)
             return true
         }
     }

@@ -35,7 +35,7 @@ extension SQLiteStore {
                 return last == nil
             }
             if step.directories == nil {
-                step.directories = layout.groups(on: fileSystem, onTrouble: noteUnlistable).reversed()
+                step.directories = layout.groups(on: fileSystem, onTrouble: files.noteUnlistable).reversed()
             }
             for _ in 0..<limit {
                 guard let next = step.directories?.popLast() else {
@@ -46,7 +46,7 @@ extension SQLiteStore {
             }
             return false
         }
-        if isDone, leftBehind.use({ $0.isEmpty }) {
+        if isDone, !files.hasLeftBehind {
             try write { (index) throws(StoreError) in
                 try index.noteSweep(isOwed: false)
             }
@@ -57,22 +57,22 @@ extension SQLiteStore {
 
     private func sweep(_ directory: String, _ step: inout OrphanSweep, _ index: StoreIndex) throws(StoreError) {
         if parentDirectory(of: directory) == layout.data {
-            let found = layout.directories(ofGroup: directory, on: fileSystem, onTrouble: noteUnlistable)
+            let found = layout.directories(ofGroup: directory, on: fileSystem, onTrouble: files.noteUnlistable)
             step.directories?.append(contentsOf: found.reversed())
             return
         }
-        for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: noteUnlistable) {
+        for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: files.noteUnlistable) {
             let (path, generation) = (file.path, file.generation)
             // Later files belong to this opening, and may not be in the index yet.
             guard generation.rawValue < numbers.first else { continue }
             let named = try index.representations.file(of: generation)
-            if named.map({ self.path(of: $0) }) == path {
+            if named.map({ files.path(of: $0) }) == path {
                 try enterSize(path, of: generation, index)
             } else {
-                unlink(path, of: generation)
+                files.unlink(path, of: generation)
             }
         }
-        removeDirectory(directory)
+        files.removeDirectory(directory)
     }
 
     /// Enters the space that a file occupies, including bytes that a killed process wrote and did

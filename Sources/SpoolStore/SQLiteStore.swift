@@ -61,7 +61,7 @@ package final class SQLiteStore: ResourceStore {
     package var isWritable: Bool { role.withLock { $0.lock != nil } }
     let layout: StoreLayout
     let fileSystem: any FileSystem
-    let files: OpenDataFiles
+    let files: StoreFiles
     let options: Options
     /// The encryption of the store, with its current key.
     let encryption: Locked<EncryptionOptions?>
@@ -71,7 +71,7 @@ package final class SQLiteStore: ResourceStore {
         options.encryption = encryption.withLock { $0 }
         return StoreOpening(layout: layout, fileSystem: fileSystem, random: sealedParts.random, options: options)
     }
-    let role: Locked<Role>
+    let role: Locked<StoreRole>
     let numbers: GenerationNumbers
     /// The keys of an encrypted store.
     var keys: StoreKeys? { role.withLock { $0.keys } }
@@ -84,9 +84,6 @@ package final class SQLiteStore: ResourceStore {
     let sweep: Confined<OrphanSweep?>
     /// The reserve of space for the index on a full disk.
     let reserve: StoreReserve
-    /// Files that are no longer in the index and could not be unlinked. Used inside index calls
-    /// only.
-    let leftBehind = Confined<[(path: String, generation: GenerationID)]>([], name: "index calls")
     /// The filter of stored keys. Nil when other processes may write, after another opening, and in
     /// an encrypted store.
     let knownKeys = Locked<KnownKeys?>(nil)
@@ -106,21 +103,21 @@ package final class SQLiteStore: ResourceStore {
         layout = opening.layout
         self.fileSystem = fileSystem
         self.options = options
-        files = OpenDataFiles(limits: options.openFiles)
         reserve = StoreReserve(opening.layout, fileSystem: fileSystem)
         encryption = Locked(options.encryption)
-        role = Locked(Role(lock: opened.lock, aloneLock: opened.aloneLock, keys: opened.index.database.fields.keys))
+        role = Locked(StoreRole(lock: opened.lock, aloneLock: opened.aloneLock, keys: opened.index.database.fields.keys))
         opened.index.database.fields.plainHash = options.keyHash
         if opened.lock != nil, !opened.index.database.fields.isSealed { opened.index.resources.knownKeys = KnownKeys() }
         sealedParts = SealedFileParts(random: random)
         numbers = GenerationNumbers(first: opened.firstGeneration, reserved: opened.index.reservedGeneration)
+        files = StoreFiles(layout, on: fileSystem, options, role: role, numbers: numbers, sealedParts: sealedParts)
         durability = Confined(Durability(inherited: opened.unsynced), name: "index calls")
         sweep = Confined(opened.owesSweep ? OrphanSweep() : nil, name: "index calls")
         let known = opened.index.resources.knownKeys
         knownKeys.withLock { $0 = known }
         index = Confined(opened.index, name: "index calls")
-        for directory in opened.newDirectories { files.entryCreated(in: directory) }
-        for file in opened.unsynced { noteNewEntries(in: layout.directory(hash: file.keyHash)) }
+        for directory in opened.newDirectories { files.open.entryCreated(in: directory) }
+        for file in opened.unsynced { files.noteNewEntries(in: layout.directory(hash: file.keyHash)) }
         fillReserve()
     }
 
@@ -156,14 +153,14 @@ package final class SQLiteStore: ResourceStore {
         try writeWithReserve { (index) throws(StoreError) in
             // A holder of a retired generation can still read and write its file, but nothing of it
             // enters the index again.
-            guard !files.isRetired(commit.generation), !isOutdated(commit.generation) else { return }
-            if let failure = files.failure(of: commit.generation), !commit.pieces.isEmpty { throw StoreError(failure) }
-            let status = try dataFileStatus(of: commit)
+            guard !files.open.isRetired(commit.generation), !isOutdated(commit.generation) else { return }
+            if let failure = files.open.failure(of: commit.generation), !commit.pieces.isEmpty { throw StoreError(failure) }
+            let status = try files.status(of: commit)
             if status == nil, !commit.pieces.isEmpty { return }
-            let commit = clipped(commit, to: status?.size ?? 0)
+            let commit = files.clipped(commit, to: status?.size ?? 0)
             let outcome = try index.commit(commit, file: status, lastGeneration: numbers.next - 1)
             numbers.reserve(upTo: index.reservedGeneration)
-            if case .entered(let replaced) = outcome { for retired in replaced { retire(retired) } }
+            if case .entered(let replaced) = outcome { for retired in replaced { files.retire(retired) } }
         }
     }
 
@@ -200,8 +197,8 @@ package final class SQLiteStore: ResourceStore {
     private func removeByIndex(_ key: ResourceKey) throws(StoreError) -> Bool {
         try writeWithReserve { (index) throws(StoreError) in
             guard let retired = try index.remove(key) else { return false }
-            for generation in retired { retire(generation) }
-            for hash in Set(retired.map(\.keyHash)) { removeDirectory(layout.directory(hash: hash)) }
+            for generation in retired { files.retire(generation) }
+            for hash in Set(retired.map(\.keyHash)) { files.removeDirectory(layout.directory(hash: hash)) }
             return true
         }
     }
@@ -213,7 +210,7 @@ package final class SQLiteStore: ResourceStore {
         do throws(StoreError) { try removeAll(below: next) } catch {
             guard error == .full else { throw error }
             // The index may name files that are gone. Their bytes are gaps.
-            try write { (_) throws(StoreError) in unlinkDataFiles(below: next) }
+            try write { (_) throws(StoreError) in files.unlinkDataFiles(below: next) }
             try removeAll(below: next)
         }
     }
@@ -221,8 +218,8 @@ package final class SQLiteStore: ResourceStore {
     private func removeAll(below next: Int64) throws(StoreError) {
         try writeWithReserve { (index) throws(StoreError) in
             try index.removeAll()
-            files.retireAll()
-            unlinkDataFiles(below: next)
+            files.open.retireAll()
+            files.unlinkDataFiles(below: next)
         }
     }
 
@@ -256,12 +253,12 @@ package final class SQLiteStore: ResourceStore {
         }
         knownKeys.withLock { $0 = nil }
         let failure = wasSuspended ? nil : try settle()
-        files.close()
+        files.open.close()
         // The last connection writes its log into the database when it closes. The store's lock is
         // still held here.
         index.use { $0 = nil }
         let lock = role.withLock { role in
-            defer { role = Role(lock: nil, keys: role.keys) }
+            defer { role = StoreRole(lock: nil, keys: role.keys) }
             return role.lock ?? role.aloneLock
         }
         do throws(SystemError) { try lock?.release() } catch { throw failure ?? StoreError(error) }
@@ -277,9 +274,9 @@ package final class SQLiteStore: ResourceStore {
         }
         do throws(StoreError) {
             try makeDurable()
-            unlinkLeftBehind()
+            files.unlinkLeftBehind()
             fillReserve()
-            let owesSweep = sweep.use { $0 != nil } || leftBehind.use { !$0.isEmpty }
+            let owesSweep = sweep.use { $0 != nil } || files.hasLeftBehind
             try write { (index) throws(StoreError) in
                 try index.noteSweep(isOwed: owesSweep)
                 try index.markClosed()

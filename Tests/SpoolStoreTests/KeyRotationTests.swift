@@ -113,11 +113,11 @@ import Glibc
         let stored = try Self.fill(store)
         let oldNames = Set(try allFiles(below: directory.path + "/data"))
         let oldBytes = try oldNames.map(fileBytes)
-        #expect(try store.beginRotation(to: .testing(keyByte: 2), algorithm: after) == .begun)
-        #expect(try store.rotationBacklog().resources == 4)
+        #expect(try store.rotation.begin(to: .testing(keyByte: 2), algorithm: after) == .begun)
+        #expect(try store.rotation.backlog().resources == 4)
         try Self.expectEverything(stored, in: store, "before the files follow")
         try store.resealEverything()
-        #expect(try store.rotationBacklog().resources == 0)
+        #expect(try store.rotation.backlog().resources == 0)
         try Self.expectEverything(stored, in: store, "sealed anew")
         // The files have new names and new bytes, and the room of the old ones is free.
         let newNames = Set(try allFiles(below: directory.path + "/data"))
@@ -131,7 +131,7 @@ import Glibc
         #expect(throws: StoreError.key(.wrong)) { try open(1) }
         let again = try open(2)
         try Self.expectEverything(stored, in: again, "opened anew")
-        #expect(try again.beginRotation(to: .testing(keyByte: 2)) == .isThisKey)
+        #expect(try again.rotation.begin(to: .testing(keyByte: 2)) == .isThisKey)
         // Bytes stored from now on are sealed by the new key, too.
         let film = StoreSample("https://media.example/e")
         try film.store([0..<100_000], of: again.makeGeneration(), in: again)
@@ -148,7 +148,7 @@ import Glibc
         }
         let store = try SQLiteStore.simulated(on: disk, encryption: options("correct horse"))
         let stored = try Self.fill(store)
-        #expect(try store.beginRotation(to: options("battery staple")) == .begun)
+        #expect(try store.rotation.begin(to: options("battery staple")) == .begun)
         try store.resealEverything()
         try store.close()
         #expect(throws: StoreError.key(.wrong)) { try SQLiteStore.simulated(on: disk, encryption: options("correct horse")) }
@@ -161,12 +161,12 @@ import Glibc
             func masterKey(_ parameters: KeyParameters) throws -> EncryptionKey { throw Locked() }
         }
         let plain = try SQLiteStore.simulated(on: MemoryDisk())
-        #expect(throws: StoreError.key(.notEncrypted)) { try plain.beginRotation(to: .testing()) }
+        #expect(throws: StoreError.key(.notEncrypted)) { try plain.rotation.begin(to: .testing()) }
         let disk = MemoryDisk(isRecording: true)
         let store = try Self.open(disk, keyByte: 1)
         let count = disk.operationCount
         #expect(throws: StoreError.key(.unavailable("the token is not plugged in"))) {
-            try store.beginRotation(to: EncryptionOptions(keyProvider: Provider()))
+            try store.rotation.begin(to: EncryptionOptions(keyProvider: Provider()))
         }
         #expect(disk.operationCount == count)
     }
@@ -180,7 +180,7 @@ import Glibc
         let store = try open(disk, keyByte: 1)
         let stored = try fill(store)
         let first = disk.operationCount
-        _ = try store.beginRotation(to: .testing(keyByte: 2), algorithm: .aes256GCM)
+        _ = try store.rotation.begin(to: .testing(keyByte: 2), algorithm: .aes256GCM)
         try store.resealEverything()
         return (disk, stored, first...disk.operationCount)
     }
@@ -191,7 +191,7 @@ import Glibc
         let (store, keyByte) = try openByEither(rest, boot: boot, label)
         try expectEverything(stored, in: store, label)
         #expect(
-            try store.beginRotation(to: .testing(keyByte: 2), algorithm: .aes256GCM) == (keyByte == 1 ? .begun : .isThisKey), "\(label)")
+            try store.rotation.begin(to: .testing(keyByte: 2), algorithm: .aes256GCM) == (keyByte == 1 ? .begun : .isThisKey), "\(label)")
         try store.resealEverything()
         try expectEverything(stored, in: store, "\(label), then to the end")
         while try !store.sweepOrphans(limit: 16) {}
@@ -209,7 +209,7 @@ import Glibc
         _ = try Self.fill(store)
         let names = ["damaged-1", "damaged-1-wal", "damaged-8"].map { "/cache/spool.sqlite.\($0)" }
         for name in names { _ = try disk.open(name, .create) }
-        #expect(try store.beginRotation(to: .testing(keyByte: 2)) == .begun)
+        #expect(try store.rotation.begin(to: .testing(keyByte: 2)) == .begun)
         #expect(try names.allSatisfy { try disk.status($0) != nil }, "the old indexes stay until the rotation ends")
         try store.resealEverything()
         #expect(try names.allSatisfy { try disk.status($0) == nil })
@@ -240,19 +240,19 @@ import Glibc
         let disk = MemoryDisk()
         let store = try Self.open(disk, keyByte: 1)
         let stored = try Self.fill(store)
-        _ = try store.beginRotation(to: .testing(keyByte: 2))
+        _ = try store.rotation.begin(to: .testing(keyByte: 2))
         try store.resealEverything(resources: 1)
-        #expect(try store.rotationBacklog().resources == 3)
+        #expect(try store.rotation.backlog().resources == 3)
         try Self.expectEverything(stored, in: store, "half way")
         try store.close()
         let log = RecoveryLog()
         let again = try SQLiteStore.simulated(on: disk, encryption: .testing(keyByte: 2)) { log.add($0) }
         #expect(log.notes == [.rotationUnfinished])
         try Self.expectEverything(stored, in: again, "half way, opened anew")
-        #expect(try again.beginRotation(to: .testing(keyByte: 3)) == .isUnfinished)
-        #expect(try again.finishRotation() == false)
+        #expect(try again.rotation.begin(to: .testing(keyByte: 3)) == .isUnfinished)
+        #expect(try again.rotation.finish() == false)
         try again.resealEverything()
-        #expect(try again.beginRotation(to: .testing(keyByte: 3)) == .begun)
+        #expect(try again.rotation.begin(to: .testing(keyByte: 3)) == .begun)
         try again.resealEverything()
         try again.close()
         for keyByte in [UInt8(1), 2] { #expect(throws: StoreError.key(.wrong)) { try Self.open(disk, keyByte: keyByte) } }
@@ -263,7 +263,7 @@ import Glibc
         let disk = MemoryDisk()
         let store = try Self.open(disk, keyByte: 1)
         let stored = try Self.fill(store)
-        _ = try store.beginRotation(to: .testing(keyByte: 2))
+        _ = try store.rotation.begin(to: .testing(keyByte: 2))
         try store.resealEverything(resources: 2)
         try store.suspend()
         _ = try store.resume()
@@ -281,15 +281,15 @@ import Glibc
         let (first, second) = (store.makeGeneration(), store.makeGeneration())
         let early = try later.store([0..<1000], of: second, in: store)
         let file = try store.dataFile(of: first, key: film.key, fileExtension: film.fileExtension)
-        _ = try store.beginRotation(to: .testing(keyByte: 2))
+        _ = try store.rotation.begin(to: .testing(keyByte: 2))
         var commit = film.commit(first)
         commit.pieces = try file.write(film.pattern(first.rawValue, at: 0, count: 200_000), at: 0)
         // The file is not in the index, but uses the old key.
-        #expect(try store.finishRotation() == false)
+        #expect(try store.rotation.finish() == false)
         try store.commit(commit)
 
-        let resource = try #require(try store.nextToReseal(after: first))
-        var copy = try store.reseal(resource)
+        let resource = try #require(try store.rotation.next(after: first))
+        var copy = try store.rotation.reseal(resource)
         func fill(_ spans: ByteRangeSet) throws {
             var position: Int64 = 0
             while let run = copy.nextRun(at: position, of: spans) {
@@ -300,9 +300,9 @@ import Glibc
         }
         try fill(resource.spans)
         try later.store([1000..<70_000], of: second, in: store)
-        #expect(try store.enter(copy) == .grew(.of(1000..<70_000)))
+        #expect(try store.rotation.enter(copy) == .grew(.of(1000..<70_000)))
         try fill(.of(1000..<70_000))
-        #expect(try store.enter(copy) == .replaced)
+        #expect(try store.rotation.enter(copy) == .replaced)
         // A holder of the old file can still read it; none of its bytes enters the index.
         #expect(try early.bytes(at: 0, count: 70_000) == later.pattern(second.rawValue, at: 0, count: 70_000))
         try later.store([70_000..<70_100], of: second, in: store)
@@ -322,10 +322,10 @@ import Glibc
     @Test func `resources removed or replaced during a rotation do not come back`() throws {
         let store = try Self.open(MemoryDisk(), keyByte: 1)
         _ = try Self.fill(store)
-        _ = try store.beginRotation(to: .testing(keyByte: 2))
+        _ = try store.rotation.begin(to: .testing(keyByte: 2))
         func copy(after generation: GenerationID?) throws -> ResealedCopy {
-            let resource = try #require(try store.nextToReseal(after: generation))
-            var copy = try store.reseal(resource)
+            let resource = try #require(try store.rotation.next(after: generation))
+            var copy = try store.rotation.reseal(resource)
             var position: Int64 = 0
             while let run = copy.nextRun(at: position, of: resource.spans) {
                 _ = try copy.copy(run, store.pieces(of: resource.generation, in: run))
@@ -336,13 +336,13 @@ import Glibc
         }
         let first = try copy(after: nil)
         _ = try store.remove(first.resource.key)
-        #expect(try store.enter(first) == .isGone)
+        #expect(try store.rotation.enter(first) == .isGone)
         store.drop(first.generation, key: first.resource.key, fileExtension: "")
         #expect(try store.lookup(first.resource.key) == nil)
         let second = try copy(after: first.resource.generation)
         let newer = store.makeGeneration()
         try Self.films[1].store([0..<5], of: newer, in: store)
-        #expect(try store.enter(second) == .isGone)
+        #expect(try store.rotation.enter(second) == .isGone)
         store.drop(second.generation, key: second.resource.key, fileExtension: "")
         #expect(try store.lookup(Self.films[1].key)?.generation == newer)
     }
@@ -357,7 +357,7 @@ import Glibc
         try film.store([0..<(4 * Self.block)], of: generation, in: store)
         let path = try #require(try files(of: disk, below: "/cache/data").first)
         try disk.damage(path, at: Self.block + 7)
-        _ = try store.beginRotation(to: .testing(keyByte: 2))
+        _ = try store.rotation.begin(to: .testing(keyByte: 2))
         #expect(try store.resealEverything() == .of(Self.block..<(2 * Self.block)))
         let found = try #require(try store.lookup(film.key))
         #expect(found.spans == .of(0..<Self.block, (2 * Self.block)..<(4 * Self.block)))
@@ -381,13 +381,13 @@ import Glibc
                 disk.setFaults(FaultPlan(faults: [.init(call, .call(number), code: EIO)]))
                 var failure: (any Error)?
                 do {
-                    if try store.beginRotation(to: .testing(keyByte: 2)) == .begun { try store.resealEverything() }
+                    if try store.rotation.begin(to: .testing(keyByte: 2)) == .begun { try store.resealEverything() }
                 } catch { failure = error }
                 let count = disk.callCount(of: call)
                 disk.setFaults(.none)
                 let label = "\(call) \(number): \(failure.map { "\($0)" } ?? "no error")"
                 try Self.expectEverything(stored, in: store, label)
-                _ = try store.beginRotation(to: .testing(keyByte: 2))
+                _ = try store.rotation.begin(to: .testing(keyByte: 2))
                 try store.resealEverything()
                 try Self.expectEverything(stored, in: store, "\(label), then to the end")
                 if count < number { break }
@@ -410,7 +410,7 @@ import Glibc
             }
             let store = try open(1)
             _ = try Self.fill(store)
-            _ = try store.beginRotation(to: .testing(keyByte: 2))
+            _ = try store.rotation.begin(to: .testing(keyByte: 2))
             try store.resealEverything(resources: 1)
             try store.close()
             try execute(change, onIndex: directory.path + "/spool.sqlite")
@@ -440,11 +440,11 @@ extension SQLiteStore {
         var lost = ByteRangeSet()
         var last: GenerationID?
         var left = resources
-        while let resource = try nextToReseal(after: last) {
+        while let resource = try rotation.next(after: last) {
             guard left > 0 else { return lost }
             left -= 1
             last = resource.generation
-            var copy = try reseal(resource)
+            var copy = try rotation.reseal(resource)
             var position: Int64 = 0
             while let run = copy.nextRun(at: position, of: resource.spans) {
                 let damaged = try copy.copy(run, pieces(of: resource.generation, in: run))
@@ -453,9 +453,9 @@ extension SQLiteStore {
                 position = run.upperBound
             }
             try copy.synchronize()
-            #expect(try enter(copy) == .replaced)
+            #expect(try rotation.enter(copy) == .replaced)
         }
-        #expect(try finishRotation())
+        #expect(try rotation.finish())
         return lost
     }
 }

@@ -119,7 +119,7 @@ import Testing
         let fixture = try #require(Self.fixtures.last)
         let store = try open(fixture)
         try store.resealEverything()
-        #expect(try store.rotationBacklog().resources == 0)
+        #expect(try store.rotation.backlog().resources == 0)
         for content in Self.contents(of: fixture) { try expect(content, in: store) }
         try store.close()
     }

@@ -71,8 +71,8 @@ extension Engine {
         onIndexLane(
             rotation,
             { () throws(StoreError) in
-                let start = try store.beginRotation(to: rotation.encryption, algorithm: rotation.algorithm)
-                return (start, try store.rotationBacklog())
+                let start = try store.rotation.begin(to: rotation.encryption, algorithm: rotation.algorithm)
+                return (start, try store.rotation.backlog())
             }
         ) { [self] start, backlog in
             var rotation = rotation
@@ -94,8 +94,8 @@ extension Engine {
         onIndexLane(
             rotation,
             { [self] () throws(StoreError) -> (generation: GenerationID, copy: ResealedCopy?)? in
-                guard let resource = try store.nextToReseal(after: rotation.last) else { return nil }
-                return (resource.generation, isUsed(resource.key) ? nil : try store.reseal(resource))
+                guard let resource = try store.rotation.next(after: rotation.last) else { return nil }
+                return (resource.generation, isUsed(resource.key) ? nil : try store.rotation.reseal(resource))
             }
         ) { [self] next in
             guard let next else { return endRound(rotation) }
@@ -170,7 +170,9 @@ extension Engine {
             }
             onIndexLane(
                 copy, rotation,
-                { [self] () throws(StoreError) -> SQLiteStore.ResealOutcome? in isUsed(copy.resource.key) ? nil : try store.enter(copy) }
+                { [self] () throws(StoreError) -> KeyRotation.ResealOutcome? in
+                    isUsed(copy.resource.key) ? nil : try store.rotation.enter(copy)
+                }
             ) { [self] outcome in
                 var rotation = rotation
                 switch outcome {
@@ -210,10 +212,10 @@ extension Engine {
             { [self] () throws(StoreError) -> Bool in
                 // Bytes that are not in the index yet may be sealed with the old key, too.
                 let isBusy = sessions.withLock { $0.all }.contains { session in
-                    session.generation.map(store.isSealedByPreviousKey) ?? false && isUsed(session.key)
+                    session.generation.map(store.rotation.isSealedByPreviousKey) ?? false && isUsed(session.key)
                 }
                 guard !isBusy else { return false }
-                return try store.finishRotation()
+                return try store.rotation.finish()
             }
         ) { [self] isFinished in
             var rotation = rotation
