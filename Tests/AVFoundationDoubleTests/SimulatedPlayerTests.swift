@@ -187,7 +187,7 @@ import Testing
         bench.playToEnd()
         #expect(bench.notifications == ["failed"])
         #expect(bench.feeder.lastError?.code == NSURLErrorNotConnectedToInternet)
-        guard case .failed(let error) = bench.feeder.phase else { return #expect(Bool(false), "the item did not fail") }
+        guard case .failed(let error) = bench.feeder.phase else { return unexpected(bench.feeder.phase) }
         #expect(error.code == AVError.Code.unknown.rawValue && error.domain == AVFoundationErrorDomain)
     }
 
@@ -223,7 +223,7 @@ import Testing
             switch bench.feeder.phase {
             case .direct(let url): #expect(follows && url.absoluteString == bench.resource.url)
             case .failed: #expect(!follows)
-            default: #expect(Bool(false), "\(bench.feeder.phase)")
+            default: unexpected(bench.feeder.phase)
             }
         }
     }

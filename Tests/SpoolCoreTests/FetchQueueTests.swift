@@ -5,11 +5,11 @@ import Testing
 @Suite struct FetchQueueTests {
     @Test func `the most urgent request starts first, equally urgent ones in order of arrival`() {
         var queue = FetchQueue(total: 10, perHost: 1)
-        let running = queue.submitted(host: "a", priority: .playing, word: 0)
-        let download = queue.submitted(host: "a", priority: .prefetch, word: 0)
-        let next = queue.submitted(host: "a", priority: .upcoming, word: 0)
-        let first = queue.submitted(host: "a", priority: .playing, word: 0)
-        let second = queue.submitted(host: "a", priority: .playing, word: 0)
+        let running = queue.submitted(host: "a", priority: .playing, sequence: 0)
+        let download = queue.submitted(host: "a", priority: .prefetch, sequence: 0)
+        let next = queue.submitted(host: "a", priority: .upcoming, sequence: 0)
+        let first = queue.submitted(host: "a", priority: .playing, sequence: 0)
+        let second = queue.submitted(host: "a", priority: .playing, sequence: 0)
         #expect(queue.active.map(\.id) == [running])
         var order: [UInt64] = []
         var ended = running
@@ -22,49 +22,49 @@ import Testing
 
     @Test func `requests for later leave one slot per host and one in total for playing`() {
         var queue = FetchQueue(total: 4, perHost: 3)
-        for _ in 0..<3 { _ = queue.submitted(host: "a", priority: .upcoming, word: 0) }
+        for _ in 0..<3 { _ = queue.submitted(host: "a", priority: .upcoming, sequence: 0) }
         #expect(queue.active.count == 2)
-        let playing = queue.submitted(host: "a", priority: .playing, word: 0)
+        let playing = queue.submitted(host: "a", priority: .playing, sequence: 0)
         #expect(queue.active.last?.id == playing)
         // In total: prefetches and upcoming items may use three of the four slots.
-        _ = queue.submitted(host: "b", priority: .prefetch, word: 0)
+        _ = queue.submitted(host: "b", priority: .prefetch, sequence: 0)
         #expect(queue.active.count == 4)
         var other = FetchQueue(total: 4, perHost: 3)
-        for host in ["a", "b", "c", "d"] { _ = other.submitted(host: host, priority: .prefetch, word: 0) }
+        for host in ["a", "b", "c", "d"] { _ = other.submitted(host: host, priority: .prefetch, sequence: 0) }
         #expect(other.active.map(\.host) == ["a", "b", "c"])
         // A single slot is open to every priority.
         var single = FetchQueue(total: 1, perHost: 1)
-        #expect(single.submitted(host: "a", priority: .prefetch, word: 0) == single.active.first?.id)
+        #expect(single.submitted(host: "a", priority: .prefetch, sequence: 0) == single.active.first?.id)
     }
 
     @Test func `an item that starts to play overtakes earlier requests, and late changes are ignored`() {
         var queue = FetchQueue(total: 10, perHost: 1)
-        let running = queue.submitted(host: "a", priority: .playing, word: 0)
-        let earlier = queue.submitted(host: "a", priority: .upcoming, word: 0)
-        let item = queue.submitted(host: "a", priority: .upcoming, word: 0)
-        #expect(queue.prioritized(item, .playing, word: 2) == [])
-        #expect(queue.prioritized(item, .prefetch, word: 1) == [])
+        let running = queue.submitted(host: "a", priority: .playing, sequence: 0)
+        let earlier = queue.submitted(host: "a", priority: .upcoming, sequence: 0)
+        let item = queue.submitted(host: "a", priority: .upcoming, sequence: 0)
+        #expect(queue.prioritized(item, .playing, sequence: 2) == [])
+        #expect(queue.prioritized(item, .prefetch, sequence: 1) == [])
         #expect(queue.finished(running) == [item])
         #expect(queue.finished(item) == [earlier])
     }
 
     @Test func `an item that starts to play takes the slot kept for playing`() {
         var queue = FetchQueue(total: 10, perHost: 2)
-        let first = queue.submitted(host: "a", priority: .upcoming, word: 0)
-        let second = queue.submitted(host: "a", priority: .upcoming, word: 0)
+        let first = queue.submitted(host: "a", priority: .upcoming, sequence: 0)
+        let second = queue.submitted(host: "a", priority: .upcoming, sequence: 0)
         #expect(queue.active.map(\.id) == [first])
-        #expect(queue.prioritized(second, .playing, word: 1) == [second])
+        #expect(queue.prioritized(second, .playing, sequence: 1) == [second])
     }
 
     @Test func `the least urgent requests are preempted first, and only where that helps`() {
         var queue = FetchQueue(total: 10, perHost: 3)
-        let playing = queue.submitted(host: "a", priority: .playing, word: 0)
-        let other = queue.submitted(host: "b", priority: .prefetch, word: 0)
-        let next = queue.submitted(host: "a", priority: .upcoming, word: 0)
-        let download = queue.submitted(host: "a", priority: .prefetch, word: 0)
+        let playing = queue.submitted(host: "a", priority: .playing, sequence: 0)
+        let other = queue.submitted(host: "b", priority: .prefetch, sequence: 0)
+        let next = queue.submitted(host: "a", priority: .upcoming, sequence: 0)
+        let download = queue.submitted(host: "a", priority: .prefetch, sequence: 0)
         #expect(queue.preemptible == [])
         // Another upcoming request waits for one of the slots open to it, whatever is playing.
-        let late = queue.submitted(host: "a", priority: .upcoming, word: 0)
+        let late = queue.submitted(host: "a", priority: .upcoming, sequence: 0)
         #expect(queue.preemptible == [download, next, playing])
         #expect(queue.finished(playing) == [])
         #expect(queue.preemptible == [download, next])
@@ -76,9 +76,9 @@ import Testing
         var queue = FetchQueue(total: 10, perHost: 2)
         queue.hold("a")
         queue.hold("a")
-        let waiting = queue.submitted(host: "a", priority: .playing, word: 0)
+        let waiting = queue.submitted(host: "a", priority: .playing, sequence: 0)
         #expect(queue.active.isEmpty && queue.preemptible == [])
-        #expect(queue.letGo("a") == [] && queue.letGo("a") == [waiting] && queue.letGo("a") == [])
+        #expect(queue.release("a") == [] && queue.release("a") == [waiting] && queue.release("a") == [])
     }
 
     @Test func `random queues exceed no limit, lose no request and leave no usable slot empty`() {
@@ -91,14 +91,14 @@ import Testing
                 let priority = [ReadPriority.prefetch, .upcoming, .playing].randomElement(using: &numbers) ?? .playing
                 switch Int.random(in: 0..<4, using: &numbers) {
                 case 0, 1:
-                    open.insert(queue.submitted(host: ["a", "b"].randomElement(using: &numbers) ?? "a", priority: priority, word: 0))
+                    open.insert(queue.submitted(host: ["a", "b"].randomElement(using: &numbers) ?? "a", priority: priority, sequence: 0))
                 case 2:
                     guard let id = open.sorted().randomElement(using: &numbers) else { continue }
                     open.remove(id)
                     _ = queue.finished(id)
                 default:
                     guard let id = open.sorted().randomElement(using: &numbers) else { continue }
-                    _ = queue.prioritized(id, priority, word: UInt64(step + 1))
+                    _ = queue.prioritized(id, priority, sequence: UInt64(step + 1))
                 }
                 #expect(Set(queue.active.map(\.id) + queue.queue.map(\.id)) == open)
                 #expect(queue.active.count <= total)

@@ -23,7 +23,7 @@ struct CurlTLSTests {
         let server = try TLSServer()
         defer { server.stop() }
         let probe = ask("https://localhost:\(server.port)/", trusting: nil)
-        guard case .failed(.tls) = probe.value.end else { return #expect(Bool(false), "\(probe.value)") }
+        guard case .failed(.tls) = probe.value.end else { return unexpected("\(probe.value)") }
         #expect(probe.value.head == nil)
     }
 
@@ -31,7 +31,7 @@ struct CurlTLSTests {
         let server = try TLSServer()
         defer { server.stop() }
         let probe = ask("https://127.0.0.1:\(server.port)/", trusting: server.certificate)
-        guard case .failed(.tls) = probe.value.end else { return #expect(Bool(false), "\(probe.value)") }
+        guard case .failed(.tls) = probe.value.end else { return unexpected("\(probe.value)") }
     }
 
     @Test func `a certificate that the app trusts is accepted`() throws {

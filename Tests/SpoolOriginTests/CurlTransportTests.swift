@@ -169,14 +169,16 @@ struct CurlTransportTests {
         for _ in 0..<3 {
             let lost = TransferProbe(world.content, reaction: { _, _ in .taken })
             lost.start(OriginRequest(url: "http://nowhere.invalid/v", fields: [:]), on: world.transport)
-            guard case .failed(.unreachable) = lost.waitForEnd() else { return #expect(Bool(false)) }
+            let end = lost.waitForEnd()
+            guard case .failed(.unreachable) = end else { return unexpected(end) }
             #expect(world.start(["Range": "bytes=0-99"]).waitForEnd() == .complete)
         }
     }
 
     @Test func `a fresh connection that breaks is not retried`() throws {
         let world = try World { _, _ in .refuse }
-        guard case .failed(.unreachable) = world.start().waitForEnd() else { return #expect(Bool(false)) }
+        let end = world.start().waitForEnd()
+        guard case .failed(.unreachable) = end else { return unexpected(end) }
         #expect(world.origin.log.entries.count == 1)
     }
 
@@ -195,7 +197,8 @@ struct CurlTransportTests {
         var options = CurlTransportOptions.patient
         options.firstByteTimeout = .milliseconds(50)
         let world = try World(options) { _, _ in .silence }
-        guard case .failed(.timeout) = world.start().waitForEnd() else { return #expect(Bool(false)) }
+        let end = world.start().waitForEnd()
+        guard case .failed(.timeout) = end else { return unexpected(end) }
     }
 
     @Test func `a stalled body times out after its bytes were handed over`() throws {
@@ -204,7 +207,8 @@ struct CurlTransportTests {
         let probe = world.start()
         #expect(probe.wait { $0.bytes == 100_000 })
         time.advance(by: .seconds(8))
-        guard case .failed(.timeout) = probe.waitForEnd() else { return #expect(Bool(false)) }
+        let end = probe.waitForEnd()
+        guard case .failed(.timeout) = end else { return unexpected(end) }
         #expect(probe.value.bytes == 100_000)
     }
 
@@ -255,7 +259,8 @@ struct CurlTransportTests {
         #expect(world.start(["Range": "bytes=0-9"]).waitForEnd() == .complete)
         #expect(probe.value.end == nil)
         time.advance(by: .seconds(8))
-        guard case .failed(.timeout) = probe.waitForEnd() else { return #expect(Bool(false)) }
+        let end = probe.waitForEnd()
+        guard case .failed(.timeout) = end else { return unexpected(end) }
     }
 
     // MARK: Back-pressure

@@ -37,7 +37,8 @@ struct OriginAnswerTests {
         #expect(answer.head.status == 206)
         #expect(answer.head.fields["Content-Range"] == contentRange)
         #expect(answer.head.fields["Content-Length"] == String(answer.body.count))
-        guard case .content(let content, let from, _) = answer.body else { return #expect(Bool(false)) }
+        let found = answer.body
+        guard case .content(let content, let from, _) = found else { return unexpected(found) }
         #expect(content == Self.resource.content)
         #expect(contentRange.hasPrefix("bytes \(from)-"))
     }

@@ -76,7 +76,7 @@ struct RedirectingTransportTests {
         let chain = Chain()
         let probe = chain.start("http://a.example/loop")
         chain.world.runUntilIdle()
-        guard case .failed(.redirect) = probe.value.end else { return #expect(Bool(false), "\(probe.value)") }
+        guard case .failed(.redirect) = probe.value.end else { return unexpected("\(probe.value)") }
         #expect(probe.value.head == nil)
         #expect(probe.value.complaints == [])
     }
@@ -98,7 +98,7 @@ struct RedirectingTransportTests {
             #expect(chain.origin.log.entries.allSatisfy { $0.isOver })
             if wasOver { return }
         }
-        #expect(Bool(false), "the run never ended")
+        unexpected("the run never ended")
     }
 
     @Test(arguments: Seeds.list(count: 5))

@@ -82,7 +82,7 @@ struct ScriptedOriginTests {
         world.runUntilIdle()
         for probe in [silent, stalled] {
             guard case .failed(.timeout) = probe.value.end else {
-                #expect(Bool(false), "\(String(describing: probe.value.end))")
+                unexpected("\(String(describing: probe.value.end))")
                 continue
             }
         }

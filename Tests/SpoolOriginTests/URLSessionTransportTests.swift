@@ -56,9 +56,8 @@ struct URLSessionTransportTests {
 
     @Test func `a refusal of App Transport Security leaves the URL to the player`() {
         let error = NSError(domain: NSURLErrorDomain, code: -1022)
-        guard case .unsupportedURL(let words) = OriginError.urlSession(error, bodyBytes: nil) else {
-            return #expect(Bool(false), "another error")
-        }
+        let found = OriginError.urlSession(error, bodyBytes: nil)
+        guard case .unsupportedURL(let words) = found else { return unexpected(found) }
         #expect(words.contains("App Transport Security"))
     }
 
@@ -99,7 +98,8 @@ struct URLSessionTransportTests {
     @Test func `a coded body is rejected, because URLSession would decode it`() throws {
         try withWorld(.patient, .fields(["Content-Encoding": "gzip"], .correct)) { origin, transport in
             let probe = start(origin, transport)
-            guard case .failed(.malformed) = probe.waitForEnd() else { return #expect(Bool(false), "\(probe.value)") }
+            let found = probe.waitForEnd()
+            guard case .failed(.malformed) = found else { return unexpected(found) }
             #expect(probe.value.bytes == 0)
             #expect(probe.value.head == nil)
         }

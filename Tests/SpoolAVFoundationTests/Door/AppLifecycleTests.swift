@@ -115,7 +115,7 @@ import Testing
         #expect(world.run { world.isSuspended })
         Self.post("back", center)
         #expect(world.run { download.result != nil })
-        guard case .success = download.result else { return #expect(Bool(false), "\(String(describing: download.result))") }
+        guard case .success = download.result else { return unexpected("\(String(describing: download.result))") }
         let key = try world.world.cache.key(for: DoorWorld.url)
         #expect(world.world.cache.storedNow(of: key)?.totalBytes == 3_000_000)
         withExtendedLifetime(lifecycle) {}

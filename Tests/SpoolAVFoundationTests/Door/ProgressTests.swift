@@ -119,7 +119,8 @@ import Testing
         world.world.origin.follow { _, _ in .fields(["Cache-Control": "no-store"], .correct) }
         let download = try world.factory.download(world.url)
         #expect(world.run { download.result != nil })
-        guard case .failure(let error) = download.result else { return #expect(Bool(false), "the download succeeded") }
+        let result = download.result
+        guard case .failure(let error) = result else { return unexpected(result) }
         #expect(error.code == .notStored)
     }
 

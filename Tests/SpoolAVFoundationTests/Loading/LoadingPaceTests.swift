@@ -52,7 +52,8 @@ import Testing
         var machine = Self.playing()
         _ = Self.drain(&machine, from: Self.start, until: Self.start)
         machine.prioritized(.parked)
-        guard case .rest(let until) = machine.turn(of: Self.feed, now: Self.start) else { return #expect(Bool(false), "it reads on") }
+        let turn = machine.turn(of: Self.feed, now: Self.start)
+        guard case .rest(let until) = turn else { return unexpected(turn) }
         #expect(until - Self.start < machine.limits.patience)
         let hour = Self.drain(&machine, from: Self.start, until: Self.start + .seconds(3600))
         #expect(hour <= 60 * Int64(machine.limits.slowPieceBytes))
@@ -76,12 +77,12 @@ import Testing
         var now = Self.start
         _ = Self.drain(&machine, from: now, until: now)
         for _ in 0..<100 {
-            guard case .rest(let until) = machine.turn(of: Self.feed, now: now) else {
-                return #expect(Bool(false), "the feed did not rest")
-            }
+            let turn = machine.turn(of: Self.feed, now: now)
+            guard case .rest(let until) = turn else { return unexpected(turn) }
             #expect(until - now <= .seconds(1) * Int64(machine.limits.slowPieceBytes) / machine.limits.floorBytesPerSecond + 1)
             now = until
-            guard case .read(let max) = machine.turn(of: Self.feed, now: now) else { return #expect(Bool(false), "the feed did not read") }
+            let next = machine.turn(of: Self.feed, now: now)
+            guard case .read(let max) = next else { return unexpected(next) }
             #expect(max >= machine.limits.slowPieceBytes)
             _ = machine.delivered(Self.feed, count: max, now: now)
         }

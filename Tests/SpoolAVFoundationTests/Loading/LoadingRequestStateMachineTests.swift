@@ -229,7 +229,7 @@ import Testing
         #expect(machine.nextDeadline == deadline)
         #expect(machine.timePassed(now: deadline + (-1)) == [])
         let actions = machine.timePassed(now: deadline)
-        guard case .fail(id, let failure) = actions.first, actions.count == 1 else { return #expect(Bool(false), "\(actions)") }
+        guard case .fail(id, let failure) = actions.first, actions.count == 1 else { return unexpected("\(actions)") }
         #expect(failure.error.code == .originTimeout)
         #expect(machine.phase == .unknown)
     }
@@ -249,7 +249,7 @@ import Testing
         let (oldest, _) = machine.requested(Self.bytes(0, nil), now: Self.start)
         _ = machine.requested(Self.bytes(1, nil), now: Self.start)
         let (_, actions) = machine.requested(Self.bytes(2, nil), now: Self.start)
-        guard case .fail(oldest, _) = actions.first else { return #expect(Bool(false), "\(actions)") }
+        guard case .fail(oldest, _) = actions.first else { return unexpected("\(actions)") }
         #expect(actions.dropFirst() == [.close(Self.feed), .open(LoadingFeedID(rawValue: 3), start: 2, end: 1000)])
     }
 

@@ -43,7 +43,8 @@ import Testing
         probe.openEmpty()
         #expect(probe.starts == [OriginAsk(5, 5 + 2 * MiB)])
         probe.partial(probe.startedIDs[0], 5, 10, total: 10)
-        guard case .ready = probe.prepare(reader) else { return #expect(Bool(false)) }
+        let preparation = probe.prepare(reader)
+        guard case .ready = preparation else { return unexpected(preparation) }
     }
 
     @Test(arguments: extremes) func `a reader moves to any offset and back`(offset: Int64) {
@@ -104,7 +105,8 @@ import Testing
         #expect(probe.step(reader) == .wait)
         probe.head(probe.startedIDs[0], status, fields)
         #expect(probe.passing == [.lengthBeyondBound])
-        guard case .ready(_, let representation) = probe.prepare(reader) else { return #expect(Bool(false)) }
+        let preparation = probe.prepare(reader)
+        guard case .ready(_, let representation) = preparation else { return unexpected(preparation) }
         #expect(representation.length == nil)
         #expect(probe.body(probe.startedIDs[0], 100) == 100)
         #expect(probe.read(reader) == 100)
@@ -132,7 +134,8 @@ import Testing
         #expect(probe.step(reader) == .wait)
         probe.head(
             probe.startedIDs[0], 206, ["ETag": "\"v1\"", "Content-Range": "bytes \(lower)-\(Int64.max - 1)/\(Int64.max)"])
-        guard case .malformed? = probe.failures.first else { return #expect(Bool(false)) }
+        let found = probe.failures.first
+        guard case .malformed? = found else { return unexpected(found) }
         #expect(probe.stored == [range(0, 100)])
     }
 

@@ -30,7 +30,8 @@ import Testing
         // The reader requests the whole resource and waits until the head of the response has come.
         #expect(probe.starts == [OriginAsk(0, nil)])
         probe.full(probe.startedIDs[0], length: 100_000, fields: fields)
-        guard case .ready = probe.prepare(reader) else { return #expect(Bool(false), "the head came, but the reader is not ready") }
+        let preparation = probe.prepare(reader)
+        guard case .ready = preparation else { return unexpected(preparation) }
         probe.body(probe.startedIDs[0], 100_000)
         #expect(probe.read(reader) == 100_000)
     }
@@ -68,9 +69,8 @@ import Testing
         #expect(probe.machine.isCombinable)
         let third = probe.join(0, 60_000, rules: passing)
         probe.step(third)
-        guard case .ready(_, let representation) = probe.prepare(waiting, withFirstByte: true) else {
-            return #expect(Bool(false), "the version is known, but the reader is not ready")
-        }
+        let preparation = probe.prepare(waiting, withFirstByte: true)
+        guard case .ready(_, let representation) = preparation else { return unexpected(preparation) }
         #expect(representation.length == 90_000)
     }
 
@@ -99,7 +99,8 @@ import Testing
         probe.openEmpty()
         #expect(probe.prepare(reader) == .wait)
         probe.partial(probe.startedIDs[0], 5 * MiB, 10 * MiB, total: 10 * MiB, fields: fields)
-        guard case .ready = probe.prepare(reader) else { return #expect(Bool(false), "the head came, but the reader is not ready") }
+        let preparation = probe.prepare(reader)
+        guard case .ready = preparation else { return unexpected(preparation) }
         probe.body(probe.startedIDs[0], 1000)
         #expect(probe.read(reader) == 1000)
         #expect(probe.starts == [OriginAsk(5 * MiB, nil)])
@@ -277,7 +278,8 @@ import Testing
         probe.step(reader)
         let fetch = probe.startedIDs[0]
         probe.full(fetch, length: 500, fields: Self.page)
-        guard case .ready(_, let page) = probe.prepare(reader) else { return #expect(Bool(false), "the reader does not get the page") }
+        let preparation = probe.prepare(reader)
+        guard case .ready(_, let page) = preparation else { return unexpected(preparation) }
         #expect(page.contentType == "text/html")
         #expect(probe.machine.readsPage(reader))
         probe.body(fetch, 500)

@@ -36,7 +36,8 @@ import Testing
         probe.pass(.milliseconds(200))
         #expect(probe.starts.last == OriginAsk(1000, nil))
         probe.partial(probe.startedIDs[1], 2000, 10_000, total: 10_000)
-        guard case .failed(.origin(.malformed)) = probe.step(reader) else { return #expect(Bool(false)) }
+        let step = probe.step(reader)
+        guard case .failed(.origin(.malformed)) = step else { return unexpected(step) }
         #expect(probe.starts.count == 2)
     }
 
@@ -121,7 +122,8 @@ import Testing
         probe.pass(.milliseconds(200))
         #expect(probe.starts.last?.isPlain == true)
         probe.head(probe.startedIDs[1], 206, fields)
-        guard case .failed(.origin(.malformed)) = probe.step(reader) else { return #expect(Bool(false)) }
+        let step = probe.step(reader)
+        guard case .failed(.origin(.malformed)) = step else { return unexpected(step) }
     }
 
     @Test func `a part without a total leaves the length unknown`() {
@@ -290,7 +292,8 @@ import Testing
         let (probe, reader, fetch) = asking(0)
         probe.head(fetch, 416, [:])
         probe.head(probe.startedIDs[1], 416, [:])
-        guard case .failed(.origin(.status(416, _))) = probe.step(reader) else { return #expect(Bool(false)) }
+        let step = probe.step(reader)
+        guard case .failed(.origin(.status(416, _))) = step else { return unexpected(step) }
         #expect(probe.starts.count == 2)
     }
 
@@ -408,7 +411,7 @@ import Testing
     @Test func `a received byte resets the count of failures`() {
         let (probe, reader, _) = inTheMiddle()
         for _ in 0..<12 {
-            guard let fetch = probe.startedIDs.last else { return #expect(Bool(false)) }
+            guard let fetch = probe.startedIDs.last else { return unexpected(probe.startedIDs) }
             let position = probe.fetch(fetch)?.start ?? 0
             probe.partial(fetch, position, 10_000, total: 10_000)
             probe.body(fetch, 100)
@@ -519,7 +522,8 @@ import Testing
     @Test func `a reader with the head of one version never gets bytes of another`() {
         let (probe, _, fetch) = inTheMiddle()
         let reader = probe.join(0, wantsBytes: false)
-        guard case .ready(let generation, _) = probe.prepare(reader) else { return #expect(Bool(false)) }
+        let preparation = probe.prepare(reader)
+        guard case .ready(let generation, _) = preparation else { return unexpected(preparation) }
         // Another version arrives between the preparation and its use.
         probe.full(fetch, length: 10_000, fields: ["ETag": "\"v2\""])
         probe.machine.readerTold(reader)
@@ -530,13 +534,15 @@ import Testing
     @Test func `a prepared reader without a delivered version returns to prepare`() {
         let (probe, _, fetch) = inTheMiddle()
         let reader = probe.join(0)
-        guard case .ready(let old, _) = probe.prepare(reader) else { return #expect(Bool(false)) }
+        let preparation = probe.prepare(reader)
+        guard case .ready(let old, _) = preparation else { return unexpected(preparation) }
         probe.full(fetch, length: 10_000, fields: ["ETag": "\"v2\""])
         probe.body(fetch, 1000)
         probe.forgetActions()
         #expect(probe.step(reader) == .wait)
         #expect(probe.woken == [reader])
-        guard case .ready(let new, _) = probe.prepare(reader) else { return #expect(Bool(false)) }
+        let preparation2 = probe.prepare(reader)
+        guard case .ready(let new, _) = preparation2 else { return unexpected(preparation2) }
         #expect(new != old)
         #expect(probe.step(reader) == .memory(fetch, ByteRange(0..<1000)))
     }

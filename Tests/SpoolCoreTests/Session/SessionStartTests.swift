@@ -71,7 +71,8 @@ import Testing
         #expect(probe.woken == [])
         probe.body(fetch, 100)
         #expect(probe.woken == [reader])
-        guard case .ready = probe.prepare(reader, withFirstByte: true) else { return #expect(Bool(false)) }
+        let preparation = probe.prepare(reader, withFirstByte: true)
+        guard case .ready = preparation else { return unexpected(preparation) }
         #expect(probe.step(reader) == .memory(fetch, ByteRange(1000..<1100)))
     }
 
@@ -96,7 +97,8 @@ import Testing
             probe.pass(.seconds(60))
         }
         #expect(probe.woken == [reader])
-        guard case .failed = probe.prepare(reader, withFirstByte: true) else { return #expect(Bool(false)) }
+        let preparation = probe.prepare(reader, withFirstByte: true)
+        guard case .failed = preparation else { return unexpected(preparation) }
     }
 
     @Test func `the first head answers readers of metadata, and the body continues`() {
@@ -109,7 +111,8 @@ import Testing
         let fetch = probe.startedIDs[0]
         probe.partial(fetch, 0, 10 * MiB, total: 10 * MiB)
         #expect(probe.woken == [curious])
-        guard case .ready(_, let representation) = probe.prepare(curious) else { return #expect(Bool(false)) }
+        let preparation = probe.prepare(curious)
+        guard case .ready(_, let representation) = preparation else { return unexpected(preparation) }
         #expect(representation.length == 10 * MiB)
         probe.body(fetch, 65_536)
         #expect(probe.woken == [curious, reader])

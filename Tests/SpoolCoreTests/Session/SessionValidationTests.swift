@@ -32,7 +32,8 @@ import Testing
         #expect(probe.woken == [reader])
         #expect(probe.read(reader) == 1000)
         let next = probe.join(0, rules: UseRules(policy: .standard))
-        guard case .ready = probe.prepare(next) else { return #expect(Bool(false)) }
+        let preparation = probe.prepare(next)
+        guard case .ready = preparation else { return unexpected(preparation) }
         #expect(probe.starts.count == 1)
         #expect(probe.actions.contains(.representationUpdated))
     }
@@ -75,7 +76,8 @@ import Testing
         probe.full(fetch, length: 1000, fields: [:])
         #expect(probe.changes.count == 1)
         probe.body(fetch, 1000)
-        guard case .memory = probe.step(reader) else { return #expect(Bool(false)) }
+        let step = probe.step(reader)
+        guard case .memory = step else { return unexpected(step) }
     }
 
     @Test(arguments: [OriginError.unreachable("down"), .timeout("silent"), .status(503), .tls("expired")])
@@ -86,7 +88,8 @@ import Testing
         #expect(probe.read(reader) == 1000)
         // The next reader does not wait for the same trouble.
         let next = probe.join(0, rules: UseRules(policy: .standard))
-        guard case .ready = probe.prepare(next) else { return #expect(Bool(false)) }
+        let preparation = probe.prepare(next)
+        guard case .ready = preparation else { return unexpected(preparation) }
     }
 
     @Test func `a response with must-revalidate is not used without validation`() {
@@ -129,7 +132,8 @@ import Testing
         let probe = SessionProbe()
         probe.open(length: 1000, stored: [0...999], fields: ["ETag": "\"v1\"", "Cache-Control": "max-age=60, stale-while-revalidate=5000"])
         let reader = probe.join(0, rules: UseRules(policy: .standard))
-        guard case .ready = probe.prepare(reader) else { return #expect(Bool(false)) }
+        let preparation = probe.prepare(reader)
+        guard case .ready = preparation else { return unexpected(preparation) }
         #expect(probe.starts.map(\.revalidation?.entityTag) == ["\"v1\""])
         #expect(probe.read(reader) == 1000)
         probe.head(probe.startedIDs[0], 304, [:])
@@ -178,7 +182,8 @@ import Testing
         #expect(probe.starts.count == 2)
         probe.machine.willAsk(with: ["Accept-Language": "de"])
         let third = probe.join(0)
-        guard case .ready = probe.prepare(third) else { return #expect(Bool(false)) }
+        let preparation = probe.prepare(third)
+        guard case .ready = preparation else { return unexpected(preparation) }
     }
 
     @Test func `a fetch for a reader without storing does not prevent storing for others`() {
@@ -192,7 +197,8 @@ import Testing
         probe.read(passing)
         #expect(probe.fetch(probe.startedIDs[0])?.isRelay != false)
         let storing = probe.join(0)
-        guard case .ready = probe.prepare(storing) else { return #expect(Bool(false)) }
+        let preparation = probe.prepare(storing)
+        guard case .ready = preparation else { return unexpected(preparation) }
         #expect(probe.machine.version?.passReason == nil)
     }
 

@@ -2,11 +2,11 @@ import SpoolCore
 import Testing
 
 /// Tests when a failing store is left unused for a while.
-@Suite struct StoreRestTests {
+@Suite struct StoreCooldownTests {
     private let start = MonotonicInstant(nanoseconds: 0)
 
     @Test func `three failures within a minute cause a rest, and two do not`() {
-        var rest = StoreRest()
+        var rest = StoreCooldown()
         #expect(rest.failed(now: start) == nil)
         #expect(rest.failed(now: start + .seconds(10)) == nil)
         #expect(!rest.isResting(now: start + .seconds(10)))
@@ -16,12 +16,12 @@ import Testing
     }
 
     @Test func `failures far apart cause no rest`() {
-        var rest = StoreRest()
+        var rest = StoreCooldown()
         for minute in 0..<10 { #expect(rest.failed(now: start + .seconds(Int64(minute) * 61)) == nil) }
     }
 
     @Test func `each further rest is twice as long, up to ten minutes, until a good minute`() {
-        var rest = StoreRest()
+        var rest = StoreCooldown()
         var now = start
         var rests: [Nanoseconds] = []
         for _ in 0..<7 {
