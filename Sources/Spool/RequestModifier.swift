@@ -61,7 +61,7 @@ private final class ModifiedTransfer: Transfer {
     }
 
     /// The fields that name bytes and conditions, which the engine sets itself.
-    private static let ofTheEngine = ["Range", "If-Range", "If-None-Match", "If-Modified-Since"]
+    private static let engineFieldNames = ["Range", "If-Range", "If-None-Match", "If-Modified-Since"]
 
     private let request: OriginRequest
     private let receiver: any TransferReceiver
@@ -80,12 +80,12 @@ private final class ModifiedTransfer: Transfer {
     func prepare(refusal: Int?) {
         let question = Task { [self] in
             do {
-                let own = request.fields.lines.filter { line in Self.ofTheEngine.contains { $0.equalsIgnoringCase(line.name) } }
+                let own = request.fields.lines.filter { line in Self.engineFieldNames.contains { $0.equalsIgnoringCase(line.name) } }
                 var plain = request.fields
-                for name in Self.ofTheEngine { plain[name] = nil }
+                for name in Self.engineFieldNames { plain[name] = nil }
                 var changed = request
                 changed.fields = try await modifier.fields(for: request.url, fields: plain, refusal: refusal)
-                for name in Self.ofTheEngine { changed.fields[name] = nil }
+                for name in Self.engineFieldNames { changed.fields[name] = nil }
                 changed.fields.lines += own
                 begin(changed)
             } catch {

@@ -16,7 +16,7 @@ package struct FetchQueue: Sendable {
         package fileprivate(set) var priority: ReadPriority
         /// The sequence number of the requester's last priority change. A change that arrives late
         /// has a lower number and is ignored.
-        fileprivate var word: UInt64
+        fileprivate var sequence: UInt64
     }
 
     private let total: Int
@@ -41,10 +41,10 @@ package struct FetchQueue: Sendable {
 
     /// Adds a request, which runs if it is in `active` afterwards.
     ///
-    /// - Parameter word: the sequence number, as for `prioritized`.
+    /// - Parameter sequence: the sequence number, as for `prioritized`.
     /// - Returns: the number of the request.
-    package mutating func submitted(host: String, priority: ReadPriority, word: UInt64) -> UInt64 {
-        let entry = Entry(id: next, host: host, priority: priority, word: word)
+    package mutating func submitted(host: String, priority: ReadPriority, sequence: UInt64) -> UInt64 {
+        let entry = Entry(id: next, host: host, priority: priority, sequence: sequence)
         next += 1
         if hasRoom(for: entry) { active.append(entry) } else { queue.append(entry) }
         return entry.id
@@ -60,27 +60,27 @@ package struct FetchQueue: Sendable {
 
     /// Changes the urgency of a request.
     ///
-    /// - Parameter word: the sequence number of the change. It grows with each change for one
+    /// - Parameter sequence: the sequence number of the change. It grows with each change for one
     ///   request, because changes may arrive out of order.
     /// - Returns: the requests that start now.
-    package mutating func prioritized(_ id: UInt64, _ priority: ReadPriority, word: UInt64) -> [UInt64] {
-        if let index = active.firstIndex(where: { $0.id == id }), active[index].word < word {
-            (active[index].priority, active[index].word) = (priority, word)
+    package mutating func prioritized(_ id: UInt64, _ priority: ReadPriority, sequence: UInt64) -> [UInt64] {
+        if let index = active.firstIndex(where: { $0.id == id }), active[index].sequence < sequence {
+            (active[index].priority, active[index].sequence) = (priority, sequence)
         }
-        if let index = queue.firstIndex(where: { $0.id == id }), queue[index].word < word {
-            (queue[index].priority, queue[index].word) = (priority, word)
+        if let index = queue.firstIndex(where: { $0.id == id }), queue[index].sequence < sequence {
+            (queue[index].priority, queue[index].sequence) = (priority, sequence)
         }
         return startQueued()
     }
 
-    /// Lets nothing more start for a host, until `letGo` has been called as often as `hold`.
+    /// Lets nothing more start for a host, until `release` has been called as often as `hold`.
     package mutating func hold(_ host: String) {
         held[host, default: 0] += 1
     }
 
     /// Ends one hold of the host.
     /// - Returns: the requests that start now.
-    package mutating func letGo(_ host: String) -> [UInt64] {
+    package mutating func release(_ host: String) -> [UInt64] {
         guard let count = held[host] else { return [] }
         held[host] = count > 1 ? count - 1 : nil
         return startQueued()

@@ -2,7 +2,7 @@
 ///
 /// Every write to a full or broken disk fails. Trying each one would cost readers time and fill the
 /// log. Stored bytes remain readable during the rest.
-package struct StoreRest: Sendable {
+package struct StoreCooldown: Sendable {
     /// The number of failures within `window` after which the store rests.
     package static let failureLimit = 3
     /// The time in which failures are counted together.

@@ -51,7 +51,7 @@ extension SQLiteStore {
         knownKeys.withLock { $0 = nil }
         let openings = try read { (index) throws(StoreError) in index.openings }
         let failure = try settle()
-        files.open.letGo()
+        files.open.unlock()
         // The last connection writes its log into the database when it closes. The store's lock is
         // still held here.
         index.use { $0 = nil }
@@ -73,7 +73,7 @@ extension SQLiteStore {
         let hasFiles = files.open.takeBack()
         let opened: StoreOpening.Result
         do throws(StoreError) { opened = try opening.open() } catch {
-            files.open.letGo()
+            files.open.unlock()
             throw error
         }
         let isUntouched = hasFiles && opened.lock != nil && opened.index.openings == suspendedOpenings.withLock({ $0 }) + 1

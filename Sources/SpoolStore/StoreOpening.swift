@@ -194,12 +194,12 @@ struct StoreOpening {
     /// killed process left unsynced.
     private func recover(_ result: inout Result) throws(StoreError) {
         let index = result.index
-        let lastUse = try index.lastUse()
-        result.owesSweep = try index.meta.number(.owesSweep) ?? 0 != 0 || !lastUse.wasClosedCleanly
-        guard !lastUse.wasClosedCleanly else { return }
+        let lastOpening = try index.lastOpening()
+        result.owesSweep = try index.meta.number(.owesSweep) ?? 0 != 0 || !lastOpening.wasClosedCleanly
+        guard !lastOpening.wasClosedCleanly else { return }
         let unsynced = try index.unsynced.files()
         // During the same boot, the page cache still has everything that was written.
-        if let bootID = options.bootID, bootID == lastUse.bootID {
+        if let bootID = options.bootID, bootID == lastOpening.bootID {
             index.unsynced.adopt(Set(unsynced.map(\.generation)))
             result.isAfterKill = true
             result.unsynced = unsynced

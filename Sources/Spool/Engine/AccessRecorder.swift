@@ -5,7 +5,7 @@ import SpoolSystem
 ///
 /// A use after the first since the last `take()` costs one look at the clock and one lock. The
 /// first one also queues this record in the committer.
-final class AccessTime: Sendable {
+final class AccessRecorder: Sendable {
     let key: ResourceKey
     private let state = Locked(State())
 

@@ -46,7 +46,7 @@ final class Committer: Sendable {
         var failedPoints = 0
         /// Whether the timer begins another durable point.
         var owesRetry = false
-        var used: [AccessTime] = []
+        var used: [AccessRecorder] = []
         /// A durable point was begun and has not finished.
         var pointIsUnderWay = false
         /// Another durable point was asked for meanwhile, and follows the current one.
@@ -119,7 +119,7 @@ final class Committer: Sendable {
     }
 
     /// Records that a resource was used now.
-    func touch(_ access: AccessTime) {
+    func touch(_ access: AccessRecorder) {
         guard access.isFirstUse(at: environment.time.wallNow) else { return }
         let isFull = state.withLock { state in
             state.used.append(access)

@@ -81,14 +81,14 @@ extension Engine {
             rotation.progress.totalBytes = rotation.progress.resealedBytes + backlog.bytes
             rotation.progress.totalResources = rotation.progress.resealedResources + backlog.resources
             rotation.tell(rotation.progress)
-            goOn(rotation)
+            nextResource(rotation)
         }
     }
 
     // MARK: Resources
 
     /// Takes the next resource, or ends the round.
-    private func goOn(_ rotation: Rotation) {
+    private func nextResource(_ rotation: Rotation) {
         let store = rotation.store
         guard !rotation.isCancelled() else { return rotation.done(.failure(Self.rotationStopped)) }
         onIndexLane(
@@ -103,7 +103,7 @@ extension Engine {
             rotation.last = next.generation
             guard let copy = next.copy else {
                 rotation.passedOver += 1
-                return goOn(rotation)
+                return nextResource(rotation)
             }
             fill(copy, from: 0, of: copy.resource.spans, rotation)
         }
@@ -179,7 +179,7 @@ extension Engine {
                 case .replaced?:
                     rotation.progress.resealedResources += 1
                     rotation.tell(rotation.progress)
-                    goOn(rotation)
+                    nextResource(rotation)
                 case .grew(let missing)?: fill(copy, from: 0, of: missing, rotation)
                 case .isGone?: abandon(copy, rotation, nil)
                 case nil:
@@ -195,7 +195,7 @@ extension Engine {
     private func abandon(_ copy: ResealedCopy, _ rotation: Rotation, _ error: CacheError?) {
         let end: @Sendable (Result<Void, CacheError>) -> Void = { [self] _ in
             if let error { return rotation.done(.failure(error)) }
-            goOn(rotation)
+            nextResource(rotation)
         }
         // If the cache is closed, the next opening finds the file.
         onIndexLane(nil, end) { () throws(StoreError) in
@@ -225,7 +225,7 @@ extension Engine {
             rotation.passedOver = 0
             rotation.last = nil
             let next = rotation
-            rotationState.withLock { $0.waiting = { [self] in goOn(next) } }
+            rotationState.withLock { $0.waiting = { [self] in nextResource(next) } }
             _ = environment.time.after(Self.roundInterval, on: environment.indexLane) { [weak self] in self?.resumeRotation() }
             if isClosed { resumeRotation() }
         }

@@ -16,7 +16,7 @@ final class Engine: Sendable {
     let store: any ResourceStore
     let counters = Counters()
     let temporaryPins = TemporaryPins()
-    private let rest = Locked(StoreRest())
+    private let rest = Locked(StoreCooldown())
     let committer: Committer
     let evictor: Evictor
     private let limiter: FetchLimiter

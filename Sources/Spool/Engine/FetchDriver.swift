@@ -16,19 +16,19 @@ struct FetchDriver {
     // MARK: Starting
 
     func submit(_ intake: FetchIntake) {
-        let (priority, word) = session.state.withLock { ($0.priority, $0.priorityWord) }
+        let (priority, sequence) = session.state.withLock { ($0.priority, $0.prioritySequence) }
         let ticket = session.shared.limiter.submit(
-            host: session.host, priority: priority, word: word,
+            host: session.host, priority: priority, sequence: sequence,
             start: { [self] in start(intake) },
             preempt: { [self] in preempt(intake.id) })
         let (isOver, newer) = session.state.withLock { state in
             intake.ticket = ticket
             // A change of priority that came meanwhile had no ticket to name.
-            let newer = state.priorityWord > word ? (state.priority, state.priorityWord) : nil
+            let newer = state.prioritySequence > sequence ? (state.priority, state.prioritySequence) : nil
             return (intake.isCancelled || intake.isFinished, newer)
         }
         if isOver { return session.shared.limiter.finished(ticket) }
-        if let (priority, word) = newer { session.shared.limiter.prioritize(ticket, priority, word: word) }
+        if let (priority, sequence) = newer { session.shared.limiter.prioritize(ticket, priority, sequence: sequence) }
     }
 
     /// Sets the priority of a reader, or removes it with nil when the reader leaves. The resource
@@ -38,10 +38,10 @@ struct FetchDriver {
         let most = state.priorities.values.max() ?? .prefetch
         guard most != state.priority else { return }
         state.priority = most
-        state.priorityWord += 1
+        state.prioritySequence += 1
         for id in state.intakes.keys.sorted() {
             guard let ticket = state.intakes[id]?.ticket else { continue }
-            effects.append(.prioritize(ticket: ticket, most, word: state.priorityWord))
+            effects.append(.prioritize(ticket: ticket, most, sequence: state.prioritySequence))
         }
     }
 
@@ -123,7 +123,7 @@ struct FetchDriver {
         let answer = session.run { state, effects -> BodyAnswer in
             guard !intake.isCancelled else { return .enough }
             guard session.writes.makeRoom(bytes.count, in: intake, &state, &effects) else {
-                waitsForDisk = intake.segments.isEmpty
+                waitsForDisk = intake.buffers.isEmpty
                 waitsForBuffer = !waitsForDisk
                 intake.isStarved = true
                 state.machine.pausedForBuffer(intake.id)
@@ -173,7 +173,7 @@ struct FetchDriver {
     func batchEnded(_ intake: FetchIntake) {
         session.run { state, effects in
             session.apply(state.machine.batchEnded(intake.id, now: session.now), &state, &effects)
-            session.writes.handOverFullSegment(of: intake, &state, &effects)
+            session.writes.handOverFullBuffer(of: intake, &state, &effects)
             session.writes.setTick(&state, &effects)
         }
     }
@@ -203,14 +203,14 @@ struct FetchDriver {
         let limiter = session.shared.limiter, host = session.host
         limiter.hold(host)
         let bounded = min(delay, session.shared.limits.longestAskedDelay)
-        _ = session.shared.environment.time.after(bounded, on: session.shared.environment.control) { limiter.letGo(host) }
+        _ = session.shared.environment.time.after(bounded, on: session.shared.environment.control) { limiter.release(host) }
     }
 
     /// Forgets fetches whose transfer is over and that the machine has dropped.
     func dropDrainedIntakes(_ state: inout State, _ effects: inout [Effect]) {
         guard !state.intakes.isEmpty else { return }
         for (id, intake) in state.intakes where intake.isFinished && !state.machine.fetches.contains(where: { $0.id == id }) {
-            effects.append(.letGo(intake.segments))
+            effects.append(.free(intake.buffers))
             state.intakes[id] = nil
         }
     }

@@ -5,7 +5,7 @@ import SpoolSystem
 /// The shell of one origin request: receives the calls of the transport and keeps the bytes until
 /// they are stored or read.
 ///
-/// Each call goes straight to the session. The lock of the session protects `segments`, `transfer`
+/// Each call goes straight to the session. The lock of the session protects `buffers`, `transfer`
 /// and the flags.
 final class FetchIntake: TransferReceiver, @unchecked Sendable {
     // Safe to share: every stored `var` is used only under the lock of the session.
@@ -13,8 +13,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     let ask: OriginAsk
     private let session: ResourceSession
     var transfer: (any Transfer)?
-    /// The bytes in memory, in the order of their offsets. The last segment may still grow.
-    var segments: [Segment] = []
+    /// The bytes in memory, in the order of their offsets. The last buffer may still grow.
+    var buffers: [ReceiveBuffer] = []
     var generation: GenerationID?
     var ticket: UInt64?
     var isCancelled = false

@@ -35,16 +35,16 @@ package final class FetchLimiter: Sendable {
     /// The caller calls `finished` once for every submission, started or not.
     ///
     /// - Parameters:
-    ///   - word: The sequence number of `priority`, as for `prioritize`.
+    ///   - sequence: The sequence number of `priority`, as for `prioritize`.
     ///   - start: Starts the fetch. Called outside the lock.
     ///   - preempt: Ends the fetch if it is idle, and returns false if it is busy.
     /// - Returns: The id of the submission.
     package func submit(
-        host: String, priority: ReadPriority = .playing, word: UInt64 = 0, start: @escaping @Sendable () -> Void,
+        host: String, priority: ReadPriority = .playing, sequence: UInt64 = 0, start: @escaping @Sendable () -> Void,
         preempt: @escaping @Sendable () -> Bool
     ) -> UInt64 {
         let (id, mayStart) = state.withLock { state in
-            let id = state.queue.submitted(host: host, priority: priority, word: word)
+            let id = state.queue.submitted(host: host, priority: priority, sequence: sequence)
             state.tickets[id] = Ticket(start: start, preempt: preempt)
             return (id, state.queue.active.last?.id == id)
         }
@@ -61,21 +61,21 @@ package final class FetchLimiter: Sendable {
 
     /// Changes the priority of a fetch.
     ///
-    /// - Parameter word: A number that grows with each change of one fetch. A change with a smaller
+    /// - Parameter sequence: A number that grows with each change of one fetch. A change with a smaller
     ///   number than the last is late, and is ignored.
-    package func prioritize(_ id: UInt64, _ priority: ReadPriority, word: UInt64) {
-        startQueued { $0.prioritized(id, priority, word: word) }
+    package func prioritize(_ id: UInt64, _ priority: ReadPriority, sequence: UInt64) {
+        startQueued { $0.prioritized(id, priority, sequence: sequence) }
         reclaim()
     }
 
-    /// Starts no further fetch to a host until `letGo` was called as often as `hold`.
+    /// Starts no further fetch to a host until `release` was called as often as `hold`.
     package func hold(_ host: String) {
         state.withLock { $0.queue.hold(host) }
     }
 
     /// Ends one hold of a host.
-    package func letGo(_ host: String) {
-        startQueued { $0.letGo(host) }
+    package func release(_ host: String) {
+        startQueued { $0.release(host) }
     }
 
     private func startQueued(after change: (inout FetchQueue) -> [UInt64]) {

@@ -108,7 +108,7 @@ final class FileExport: Sendable {
             onDataLane(source) { [self] () throws(SystemError) in
                 try checkPath()
                 let target = try makeTarget(source)
-                goOn(source, target, from: 0)
+                copyNext(source, target, from: 0)
             }
         }
     }
@@ -166,7 +166,7 @@ final class FileExport: Sendable {
     // MARK: Going through the bytes
 
     /// Handles the run at `position`, and then the one after it. Runs on the data lane.
-    private func goOn(_ source: Source, _ target: Target, from position: Int64) {
+    private func copyNext(_ source: Source, _ target: Target, from position: Int64) {
         if cancellation.isCancelled { return fail(.cancelled, "the export was cancelled; nothing of the file is left") }
         guard let file = source.file, let run = ByteRange(position, position + min(Self.runBytes, source.length - position)) else {
             return finish(source, target)
@@ -211,7 +211,7 @@ final class FileExport: Sendable {
             }
         }
         progress(run.count)
-        goOn(source, target, from: run.upperBound)
+        copyNext(source, target, from: run.upperBound)
     }
 
     private enum CopyFailure: Error {

@@ -1,32 +1,32 @@
 import SpoolSystem
 
-/// Received bytes in memory. A fetch fills a segment from the front, a lane writes it to the store
+/// Received bytes in memory. A fetch fills a buffer from the front, a lane writes it to the store
 /// once, and readers that are faster than the disk read it.
 ///
 /// Bytes below `count` never change, and `count` only grows, except for one cut at the hand-over.
 /// So a reader may use these bytes outside the lock of the session for as long as it holds the
-/// segment.
-final class Segment: @unchecked Sendable {
+/// buffer.
+final class ReceiveBuffer: @unchecked Sendable {
     // Safe to share: `count` and `isHandedOver` are used only under the lock of the session. Bytes
-    // below `count` are immutable, and so is `isBeginning` once the segment belongs to a fetch.
+    // below `count` are immutable, and so is `isBeginning` once the buffer belongs to a fetch.
     let start: Int64
     private let storage: UnsafeMutableRawBufferPointer
     private let pooled: PoolBuffer?
     private(set) var count = 0
-    /// Whether a lane has the segment. It grows no more then.
+    /// Whether a lane has the buffer. It grows no more then.
     var isHandedOver = false
-    /// Whether its fetch had nothing in memory when the segment began. Set before the segment is
+    /// Whether its fetch had nothing in memory when the buffer began. Set before the buffer is
     /// shared.
     var isBeginning = false
 
-    /// Creates a segment in a buffer of the bounded pool, of at most `capacity` bytes.
+    /// Creates one in a buffer of the bounded pool, of at most `capacity` bytes.
     init(start: Int64, pooled: PoolBuffer, capacity: Int) {
         self.start = start
         self.pooled = pooled
         storage = UnsafeMutableRawBufferPointer(rebasing: pooled.bytes.prefix(capacity))
     }
 
-    /// Creates a small segment outside the pool: the beginning or the tail of a fetch, at most one
+    /// Creates a small one outside the pool: the beginning or the tail of a fetch, at most one
     /// block.
     init(start: Int64, capacity: Int) {
         self.start = start

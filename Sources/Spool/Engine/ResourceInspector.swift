@@ -58,12 +58,12 @@ struct ResourceInspector {
         switch opened {
         case .failure(let error): done(.failure(error))
         case .success(nil): done(.success(nil))
-        case .success(let inspection?): goOn(inspection, progress, done)
+        case .success(let inspection?): inspectNext(inspection, progress, done)
         }
     }
 
     /// Compares the next run, and then calls itself for the one after it.
-    private func goOn(
+    private func inspectNext(
         _ inspection: Inspection, _ progress: @escaping @Sendable (Int64) -> Void,
         _ done: @escaping @Sendable (Result<Verification?, CacheError>) -> Void
     ) {
@@ -78,7 +78,7 @@ struct ResourceInspector {
                 inspection.found.soundBytes += checked.subtracting(damaged).totalBytes
                 inspection.found.uncheckedBytes += ByteRangeSet([run]).subtracting(checked).totalBytes
                 progress(run.count)
-                goOn(inspection, progress, done)
+                inspectNext(inspection, progress, done)
             }
         }
     }

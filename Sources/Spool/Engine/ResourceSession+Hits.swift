@@ -147,7 +147,7 @@ extension StoredHit {
             if !actions.isEmpty { session.apply(actions, &state, &effects) }
             return state.isIdle
         }
-        session.shared.committer.touch(session.accessTime)
+        session.shared.committer.touch(session.access)
         session.shared.counters.add { $0.bytesFromStore += Int64(count) }
         if isIdle { session.shared.sessionIdle(session) }
         if !effects.isEmpty { session.perform(effects) }

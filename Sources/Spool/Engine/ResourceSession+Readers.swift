@@ -24,7 +24,7 @@ extension ResourceSession {
     ) -> SessionReader {
         adoptRequest(url: url, options)
         shared.counters.add { $0.readers += 1 }
-        shared.committer.touch(accessTime)
+        shared.committer.touch(access)
         shared.record(.readerJoined(key, start: start, end: end))
         return SessionReader(
             session: self, start: start, end: end, policy: options.fetchPolicy ?? shared.configuration.fetchPolicy,

@@ -28,7 +28,7 @@ final class ResourceSession: Sendable {
     /// that the origin may hold back apart from all others, which must not wait for them.
     let host: String
     let shared: SharedParts
-    let accessTime: AccessTime
+    let access: AccessRecorder
     let state: Locked<State>
 
     /// The parts that all sessions of a cache share.
@@ -112,7 +112,7 @@ final class ResourceSession: Sendable {
         /// The highest of these priorities.
         var priority = ReadPriority.prefetch
         /// The number of changes of `priority`.
-        var priorityWord: UInt64 = 0
+        var prioritySequence: UInt64 = 0
     }
 
     /// A commit that waits for its turn on the index lane.
@@ -128,7 +128,7 @@ final class ResourceSession: Sendable {
         self.url = url.withoutUserinfo
         host = origin.description + (DeliveryDirectives(url: url).isBlocking ? " (held back)" : "")
         self.shared = shared
-        accessTime = AccessTime(key)
+        access = AccessRecorder(key)
         let defaults = shared.configuration
         var requestFields = defaults.fields(for: url)
         if let via = shared.via { requestFields.append("Via", via.via(for: origin.description)) }
@@ -163,8 +163,8 @@ final class ResourceSession: Sendable {
         case submit(FetchIntake)
         case resume(any Transfer)
         case cancel((any Transfer)?, ticket: UInt64?)
-        case prioritize(ticket: UInt64, ReadPriority, word: UInt64)
-        case write(Segment, GenerationID, FetchIntake)
+        case prioritize(ticket: UInt64, ReadPriority, sequence: UInt64)
+        case write(ReceiveBuffer, GenerationID, FetchIntake)
         case verify(ByteRange, GenerationID)
         case discard(ByteRangeSet, GenerationID)
         case call(@Sendable () -> Void)
@@ -174,8 +174,8 @@ final class ResourceSession: Sendable {
         case forgetStored
         case dropUncommitted(GenerationID, promised: Int64)
         case release(GenerationID)
-        /// Releases segments outside the lock, and with them perhaps a pool buffer.
-        case letGo([Segment])
+        /// Releases buffers outside the lock, and with them perhaps a pool buffer.
+        case free([ReceiveBuffer])
     }
 
     /// Runs an event: decides under the lock, acts after it.
@@ -237,7 +237,7 @@ final class ResourceSession: Sendable {
                 effects.append(.timer(deadline))
             case .release(let id, let below):
                 guard let intake = state.intakes[id] else { continue }
-                writes.letGo(intake.segments.filter { $0.end <= below && !$0.isHandedOver }, of: intake, &effects)
+                writes.freeBuffers(intake.buffers.filter { $0.end <= below && !$0.isHandedOver }, of: intake, &effects)
             case .versionChanged(let old, let new):
                 state.file = nil
                 state.fileGeneration = nil
@@ -297,8 +297,8 @@ final class ResourceSession: Sendable {
             case .cancel(let transfer, let ticket):
                 transfer?.cancel()
                 if let ticket { shared.limiter.finished(ticket) }
-            case .prioritize(let ticket, let priority, let word): shared.limiter.prioritize(ticket, priority, word: word)
-            case .write(let segment, let generation, let intake): writes.write(segment, generation, intake)
+            case .prioritize(let ticket, let priority, let sequence): shared.limiter.prioritize(ticket, priority, sequence: sequence)
+            case .write(let buffer, let generation, let intake): writes.write(buffer, generation, intake)
             case .verify(let range, let generation): StoredBytesCheck(session: self).verify(range, of: generation)
             case .discard(let ranges, let generation): discard(ranges, of: generation)
             case .call(let call): call()
@@ -308,7 +308,7 @@ final class ResourceSession: Sendable {
             case .forgetStored: forgetStored()
             case .dropUncommitted(let generation, let promised): writes.dropUncommitted(generation, promised: promised)
             case .release(let generation): writes.releaseUnnamed(of: generation)
-            case .letGo: break
+            case .free: break
             }
         }
     }

@@ -227,11 +227,11 @@ package final class SessionReader: Sendable {
     }
 
     private func memory(_ range: ByteRange, of fetch: FetchID, _ state: ResourceSession.State) -> Step {
-        guard let segment = state.intakes[fetch]?.segments.first(where: { $0.start <= range.lowerBound && range.lowerBound < $0.end })
+        guard let buffer = state.intakes[fetch]?.buffers.first(where: { $0.start <= range.lowerBound && range.lowerBound < $0.end })
         else {
-            preconditionFailure("remembered bytes without a segment: \(range) of \(key)")
+            preconditionFailure("remembered bytes without a buffer: \(range) of \(key)")
         }
-        return .memory(segment.bytes(from: range.lowerBound, limit: Int(range.count)), keepAlive: segment)
+        return .memory(buffer.bytes(from: range.lowerBound, limit: Int(range.count)), keepAlive: buffer)
     }
 
     /// The lane on which a door that must not block reads the bytes of a `.file` step without a
@@ -297,7 +297,7 @@ package final class SessionReader: Sendable {
             guard state.wakes.removeValue(forKey: id) != nil else { return }
             state.interims[id] = nil
             // A resource that was played to its end was also used at that moment.
-            effects.append(.call { [session] in session.shared.committer.touch(session.accessTime) })
+            effects.append(.call { [session] in session.shared.committer.touch(session.access) })
             session.apply(state.machine.readerLeft(id, explicitly: explicitly, now: session.now), &state, &effects)
             session.fetching.prioritize(id, nil, &state, &effects)
         }

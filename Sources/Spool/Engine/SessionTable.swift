@@ -42,7 +42,7 @@ struct SessionTable {
     /// now, the others when they are idle.
     mutating func makeStale() {
         stale.formUnion(sessions.keys)
-        for session in idle { letGo(session) }
+        for session in idle { drop(session) }
         idle = idle.filter { sessions[$0.key] === $0 }
         stale.formIntersection(sessions.keys)
     }
@@ -71,13 +71,13 @@ struct SessionTable {
         idle.append(session)
         if idle.count > idleLimit {
             let excess = idle.count - idleLimit
-            for session in idle.prefix(excess) { letGo(session) }
+            for session in idle.prefix(excess) { drop(session) }
             idle.removeFirst(excess)
         }
     }
 
     /// Removes a session, unless a caller has begun to use it.
-    private mutating func letGo(_ session: ResourceSession) {
+    private mutating func drop(_ session: ResourceSession) {
         if sessions[session.key] === session, session.detachIfIdle() { sessions[session.key] = nil }
     }
 

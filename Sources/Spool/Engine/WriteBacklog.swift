@@ -32,7 +32,7 @@ package final class WriteBacklog: Sendable {
     /// Whether a new fetch may keep its first bytes. Another thread may take the room first.
     var hasRoom: Bool { state.withLock { $0.hasRoom } }
 
-    /// Adds a write of a segment outside the pool, or a commit, which has no bytes.
+    /// Adds a write of a buffer outside the pool, or a commit, which has no bytes.
     func enter(_ bytes: Int = 0) {
         state.withLock { state in
             state.bytes += bytes

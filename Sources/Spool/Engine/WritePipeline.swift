@@ -13,7 +13,7 @@ struct WritePipeline {
 
     let session: ResourceSession
 
-    /// The size of a block. A segment outside the pool ends with its block.
+    /// The size of a block. A buffer outside the pool ends with its block.
     private static let blockBytes = Int(Piece.blockBytes)
 
     // MARK: Memory
@@ -26,65 +26,65 @@ struct WritePipeline {
     /// lane takes. So fetches that hold all the buffers, such as relays whose readers have stopped,
     /// slow the others down but stop none.
     func makeRoom(_ count: Int, in intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> Bool {
-        guard let last = intake.segments.last else { return session.shared.backlog.hasRoom || isRelay(intake, state) }
+        guard let last = intake.buffers.last else { return session.shared.backlog.hasRoom || isRelay(intake, state) }
         if !last.isHandedOver, last.room >= count { return true }
         if session.shared.pool.hasFree { return true }
         // Others wait for a buffer. This fetch sends its bytes to the disk, which frees its buffer.
         handOverWholeBlocks(of: intake, &state, &effects)
         if last.isPooled { return !last.isHandedOver && last.count < Self.blockBytes }
-        return intake.segments.count == 1
+        return intake.buffers.count == 1
     }
 
-    /// Copies bytes that the machine accepted into segments.
+    /// Copies bytes that the machine accepted into buffers.
     func keep(_ bytes: UnsafeRawBufferPointer, at offset: Int64, _ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
         var cursor = 0
         while cursor < bytes.count {
             let position = offset + Int64(cursor)
-            let segment = openSegment(at: position, intake, &state, &effects)
-            cursor += segment.append(UnsafeRawBufferPointer(rebasing: bytes[cursor...]))
+            let buffer = openBuffer(at: position, intake, &state, &effects)
+            cursor += buffer.append(UnsafeRawBufferPointer(rebasing: bytes[cursor...]))
         }
     }
 
-    /// Gives a full segment to the lane of the generation at the end of a batch. Readers are woken
+    /// Gives a full buffer to the lane of the generation at the end of a batch. Readers are woken
     /// first, so the lane does not take the core from them.
-    func handOverFullSegment(of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
-        guard let last = intake.segments.last, last.room == 0 else { return }
+    func handOverFullBuffer(of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
+        guard let last = intake.buffers.last, last.room == 0 else { return }
         handOver(last, of: intake, &state, &effects)
     }
 
-    private func openSegment(at offset: Int64, _ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> Segment {
-        if let last = intake.segments.last, !last.isHandedOver {
+    private func openBuffer(at offset: Int64, _ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> ReceiveBuffer {
+        if let last = intake.buffers.last, !last.isHandedOver {
             if last.end == offset, last.room > 0 { return last }
-            // Bytes in between were dropped, so this segment grows no more.
+            // Bytes in between were dropped, so this buffer grows no more.
             handOver(last, of: intake, &state, &effects)
         }
-        let segment: Segment
+        let buffer: ReceiveBuffer
         let toBlockEnd = Self.blockBytes - Int(offset % Piece.blockBytes)
         // The first bytes of a fetch, and a block that was begun, stay outside the pool, so a slow
         // fetch never holds a pool buffer.
-        if !intake.segments.isEmpty, toBlockEnd == Self.blockBytes, let pooled = session.shared.pool.take() {
-            // Full pool segments end at the same offsets of a file, wherever its fetches began, so
+        if !intake.buffers.isEmpty, toBlockEnd == Self.blockBytes, let pooled = session.shared.pool.take() {
+            // Full pool buffers end at the same offsets of a file, wherever its fetches began, so
             // they are written as large blocks.
-            segment = Segment(
+            buffer = ReceiveBuffer(
                 start: offset, pooled: pooled, capacity: session.shared.segmentBytes - Int(offset % Int64(session.shared.segmentBytes)))
         } else {
             // A resource of a few kilobytes takes the memory of its bytes and not of a block:
             // hundreds of images may load at once. The response's own end counts: the version may
             // have another length than a response that belongs to one reader.
             let toEnd = state.machine.servedEnd(of: intake.id).map { Int(clamping: $0 - offset) } ?? toBlockEnd
-            segment = Segment(start: offset, capacity: toEnd > 0 ? min(toBlockEnd, toEnd) : toBlockEnd)
+            buffer = ReceiveBuffer(start: offset, capacity: toEnd > 0 ? min(toBlockEnd, toEnd) : toBlockEnd)
         }
-        segment.isBeginning = intake.segments.isEmpty
-        intake.segments.append(segment)
-        return segment
+        buffer.isBeginning = intake.buffers.isEmpty
+        intake.buffers.append(buffer)
+        return buffer
     }
 
-    /// Removes segments from the memory of a fetch. Resumes the fetch if it was paused for lack of
+    /// Removes buffers from the memory of a fetch. Resumes the fetch if it was paused for lack of
     /// memory.
-    func letGo(_ segments: [Segment], of intake: FetchIntake, _ effects: inout [Effect]) {
-        guard !segments.isEmpty else { return }
-        intake.segments.removeAll { segment in segments.contains { $0 === segment } }
-        effects.append(.letGo(segments))
+    func freeBuffers(_ buffers: [ReceiveBuffer], of intake: FetchIntake, _ effects: inout [Effect]) {
+        guard !buffers.isEmpty else { return }
+        intake.buffers.removeAll { buffer in buffers.contains { $0 === buffer } }
+        effects.append(.free(buffers))
         guard intake.isStarved else { return }
         intake.isStarved = false
         if let transfer = intake.transfer { effects.append(.resume(transfer)) } else { intake.owesResume = true }
@@ -92,34 +92,34 @@ struct WritePipeline {
 
     // MARK: Handing over
 
-    /// Gives a segment with bytes to the lane of the generation.
-    private func handOver(_ segment: Segment, of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
-        guard !segment.isHandedOver, segment.count > 0, !isRelay(intake, state), let generation = intake.generation else { return }
+    /// Gives a buffer with bytes to the lane of the generation.
+    private func handOver(_ buffer: ReceiveBuffer, of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
+        guard !buffer.isHandedOver, buffer.count > 0, !isRelay(intake, state), let generation = intake.generation else { return }
         // The bytes of a retired version are dropped.
         guard state.machine.version?.generation == generation else { return }
-        segment.isHandedOver = true
-        if !segment.isPooled { session.shared.backlog.enter(segment.capacity) }
+        buffer.isHandedOver = true
+        if !buffer.isPooled { session.shared.backlog.enter(buffer.capacity) }
         state.writesUnderWay += 1
-        effects.append(.write(segment, generation, intake))
+        effects.append(.write(buffer, generation, intake))
     }
 
-    /// Gives the whole blocks of the growing segment to the lane, and keeps the rest as the tail.
+    /// Gives the whole blocks of the growing buffer to the lane, and keeps the rest as the tail.
     func handOverWholeBlocks(of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
-        guard let last = intake.segments.last, last.isPooled, !last.isHandedOver, !isRelay(intake, state) else { return }
+        guard let last = intake.buffers.last, last.isPooled, !last.isHandedOver, !isRelay(intake, state) else { return }
         let whole = last.count - Int(last.end % Piece.blockBytes)
         guard whole > 0 else { return }
         if whole < last.count {
-            let tail = Segment(start: last.start + Int64(whole), capacity: Self.blockBytes)
+            let tail = ReceiveBuffer(start: last.start + Int64(whole), capacity: Self.blockBytes)
             _ = tail.append(UnsafeRawBufferPointer(rebasing: last.allBytes[whole...]))
             last.cut(to: whole)
-            intake.segments.append(tail)
+            intake.buffers.append(tail)
         }
         handOver(last, of: intake, &state, &effects)
     }
 
     /// Gives everything in memory to the lane, because the fetch is over.
     func handOverRest(of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
-        for segment in intake.segments { handOver(segment, of: intake, &state, &effects) }
+        for buffer in intake.buffers { handOver(buffer, of: intake, &state, &effects) }
     }
 
     private func isRelay(_ intake: FetchIntake, _ state: State) -> Bool {
@@ -139,35 +139,35 @@ struct WritePipeline {
     }
 
     /// Asks for room, then writes the bytes.
-    func write(_ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake) {
+    func write(_ buffer: ReceiveBuffer, _ generation: GenerationID, _ intake: FetchIntake) {
         let lane = session.shared.environment.dataLane(for: generation)
         let job: @Sendable () -> Void = { [self] in
-            let bytes = ByteRange(segment.start, segment.end).map(session.shared.evictor.allocation) ?? 0
+            let bytes = ByteRange(buffer.start, buffer.end).map(session.shared.evictor.allocation) ?? 0
             let length = session.state.withLock { $0.machine.version?.representation.length }
             let isGranted = session.shared.evictor.reserve(bytes, of: session, length: length) { [self] isGranted in
                 if isGranted { session.state.withLock { $0.grantedBytes += bytes } }
-                lane.post { [self] in write(segment, generation, intake, promised: isGranted ? bytes : nil) }
+                lane.post { [self] in write(buffer, generation, intake, promised: isGranted ? bytes : nil) }
             }
             guard let isGranted else { return }
             if isGranted { session.state.withLock { $0.grantedBytes += bytes } }
-            write(segment, generation, intake, promised: isGranted ? bytes : nil)
+            write(buffer, generation, intake, promised: isGranted ? bytes : nil)
         }
-        // A reader waits for the beginning. Later segments go at once, because each waiting segment
+        // A reader waits for the beginning. Later buffers go at once, because each waiting buffer
         // is memory.
-        if segment.isBeginning { session.shared.environment.postBehindReaders(lane, job) } else { lane.post(job) }
+        if buffer.isBeginning { session.shared.environment.postBehindReaders(lane, job) } else { lane.post(job) }
     }
 
-    private func write(_ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, promised: Int64?) {
+    private func write(_ buffer: ReceiveBuffer, _ generation: GenerationID, _ intake: FetchIntake, promised: Int64?) {
         guard let promised else {
             let reason: PassReason = session.shared.evictor.isDiskShort ? .diskReserved : .quotaReached
-            return written(segment, generation, intake, .failure(WriteFailure(reason: reason)), promised: 0)
+            return written(buffer, generation, intake, .failure(WriteFailure(reason: reason)), promised: 0)
         }
         let result: Result<Written?, WriteFailure>
         do throws(StoreError) {
             // Nothing more is written to a released file; readers have the bytes from memory.
             guard session.state.withLock({ $0.releasedGeneration != generation }) else { throw .readOnly }
             let file = try dataFile(of: generation)
-            let pieces = try file?.write(segment.allBytes, at: segment.start)
+            let pieces = try file?.write(buffer.allBytes, at: buffer.start)
             result = .success(file.map { Written(file: $0, pieces: pieces ?? []) })
         } catch {
             // An origin may name a length that no file of this disk can have. Such an error is no
@@ -175,7 +175,7 @@ struct WritePipeline {
             result = .failure(WriteFailure(reason: error == .tooLarge ? .fileTooLarge : .storeTrouble("\(error)")))
         }
         session.shared.evictor.written(promised)
-        written(segment, generation, intake, result, promised: promised)
+        written(buffer, generation, intake, result, promised: promised)
     }
 
     /// Returns the file to write to, or nil if the generation is retired, because opening would
@@ -193,9 +193,10 @@ struct WritePipeline {
     }
 
     private func written(
-        _ segment: Segment, _ generation: GenerationID, _ intake: FetchIntake, _ result: Result<Written?, WriteFailure>, promised: Int64
+        _ buffer: ReceiveBuffer, _ generation: GenerationID, _ intake: FetchIntake, _ result: Result<Written?, WriteFailure>,
+        promised: Int64
     ) {
-        if !segment.isPooled { session.shared.backlog.leave(segment.capacity) }
+        if !buffer.isPooled { session.shared.backlog.leave(buffer.capacity) }
         var unused = promised
         var isFirstFailure = false
         let mustCommit = session.run { state, effects -> Bool in
@@ -203,7 +204,7 @@ struct WritePipeline {
             state.grantedBytes -= promised
             guard state.machine.version?.generation == generation else {
                 // The version was retired meanwhile: its bytes are dropped.
-                letGo([segment], of: intake, &effects)
+                freeBuffers([buffer], of: intake, &effects)
                 return false
             }
             switch result {
@@ -211,18 +212,18 @@ struct WritePipeline {
                 guard let written else { return false }
                 state.file = written.file
                 state.fileGeneration = generation
-                letGo([segment], of: intake, &effects)
-                guard let range = ByteRange(segment.start, segment.end) else { return false }
+                freeBuffers([buffer], of: intake, &effects)
+                guard let range = ByteRange(buffer.start, buffer.end) else { return false }
                 for piece in written.pieces { state.noteDirty(piece, now: session.now) }
                 state.promisedBytes += promised
                 unused = 0
-                let remaining = intake.segments.first?.start ?? .max
+                let remaining = intake.buffers.first?.start ?? .max
                 session.apply(
                     state.machine.wrote(range, of: generation, by: intake.id, remaining: remaining, now: session.now), &state, &effects)
                 setTick(&state, &effects)
                 return state.pace.isDue(now: session.now) || (state.writesUnderWay == 0 && intake.isFinished)
             case .failure(let failure):
-                segment.isHandedOver = false
+                buffer.isHandedOver = false
                 isFirstFailure = state.machine.version?.passReason == nil
                 state.owesRelease = true
                 session.apply(state.machine.storeFailed(generation, failure.reason, now: session.now), &state, &effects)
@@ -244,7 +245,7 @@ struct WritePipeline {
     /// Sets the timer that brings the bytes in memory to file and index within a second.
     func setTick(_ state: inout State, _ effects: inout [Effect]) {
         guard !state.tickIsSet else { return }
-        guard !state.dirty.isEmpty || state.owesCommit || state.intakes.values.contains(where: { $0.segments.last?.isPooled == true })
+        guard !state.dirty.isEmpty || state.owesCommit || state.intakes.values.contains(where: { $0.buffers.last?.isPooled == true })
         else { return }
         state.tickIsSet = true
         effects.append(

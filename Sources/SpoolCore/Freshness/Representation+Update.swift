@@ -5,12 +5,12 @@ extension Representation {
     /// The fields that describe the stored bytes stay: length, coding, type, range and validator.
     package mutating func update(from head: ResponseHead, requestTime: Timestamp, responseTime: Timestamp) {
         let news = storedFields(of: head.fields).lines.filter { line in
-            !Self.ofTheBytes.contains { $0.equalsIgnoringCase(line.name) }
+            !Self.bodyFieldNames.contains { $0.equalsIgnoringCase(line.name) }
         }
         for line in news { fields[line.name] = nil }
         for line in news { fields.append(line.name, line.value) }
         // The age is computed anew. The `Age` of an older response must not be added to it.
-        for name in Self.ofTheMessage where head.fields[name] == nil { fields[name] = nil }
+        for name in Self.messageFieldNames where head.fields[name] == nil { fields[name] = nil }
         keepFinalURL(of: head)
         self.requestTime = requestTime
         self.responseTime = responseTime
@@ -31,7 +31,7 @@ extension Representation {
 
     /// Whether a 304 with these fields can be about this version: it names no other strong
     /// validator (RFC 9111 §4.3.4).
-    package func mayBeMeant(by head: ResponseHead) -> Bool {
+    package func isConsistent(with304 head: ResponseHead) -> Bool {
         guard case .strong(let tag) = Validator(fields: head.fields) else { return true }
         return validator.entityTagValue.map { $0 == tag } ?? true
     }
@@ -42,8 +42,8 @@ extension Representation {
         Revalidation(entityTag: validator.entityTagValue ?? entityTag?.fieldValue, lastModified: fields["Last-Modified"])
     }
 
-    private static let ofTheBytes = ["Content-Encoding", "Content-Type", "Content-Range", "Content-Length", "ETag", "Last-Modified"]
-    private static let ofTheMessage = ["Age"]
+    private static let bodyFieldNames = ["Content-Encoding", "Content-Type", "Content-Range", "Content-Length", "ETag", "Last-Modified"]
+    private static let messageFieldNames = ["Age"]
 }
 
 /// The conditions of a revalidation request. Without any, the origin answers in full.

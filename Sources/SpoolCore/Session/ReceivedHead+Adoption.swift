@@ -134,7 +134,7 @@ extension ReceivedHead {
         }
         session.fetches.remove(at: index)
         // A response about another version leaves the state of the stored one unknown.
-        let isMeant = version.representation.mayBeMeant(by: head)
+        let isMeant = version.representation.isConsistent(with304: head)
         let actions = isMeant ? confirm(fetch, &session) : session.suspendVersion()
         return [.ended(fetch.id, nil)] + actions + session.wakeReaders() + session.replan(now: now)
     }

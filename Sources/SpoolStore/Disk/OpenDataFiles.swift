@@ -271,12 +271,12 @@ final class OpenDataFiles: Sendable {
     /// Releases the locks on all open files. Reads and writes fail until `resume`. A lock that
     /// can't be released stays; its only effect is that the system may object to the suspended
     /// process.
-    func letGo() {
+    func unlock() {
         let open = state.withLock { state in
             state.isSuspended = true
             return state.files.values.compactMap(\.file)
         }
-        for file in open { do throws(SystemError) { try file.letGo() } catch { fail(file.generation, error) } }
+        for file in open { do throws(SystemError) { try file.unlock() } catch { fail(file.generation, error) } }
     }
 
     /// Locks all open files again. Reads still fail until `resume`.
@@ -307,7 +307,7 @@ final class OpenDataFiles: Sendable {
             return state.files.values.compactMap(\.file)
         }
         // A lock that stays would only prevent the file from being punched.
-        for file in outdated { do throws(SystemError) { try file.letGo() } catch { continue } }
+        for file in outdated { do throws(SystemError) { try file.unlock() } catch { continue } }
     }
 
     /// The era of files that are opened now.

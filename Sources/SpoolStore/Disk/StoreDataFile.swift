@@ -295,7 +295,7 @@ final class StoreDataFile: DataFile {
     }
 
     /// Releases the lock, because the process will be suspended.
-    func letGo() throws(SystemError) { _ = try openHandle?.lock(.none) }
+    func unlock() throws(SystemError) { _ = try openHandle?.lock(.none) }
 
     /// Takes the lock again. A closed file takes it when it is next opened.
     ///

@@ -8,7 +8,7 @@ import SQLite3
 
 extension StoreIndex {
     /// The state in which the last opening for writing left the store.
-    struct LastUse {
+    struct LastOpening {
         var wasClosedCleanly: Bool
         /// The boot of the machine during that opening, or nil when it was not recorded.
         var bootID: String?
@@ -17,14 +17,14 @@ extension StoreIndex {
     // MARK: Opening and closing
 
     /// Reads the state in which the store was left, and its last durable point.
-    func lastUse() throws(StoreError) -> LastUse {
+    func lastOpening() throws(StoreError) -> LastOpening {
         let durable = try meta.number(.durableEpoch) ?? 0
         guard 0...Self.numberLimit ~= durable else {
             throw .index(code: SQLITE_CORRUPT, message: "durable point \(durable) can't be in open")
         }
         // A durable point that was begun and not finished left pieces of a later epoch.
         pieces.epochs = PieceTable.Epochs(durable: durable, current: max(durable, try pieces.lastEpoch()) + 1)
-        return LastUse(
+        return LastOpening(
             wasClosedCleanly: try meta.number(.isClosedCleanly) ?? 1 != 0,
             bootID: try meta.text(.bootID).flatMap { $0.isEmpty ? nil : $0 })
     }
