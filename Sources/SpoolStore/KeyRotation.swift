@@ -180,8 +180,8 @@ package struct KeyRotation: Sendable {
             if let last, store.files.open.mayBring(upTo: last) { return false }
             guard try IndexRotation(index).finish() else { return false }
             store.role.withLock { role in
-                store.role.lastOutdated = last ?? store.role.lastOutdated
-                store.role.keys = store.role.keys?.with(previous: nil)
+                role.lastOutdated = last ?? role.lastOutdated
+                role.keys = role.keys?.with(previous: nil)
             }
             removeDamagedIndexes()
             return true
