@@ -153,9 +153,22 @@ struct StoreOpening {
         do throws(StoreError) {
             return try openIndex(lock)
         } catch {
-            guard error.isCorruption || error.meansMissingTable else { throw error }
+            let isDamage = error.isCorruption || error.meansMissingTable
+            guard try isDamage ? true : isReadOnlyByDamage(error) else { throw error }
             return .damaged(reason: error.description)
         }
+    }
+
+    /// Whether SQLite refuses to write only because of the file's header. A write version above 2
+    /// makes a database read-only (SQLite file format §1.3.3), and SQLite itself writes none.
+    private func isReadOnlyByDamage(_ error: StoreError) throws(StoreError) -> Bool {
+        guard error.meansReadOnlyIndex else { return false }
+        do throws(SystemError) {
+            var version: UInt8 = 0
+            let file = try fileSystem.open(layout.index, .read)
+            let count = try withUnsafeMutableBytes(of: &version) { (byte) throws(SystemError) in try file.read(into: byte, at: 18) }
+            return count == 1 && version > 2
+        } catch { throw StoreError(error) }
     }
 
     /// Creates an empty index file when there is none. It gets this process's mode, and SQLite uses

@@ -128,8 +128,8 @@ import Testing
     // MARK: Damage
 
     /// The header alone, the header's magic, and the whole file: each way in which SQLite detects a
-    /// foreign database.
-    @Test(arguments: [0..<16, 0..<4096, 100..<4096] as [Range<Int>])
+    /// foreign database. Then the write version of the header, which makes it a read-only one.
+    @Test(arguments: [0..<16, 0..<4096, 100..<4096, 18..<19] as [Range<Int>])
     func `a damaged index is set aside and the store begins empty`(damage: Range<Int>) throws {
         try storeAndClose()
         try disk.overwrite("spool.sqlite", at: Int64(damage.lowerBound), with: [UInt8](repeating: 0x5A, count: damage.count))

@@ -36,6 +36,9 @@ extension StoreError {
     /// Whether a table or column of the index is missing.
     var meansMissingTable: Bool { primaryCode == SQLITE_ERROR }
 
+    /// Whether the index can be read and not written.
+    var meansReadOnlyIndex: Bool { primaryCode == SQLITE_READONLY }
+
     /// Whether the file of the index can't be opened.
     var meansUnopenedIndex: Bool { primaryCode == SQLITE_CANTOPEN }
 }
