@@ -46,19 +46,21 @@ var targets: [Target] = [
     module("SpoolCore", ["Rangeable"]),
 
     // System calls and threads
+    module("SpoolLibc", []),
     .target(name: "CSpoolSystem"),
     .target(
-        name: "SpoolSystem", dependencies: ["CSpoolSystem", "SpoolCore"], exclude: privacyFiles.excluded, resources: privacyFiles.resources,
+        name: "SpoolSystem", dependencies: ["SpoolLibc", "CSpoolSystem", "SpoolCore"], exclude: privacyFiles.excluded,
+        resources: privacyFiles.resources,
         swiftSettings: settings),
 
     // Engine
-    module("SpoolStore", ["SpoolCore", "SpoolSystem"] + sqlite + cryptography),
-    module("SpoolOrigin", ["SpoolCore", "SpoolSystem"] + curl),
+    module("SpoolStore", ["SpoolCore", "SpoolLibc", "SpoolSystem"] + sqlite + cryptography),
+    module("SpoolOrigin", ["SpoolCore", "SpoolLibc", "SpoolSystem"] + curl),
     module("SpoolURLSession", ["SpoolCore", "SpoolSystem", "SpoolOrigin"]),
-    module("Spool", ["SpoolCore", "SpoolSystem", "SpoolStore"] + defaultTransport),
+    module("Spool", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore"] + defaultTransport),
 
     // The HTTP door
-    module("SpoolServer", ["SpoolCore", "SpoolSystem"]),
+    module("SpoolServer", ["SpoolCore", "SpoolLibc", "SpoolSystem"]),
     module("SpoolManifests", ["SpoolCore"]),
     module("SpoolProxy", exclude: ["Pages/Status"], ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolManifests", "Spool"]),
 
@@ -66,13 +68,13 @@ var targets: [Target] = [
     module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "Spool"] + avFoundation),
 
     // Fakes, simulator and contract suites; imports no test framework
-    module("SpoolTesting", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool"]),
+    module("SpoolTesting", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool"]),
 
     // Programs
     .executableTarget(
         name: "SpoolCommand",
         dependencies: [
-            "Spool", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin", "SpoolStore", "SpoolCore", "SpoolSystem",
+            "Spool", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin", "SpoolStore", "SpoolCore", "SpoolLibc", "SpoolSystem",
         ],
         swiftSettings: settings),
 
@@ -82,21 +84,22 @@ var targets: [Target] = [
     // Tests
     tests("RangeableTests", ["Rangeable"]),
     tests("SpoolCoreTests", ["SpoolCore", "Rangeable"]),
-    tests("SpoolSystemTests", ["SpoolSystem", "SpoolCore"]),
-    tests("SpoolStoreTests", ["SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + sqlite),
-    tests("SpoolOriginTests", ["SpoolOrigin", "SpoolURLSession", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+    tests("SpoolSystemTests", ["SpoolLibc", "SpoolSystem", "SpoolCore"]),
+    tests("SpoolStoreTests", ["SpoolLibc", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + sqlite),
+    tests("SpoolOriginTests", ["SpoolLibc", "SpoolOrigin", "SpoolURLSession", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
     tests(
         "SpoolTests",
-        ["Spool", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + cryptography),
+        ["SpoolLibc", "Spool", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + cryptography),
     tests(
         "SpoolSimulationTests",
         ["SpoolAVFoundation", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + avFoundation),
-    tests("SpoolServerTests", ["SpoolServer", "SpoolSystem", "SpoolCore"]),
+    tests("SpoolServerTests", ["SpoolLibc", "SpoolServer", "SpoolSystem", "SpoolCore"]),
     tests("SpoolManifestsTests", ["SpoolManifests", "SpoolCore"]),
     tests(
         "SpoolProxyTests",
         [
-            "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting",
+            "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolLibc", "SpoolSystem", "SpoolCore",
+            "SpoolTesting",
         ]),
     tests("SpoolCommandTests", ["SpoolOrigin", "SpoolCore", "SpoolTesting"]),
     // Written as the tests of an app: they see the public declarations of the products only.
@@ -133,13 +136,13 @@ targets += [
     // Kills a process that plays and looks at what it left; no product.
     .executableTarget(
         name: "SpoolCrashTest",
-        dependencies: ["Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"],
+        dependencies: ["SpoolLibc", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"],
         path: "Tests/SpoolCrashTest", swiftSettings: settings),
     // Drives programs from outside and reads what this kernel accounts for them; no product.
     .executableTarget(
         name: "SpoolBenchmarks",
         dependencies: [
-            "Rangeable", "CSpoolSystem", "SpoolAVFoundation", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore",
+            "Rangeable", "SpoolLibc", "CSpoolSystem", "SpoolAVFoundation", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore",
             "SpoolTesting",
         ] + avFoundation + cryptography,
         path: "Benchmarks",

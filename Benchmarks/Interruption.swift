@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 import SpoolSystem
 
 /// Deletes the files of the run on Ctrl-C or another request to end, before the harness ends. Its

@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// Measures the program beside its peers and prints the results.
 @main

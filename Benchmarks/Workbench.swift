@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 import SpoolStore
 
 /// The files, the origin and the programs that rows share. Each is made at its first use.

@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// Slow clients and a slow origin, in a separate process: this program, started by a row with
 /// `--crowd`.

@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 import SpoolSystem
 import SpoolTesting
 

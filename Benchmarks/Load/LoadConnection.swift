@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// One GET of a load.
 struct LoadRequest {

@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// The results of a load.
 struct LoadResult {

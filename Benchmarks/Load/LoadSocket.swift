@@ -1,5 +1,5 @@
 import CSpoolSystem
-import Glibc
+import SpoolLibc
 
 /// Connects to a port of the loopback address.
 ///

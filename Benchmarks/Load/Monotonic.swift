@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// The time of the monotonic clock in nanoseconds.
 func nanoseconds() -> UInt64 {

@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 import SpoolSystem
 
 /// The CPU time of the calling thread for reading a file from the page cache, and for sending bytes

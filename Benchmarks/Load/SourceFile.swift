@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// A file that origins serve, mapped to compare received bytes with it.
 ///

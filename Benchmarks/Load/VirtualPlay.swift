@@ -1,10 +1,10 @@
 import AVFoundation
 import Dispatch
 import Foundation
-import Glibc
 import Spool
 import SpoolAVFoundation
 import SpoolCore
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
 import SpoolTesting

@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// A self-signed certificate for the addresses of an origin of the harness.
 struct CertificateAuthority {

@@ -1,5 +1,5 @@
 import CSpoolSystem
-import Glibc
+import SpoolLibc
 
 /// Makes a directory that only this user can enter.
 func makeDirectory(_ path: String) throws {

@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// An nginx with its own configuration and directory.
 final class Nginx: Server {

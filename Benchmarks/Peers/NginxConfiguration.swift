@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// The role of an nginx of the harness.
 enum NginxRole {

@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// A cache other than nginx, with its own configuration and directory. A run can go on without it.
 final class OtherCache: Server {

@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// The CPU time and memory of a program and its descendants, from the kernel's accounts.
 struct ProcessUsage {

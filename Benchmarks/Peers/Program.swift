@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// A program that the harness started. It ends with the harness.
 final class Program {

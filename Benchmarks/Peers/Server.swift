@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// A program that answers GETs of an origin's resources: the one under test, or a peer.
 protocol Server: AnyObject {

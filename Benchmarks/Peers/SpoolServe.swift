@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// `spool serve` on a cache directory.
 final class SpoolServe: Server {

@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// The reason why a benchmark could not be measured, with advice if there is any.
 struct BenchmarkError: Error, CustomStringConvertible {

@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// Draws curves as one SVG: a panel for each row, both axes logarithmic, a line for each measure.
 ///

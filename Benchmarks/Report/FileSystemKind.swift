@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// The file system below the files of a run.
 enum FileSystemKind {

@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// The facts about the machine that a reader needs to judge the figures.
 enum Machine {

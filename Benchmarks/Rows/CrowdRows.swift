@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// Hits of ordinary clients, alone and beside a slow crowd.
 ///

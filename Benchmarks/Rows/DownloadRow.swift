@@ -1,5 +1,5 @@
-import Glibc
 import SpoolCore
+import SpoolLibc
 import SpoolOrigin
 import SpoolSystem
 import SpoolTesting

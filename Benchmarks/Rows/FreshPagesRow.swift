@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// The cost of writing 1 GiB to a new file, by the size of a write. No program is compared.
 ///

@@ -6,11 +6,7 @@ package import SpoolSystem
 import SpoolURLSession
 #endif
 
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 // A cache with the real implementations: SQLite and sparse files, libcurl (URLSession on Apple's
 // systems), threads.

@@ -1,11 +1,7 @@
 import SpoolSystem
 
 // `environ` is a C variable. This program never changes it.
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#else
-@preconcurrency import Glibc
-#endif
+@preconcurrency import SpoolLibc
 
 /// A program that was started with this program's standard streams and environment.
 struct ChildProcess: Sendable {

@@ -1,10 +1,5 @@
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Handles SIGINT (Ctrl-C) and SIGTERM. The first signal asks the program to stop, and a second one
 /// stops it at once.

@@ -1,10 +1,5 @@
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The output of `get`: a file that gets its name only when it is complete, or a stream (standard
 /// output, a pipe, a device).

@@ -1,11 +1,6 @@
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The command line: finds the command, passes it its arguments, and turns the result into an exit
 /// code.

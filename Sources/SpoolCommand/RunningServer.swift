@@ -1,11 +1,6 @@
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The server that has the store of a command: its address, and the token for commands.
 ///

@@ -1,11 +1,6 @@
 package import SpoolCore
+import SpoolLibc
 package import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// An HTTP/1.1 server on an event loop (RFC 9112), with keep-alive, pipelining and a bound on each
 /// resource.

@@ -1,9 +1,5 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 import SpoolCore
+import SpoolLibc
 
 /// The last request that a connection answered, against which the next one is matched without its
 /// range.

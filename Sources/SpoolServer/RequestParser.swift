@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// A strict, incremental parser of request heads (RFC 9112). It refuses each input that two readers
 /// could understand differently.

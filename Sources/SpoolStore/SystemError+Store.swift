@@ -1,10 +1,5 @@
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 extension SystemError {
     /// Whether the disk, or this user's share of it, has no space.

@@ -1,10 +1,5 @@
 import SpoolCore
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// Accepts connections of a listening socket on an event loop.
 ///

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// A bounded set of equal, page-aligned buffers: the memory through which media flows.
 ///

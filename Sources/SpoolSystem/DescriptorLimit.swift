@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// The limit on the descriptors that this process may have open: sockets, files and all others
 /// together.

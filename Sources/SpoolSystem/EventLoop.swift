@@ -1,9 +1,5 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 package import SpoolCore
+import SpoolLibc
 
 /// One thread that waits for descriptors, timers and posted jobs, and runs their handlers.
 ///

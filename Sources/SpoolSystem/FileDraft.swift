@@ -1,10 +1,5 @@
 import CSpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// A user's file that is written under a temporary name in its directory, and renamed when it is
 /// complete.

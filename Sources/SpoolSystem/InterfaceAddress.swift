@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// One address of one of this machine's network interfaces.
 package struct InterfaceAddress: Hashable, Sendable {

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-package import Darwin
-#else
-package import Glibc
-#endif
+package import SpoolLibc
 
 /// A value behind a lock.
 ///

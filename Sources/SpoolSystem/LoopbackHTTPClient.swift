@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// One request and its response over a connection to this machine. The call blocks.
 package enum LoopbackHTTPClient {

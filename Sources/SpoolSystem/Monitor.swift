@@ -1,10 +1,5 @@
 import SpoolCore
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// A value behind a lock whose changes threads can wait for. Lanes and timers are built on it.
 ///

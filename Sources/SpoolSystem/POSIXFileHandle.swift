@@ -1,10 +1,5 @@
 import CSpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// An open file of the system.
 package final class POSIXFileHandle: FileHandle {

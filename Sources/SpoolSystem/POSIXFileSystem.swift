@@ -1,11 +1,6 @@
 import CSpoolSystem
 import SpoolCore
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// The system's file system. Files get mode 0600 and directories 0700, so that other users can't
 /// see which media were played.

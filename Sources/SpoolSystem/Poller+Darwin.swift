@@ -1,6 +1,6 @@
 #if canImport(Darwin)
-import Darwin
 import SpoolCore
+import SpoolLibc
 
 /// Readiness of descriptors by kqueue, level-triggered.
 ///

@@ -1,7 +1,7 @@
 #if !canImport(Darwin)
 import CSpoolSystem
-import Glibc
 import SpoolCore
+import SpoolLibc
 
 /// Readiness of descriptors by epoll, level-triggered.
 ///

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// The identity of this process, and of the machine's current boot.
 package enum ProcessIdentity {

@@ -1,10 +1,5 @@
 import CSpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// Whether the first and the last page of a range are in the page cache, so that sending the range
 /// will (almost certainly) not wait for the disk.

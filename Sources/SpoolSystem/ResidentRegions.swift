@@ -1,11 +1,6 @@
 import CSpoolSystem
 package import SpoolCore
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// A short-lived cache of the file regions that are in the page cache. It saves a system call for
 /// most ranges of a file that is played.

@@ -1,10 +1,5 @@
 import CSpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// Converts signals to jobs: the signal handler writes one byte to a pipe, and an event loop reads
 /// it and posts a job.

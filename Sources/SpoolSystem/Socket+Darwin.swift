@@ -1,5 +1,5 @@
 #if canImport(Darwin)
-import Darwin
+import SpoolLibc
 
 extension Socket {
     static func open(_ address: SocketAddress) throws(SystemError) -> Socket {

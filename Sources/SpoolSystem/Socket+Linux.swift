@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
 import CSpoolSystem
-import Glibc
+import SpoolLibc
 
 extension Socket {
     static func open(_ address: SocketAddress) throws(SystemError) -> Socket {

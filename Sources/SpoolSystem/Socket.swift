@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// A TCP socket: non-blocking, closed on exec, and without SIGPIPE. `deinit` closes it if `close`
 /// did not.

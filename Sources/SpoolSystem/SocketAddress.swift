@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// An IPv4 or IPv6 address and a port.
 package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {

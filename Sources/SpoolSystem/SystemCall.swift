@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 // System calls with their errno. Most calls of Spool go through these two functions; the few others
 // read errno right after their call.

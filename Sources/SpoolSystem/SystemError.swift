@@ -1,10 +1,5 @@
 import CSpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// A failed system call: its name, its subject and its errno.
 public struct SystemError: Error, Hashable, Sendable {

@@ -1,10 +1,5 @@
 import CSpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// A thread for a lane, an event loop or the timers.
 ///

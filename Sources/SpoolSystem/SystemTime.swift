@@ -1,10 +1,5 @@
 package import SpoolCore
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// The system's clocks, and one thread for all timers.
 ///

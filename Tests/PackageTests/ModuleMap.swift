@@ -5,7 +5,8 @@ enum ModuleMap {
     static let arrows: [String: Set<String>] = [
         "Rangeable": [],
         "SpoolCore": ["Rangeable"],
-        "SpoolSystem": ["SpoolCore", "CSpoolSystem"],
+        "SpoolLibc": [],
+        "SpoolSystem": ["SpoolCore", "SpoolLibc", "CSpoolSystem"],
         "SpoolStore": ["SpoolSystem", "CSQLite", "COpenSSL"],
         "SpoolOrigin": ["SpoolSystem", "CCurl"],
         "SpoolURLSession": ["SpoolOrigin"],
@@ -24,13 +25,13 @@ enum ModuleMap {
 
     /// Modules that must not link Foundation, which keeps the program small.
     static let withoutFoundation: Set<String> = [
-        "Rangeable", "SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests",
+        "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests",
     ]
 
     /// Modules that a simulation drives. They use calls and callbacks, and their clocks and
     /// randomness are injected.
     static let engine: Set<String> = [
-        "Rangeable", "SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests",
+        "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests",
     ]
 
     /// Every module that `module` may import.
@@ -45,8 +46,8 @@ enum ModuleMap {
 
     /// The platforms' modules, with the modules that may import them. `nil` allows every module.
     static let platform: [String: Set<String>?] = [
-        "Glibc": nil,
-        "Darwin": nil,
+        "Glibc": ["SpoolLibc"],
+        "Darwin": ["SpoolLibc"],
         "Dispatch": nil,
         "SQLite3": ["SpoolStore"],
         "CryptoKit": ["SpoolStore"],

@@ -1,13 +1,8 @@
 import Spool
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
 import SpoolTesting
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Each system call of the store fails once with each of its errors in turn: playback continues,
 /// and the bytes are right.

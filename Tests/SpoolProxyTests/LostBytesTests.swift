@@ -1,17 +1,12 @@
 import Foundation
 import Spool
 import SpoolCore
+import SpoolLibc
 import SpoolProxy
 import SpoolStore
 import SpoolSystem
 import SpoolTesting
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The proxy fetches stored bytes that the disk has lost in the same answer. It keeps bytes that
 /// only cannot be read at this moment.

@@ -1,11 +1,10 @@
+import SpoolLibc
 import SpoolSystem
 import Testing
 
 #if canImport(Darwin)
-import Darwin
 private let streamType = SOCK_STREAM
 #else
-import Glibc
 private let streamType = Int32(SOCK_STREAM.rawValue)
 #endif
 

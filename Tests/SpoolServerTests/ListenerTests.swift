@@ -1,5 +1,5 @@
 #if os(Linux)
-import Glibc
+import SpoolLibc
 import SpoolServer
 import SpoolSystem
 import Testing

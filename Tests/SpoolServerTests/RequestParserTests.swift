@@ -1,12 +1,7 @@
 import SpoolCore
+import SpoolLibc
 import SpoolServer
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 struct RequestParserTests {
     @Test(arguments: [

@@ -1,13 +1,8 @@
 import SpoolCore
+import SpoolLibc
 import SpoolServer
 import SpoolSystem
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// A handler made from a closure.
 final class ClosureHandler: Handler {

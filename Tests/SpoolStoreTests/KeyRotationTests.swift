@@ -1,14 +1,9 @@
 import SpoolCore
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
 import SpoolTesting
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Tests a change of an encrypted store's key: the content afterwards, and after a stop at every
 /// single change of the disk on the way.

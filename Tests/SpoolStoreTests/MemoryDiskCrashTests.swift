@@ -1,12 +1,7 @@
+import SpoolLibc
 import SpoolSystem
 import SpoolTesting
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @Suite struct MemoryDiskCrashTests {
     private func page(_ value: UInt8) -> [UInt8] { [UInt8](repeating: value, count: 4096) }

@@ -1,12 +1,7 @@
+import SpoolLibc
 import SpoolSystem
 import SpoolTesting
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @Suite struct MemoryDiskTests {
     private func makeFile(_ disk: MemoryDisk, _ bytes: [UInt8] = []) throws -> any FileHandle {

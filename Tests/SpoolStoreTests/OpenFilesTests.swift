@@ -1,14 +1,9 @@
 import SpoolCore
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
 import SpoolTesting
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// A store uses few descriptors, however much it stores and however many files are in use.
 struct OpenFilesTests {

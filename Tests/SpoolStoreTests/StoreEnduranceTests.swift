@@ -1,14 +1,9 @@
 import SpoolCore
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
 import SpoolTesting
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Tests the resources that a store must not exhaust while it is open for a long time.
 @Suite struct StoreEnduranceTests {

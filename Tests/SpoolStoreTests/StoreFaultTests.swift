@@ -1,14 +1,9 @@
 import SpoolCore
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
 import SpoolTesting
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Tests disks whose calls fail.
 @Suite struct StoreFaultTests {

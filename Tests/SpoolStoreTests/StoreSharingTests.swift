@@ -1,14 +1,9 @@
 import SpoolCore
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
 import SpoolTesting
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Tests several openers of one directory in place of processes: each store has its own descriptors
 /// and locks.

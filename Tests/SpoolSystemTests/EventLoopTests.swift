@@ -1,12 +1,7 @@
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @Suite(.timeLimit(.minutes(20)))
 struct EventLoopTests {

@@ -1,11 +1,6 @@
+import SpoolLibc
 import SpoolSystem
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Another test may reuse a descriptor's number as soon as it is closed, so these tests observe the
 /// other end of a pipe.

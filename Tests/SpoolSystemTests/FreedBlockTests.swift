@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
-import Glibc
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
 import Testing
 

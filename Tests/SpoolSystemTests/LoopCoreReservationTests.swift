@@ -1,6 +1,6 @@
 #if os(Linux)
-import Glibc
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
 import Testing
 

@@ -1,10 +1,9 @@
+import SpoolLibc
 import SpoolSystem
 
 #if canImport(Darwin)
-import Darwin
 let streamType = SOCK_STREAM
 #else
-import Glibc
 let streamType = Int32(SOCK_STREAM.rawValue)
 #endif
 

@@ -1,11 +1,6 @@
+import SpoolLibc
 import SpoolSystem
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Tests properties of the real file system alone. The common contract is tested together with the
 /// in-memory disk's.

@@ -1,11 +1,6 @@
+import SpoolLibc
 import SpoolSystem
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @Suite struct SystemCallTests {
     /// Fails with the given errnos one after the other, then returns a result.

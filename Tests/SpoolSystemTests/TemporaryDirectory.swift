@@ -1,11 +1,6 @@
+import SpoolLibc
 import SpoolSystem
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Runs a test in its own directory and removes it afterwards.
 func withTemporaryDirectory(_ body: (POSIXFileSystem, String) throws -> Void) throws {

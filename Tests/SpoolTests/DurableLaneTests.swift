@@ -1,15 +1,10 @@
 import Spool
 import SpoolCore
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
 import SpoolTesting
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The lane that syncs data. A slow disk there delays nothing else.
 @Suite struct `A slow sync` {

@@ -1,15 +1,10 @@
 import Spool
 import SpoolCore
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
 import SpoolTesting
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// A disk that accepts bytes and fails every read of them.
 @Suite(.timeLimit(.minutes(20))) struct `Stored bytes that the disk never reads` {

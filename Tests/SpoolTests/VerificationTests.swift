@@ -1,15 +1,10 @@
 import Spool
 import SpoolCore
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
 import SpoolTesting
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Bytes of an earlier opening are compared with their checks before they are used.
 @Suite(.timeLimit(.minutes(20))) struct VerificationTests {

@@ -1,13 +1,8 @@
 import Spool
 import SpoolCore
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The settings that the commands on a cache share: the place of the store, its use, and the log.
 struct CacheSettings {

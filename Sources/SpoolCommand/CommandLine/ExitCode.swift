@@ -1,11 +1,6 @@
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The exit code of the program. The numbers are those of `sysexits.h`.
 struct ExitCode: RawRepresentable, Hashable, Sendable {

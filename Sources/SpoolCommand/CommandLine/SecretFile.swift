@@ -1,11 +1,6 @@
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Reads a file that contains a key, a passphrase or a token.
 ///

@@ -1,11 +1,6 @@
 import Spool
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The limits that a store keeps from one command to the next, as given to `spool serve` or `spool
 /// limits`.

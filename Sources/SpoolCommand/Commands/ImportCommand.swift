@@ -1,12 +1,7 @@
 import Spool
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// `spool import`: stores a file as a resource.
 struct ImportCommand: Command {

@@ -1,13 +1,8 @@
 import Spool
 import SpoolCore
+import SpoolLibc
 import SpoolProxy
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// `spool play`: starts a player on a URL, with a proxy of its own in between.
 struct PlayCommand: Command {

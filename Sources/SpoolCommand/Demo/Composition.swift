@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// A short piece for a plucked arpeggio, a pad and a bass. Chords repeat in a circle, and each
 /// sample comes from tables.

@@ -1,10 +1,5 @@
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Standard output or standard error, without a buffer. Callers with much output collect it first.
 struct OutputStream: Sendable {

@@ -1,12 +1,7 @@
 import Spool
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Writes log lines to standard error, as text or as one JSON object on each line.
 ///

@@ -1,7 +1,7 @@
 #if os(Linux)
 internal import CCurl
-internal import Glibc
 internal import SpoolCore
+internal import SpoolLibc
 internal import SpoolSystem
 
 /// One easy handle, with the objects that have to live as long: the error text and the list of

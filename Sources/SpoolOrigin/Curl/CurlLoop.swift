@@ -1,7 +1,7 @@
 #if os(Linux)
 internal import CCurl
-internal import Glibc
 internal import SpoolCore
+internal import SpoolLibc
 internal import SpoolSystem
 
 /// A multi handle on an event loop, its transfers, and the mailbox for its jobs.

@@ -1,7 +1,7 @@
 #if os(Linux)
 internal import CCurl
-internal import Glibc
 internal import SpoolCore
+internal import SpoolLibc
 internal import SpoolSystem
 
 /// One request over libcurl. It is a `Transfer` for its caller, and the context of the callbacks

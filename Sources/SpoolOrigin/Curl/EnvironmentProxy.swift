@@ -1,6 +1,6 @@
 #if os(Linux)
-internal import Glibc
 internal import SpoolCore
+internal import SpoolLibc
 internal import SpoolSystem
 
 /// The proxies that the environment names, read as curl reads them.

@@ -2,11 +2,7 @@
 import COpenSSL
 #endif
 
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// A secret of 32 bytes: the master key of a store, or a key derived from it.
 ///

@@ -1,11 +1,6 @@
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The data file of one generation. `LOCK_SH` on its open handle shows other processes that the
 /// file is in use.

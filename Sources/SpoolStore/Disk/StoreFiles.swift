@@ -1,11 +1,6 @@
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The data files of a store: opens, creates, measures and unlinks them.
 ///

@@ -1,11 +1,6 @@
 internal import SpoolCore
+import SpoolLibc
 internal import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// A value that one thread changes and another waits for. Blocking tests use it instead of
 /// sleeping.

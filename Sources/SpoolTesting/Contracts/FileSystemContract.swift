@@ -1,10 +1,5 @@
+import SpoolLibc
 package import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The rules of a file system that the store relies on. Every implementation passes them.
 package enum FileSystemContract {

@@ -1,11 +1,6 @@
 package import SpoolCore
+import SpoolLibc
 package import SpoolOrigin
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// A receiver that checks the rules of every transfer, and lets a test wait for its calls.
 package final class TransferProbe: TransferReceiver {

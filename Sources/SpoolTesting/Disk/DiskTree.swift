@@ -1,10 +1,5 @@
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The files and directories of a ``MemoryDisk``, as programs see them and as the disk has them
 /// durably.

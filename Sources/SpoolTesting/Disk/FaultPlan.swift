@@ -1,10 +1,5 @@
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The faults of a ``MemoryDisk``, by chance from a seed or at a given call.
 public struct FaultPlan: Sendable {

@@ -1,10 +1,5 @@
+import SpoolLibc
 package import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The calls of a file system that the store makes.
 extension MemoryDisk: FileSystem {

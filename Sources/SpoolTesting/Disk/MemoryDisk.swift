@@ -1,10 +1,5 @@
+import SpoolLibc
 package import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// A file system in memory that fails as real ones do: by a plan, from a seed.
 ///

@@ -1,10 +1,5 @@
+import SpoolLibc
 import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// An open file of a ``MemoryDisk``. It keeps the file alive after an unlink.
 final class MemoryFileHandle: FileHandle {

@@ -1,12 +1,7 @@
 public import SpoolCore
+import SpoolLibc
 public import SpoolOrigin
 public import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// An HTTP/1.1 origin on a loopback socket, for tests over real TCP: transports, the proxy,
 /// players.

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import SpoolLibc
 
 /// A connected socket with blocking calls, for a thread of its own.
 struct RawSocket: Sendable {

@@ -1,11 +1,6 @@
 package import SpoolCore
+import SpoolLibc
 package import SpoolSystem
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// A world in which everything follows from a seed: mailboxes, time, random numbers.
 ///

@@ -1,15 +1,10 @@
 import SpoolCore
+import SpoolLibc
 import SpoolManifests
 import SpoolOrigin
 import SpoolServer
 import SpoolStore
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The time of each parser grows in proportion to its input, not with its square.
 ///

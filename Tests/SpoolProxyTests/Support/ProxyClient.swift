@@ -1,14 +1,13 @@
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
 import SpoolTesting
 import Testing
 
 #if canImport(Darwin)
-import Darwin
 private let streamType = SOCK_STREAM
 private let quietly: Int32 = 0
 #else
-import Glibc
 private let streamType = Int32(SOCK_STREAM.rawValue)
 private let quietly = Int32(MSG_NOSIGNAL)
 #endif
