@@ -18,7 +18,7 @@ extension MediaCache {
     /// - Parameter name: The resource, by its URL or key.
     /// - Throws: `.store`, `.closed`, `.unsupportedURL`.
     public func isComplete(_ name: some ResourceName) async throws(CacheError) -> Bool {
-        try await status(of: name)?.isComplete ?? false
+        try await status(of: name)?.isComplete == true
     }
 
     /// Returns resources in the order of their keys. For more, call again with the key of the last

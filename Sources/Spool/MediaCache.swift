@@ -151,7 +151,7 @@ public final class MediaCache: Sendable {
             var found = stored.compactMap { ResourceStatus(stored: $0, live: byKey[$0.key]) }
             // Resources that are so new that the index does not have them yet.
             let known = Set(stored.map(\.key))
-            for status in live where !known.contains(status.key) && status.representation != nil && key.map({ $0 < status.key }) ?? true {
+            for status in live where !known.contains(status.key) && status.representation != nil && key.map({ $0 < status.key }) != false {
                 if let status = ResourceStatus(stored: nil, live: status) { found.append(status) }
             }
             return Array(found.sorted { $0.key < $1.key }.prefix(limit))

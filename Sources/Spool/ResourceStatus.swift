@@ -41,7 +41,7 @@ public struct ResourceStatus: Hashable, Sendable {
         self.representation = representation
         self.stored = live?.stored ?? stored?.spans ?? ByteRangeSet()
         lastAccess = stored?.lastAccess
-        isPinned = stored?.isPinned ?? false
+        isPinned = stored?.isPinned == true
         readers = live?.readers ?? 0
         fetches = live?.fetches ?? 0
         notStoredBecause = live?.passReason?.description

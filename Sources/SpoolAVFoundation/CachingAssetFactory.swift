@@ -92,7 +92,7 @@ public struct CachingAssetFactory: Sendable {
 
     /// Returns whether URLs with this scheme go through the cache.
     public func isSchemeSupported(_ url: URL) -> Bool {
-        url.scheme.map { supportedSchemes.contains($0.lowercased()) } ?? false
+        url.scheme.map { supportedSchemes.contains($0.lowercased()) } == true
     }
 
     // MARK: Assets
@@ -185,7 +185,7 @@ public struct CachingAssetFactory: Sendable {
     private func isPlaylist(_ url: URL, _ parsed: AssetOptions) -> Bool {
         let evidence = ContentTypeDecision.Evidence(hint: parsed.typeHint ?? parsed.fileExtensionHint.flatMap(Self.identifier))
         if evidence.hint != nil { return ContentTypeDecision(evidence) == .playlist }
-        return MediaKind.ofFileExtension(url.pathExtension.lowercased())?.isPlaylist ?? false
+        return MediaKind.ofFileExtension(url.pathExtension.lowercased())?.isPlaylist == true
     }
 
     /// The way to a fresh URL, or nil.

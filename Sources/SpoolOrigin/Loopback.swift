@@ -6,7 +6,7 @@ package enum Loopback {
     /// Returns whether the host of `url` is a loopback address or `localhost` (RFC 6761 §6.3).
     package static func isHost(of url: String) -> Bool {
         do {
-            return try URIReference(lenient: url).host.map(isLoopback) ?? false
+            return try URIReference(lenient: url).host.map(isLoopback) == true
         } catch {
             // A URL that can't be parsed has no host. The transport itself refuses it.
             return false

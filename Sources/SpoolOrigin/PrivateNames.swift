@@ -44,7 +44,7 @@ extension PrivateNames {
         guard !host.utf8.contains(UInt8(ascii: "%")) else { return false }
         let name = (host.hasSuffix(".") ? String(host.dropLast()) : host).asciiLowercased
         // A last label of digits is an address in an old spelling (WHATWG URL, "ends in a number").
-        guard let last = name.split(separator: ".").last, !(last.utf8.first.map { (0x30...0x39).contains($0) } ?? false) else {
+        guard let last = name.split(separator: ".").last, !(last.utf8.first.map { (0x30...0x39).contains($0) } == true) else {
             return false
         }
         return !name.utf8.contains(UInt8(ascii: ".")) || reservedTopLevels.contains(String(last)) || name.hasSuffix(".home.arpa")

@@ -170,7 +170,7 @@ public final class ProxyServer: LoopbackEndpoint {
         return "http://\(host):\(port)" + (options.token.map { "/\($0)/" } ?? "/")
     }
 
-    private var listensEverywhere: Bool { SocketAddress(literal: options.host, port: 0)?.isUnspecified ?? false }
+    private var listensEverywhere: Bool { SocketAddress(literal: options.host, port: 0)?.isUnspecified == true }
 
     private func localNetworkHost(for original: String) -> String? {
         guard let address = SocketAddress(literal: options.host, port: 0) else { return nil }

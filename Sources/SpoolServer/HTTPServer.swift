@@ -119,7 +119,7 @@ package final class HTTPServer: @unchecked Sendable {
     func accepted(_ socket: consuming Socket) {
         acceptCount += 1
         let client = socket.peerAddress.flatMap(options.clientName)
-        let isOneTooMany = client.map { clients[$0, default: 0] >= options.connectionsPerClient } ?? false
+        let isOneTooMany = client.map { clients[$0, default: 0] >= options.connectionsPerClient } == true
         let isFull = connections.count >= options.maximumConnections && !makeRoom()
         guard connections.count < options.maximumConnections + options.maximumRefusals else { return }
         let connection = Connection(socket, client: client, server: self)

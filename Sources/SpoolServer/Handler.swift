@@ -95,7 +95,7 @@ package final class Exchange: @unchecked Sendable {
     package var isFromNetwork: Bool { connection?.client != nil }
 
     /// Whether small writes leave at once (`TCP_NODELAY`).
-    package var isNoDelay: Bool { connection?.socket.isNoDelay ?? false }
+    package var isNoDelay: Bool { connection?.socket.isNoDelay == true }
 
     /// Ends the exchange: the response was sent, or cannot be sent any more.
     func end() {

@@ -98,7 +98,7 @@ package struct KeyRotation: Sendable {
 
     /// Whether a generation is sealed with the key before the store's current one.
     package func isSealedByPreviousKey(_ generation: GenerationID) -> Bool {
-        store.keys?.previous.map { generation <= $0.lastGeneration } ?? false
+        store.keys?.previous.map { generation <= $0.lastGeneration } == true
     }
 
     /// Returns the amount of data that must still be resealed. Both numbers are 0 when there is no
@@ -208,7 +208,7 @@ extension SQLiteStore {
 
     /// Whether the generation's key is gone, so that nothing more of it may be committed.
     func isOutdated(_ generation: GenerationID) -> Bool {
-        role.withLock { $0.lastOutdated }.map { generation <= $0 } ?? false
+        role.withLock { $0.lastOutdated }.map { generation <= $0 } == true
     }
 }
 

@@ -15,7 +15,7 @@ public struct Piece: Hashable, Sendable {
     ///
     /// - Precondition: `checks`, if there are any, have one check for each block.
     public init(range: ByteRange, checks: PieceChecks? = nil) {
-        precondition(checks.map { $0.count == range.blockCount } ?? true, "a piece has one check for each of its blocks: \(range)")
+        precondition(checks.map { $0.count == range.blockCount } != false, "a piece has one check for each of its blocks: \(range)")
         self.range = range
         self.checks = checks
     }

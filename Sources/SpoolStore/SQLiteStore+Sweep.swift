@@ -23,7 +23,7 @@ extension SQLiteStore {
     package var owesSweep: Bool { sweep.use { $0 != nil } }
 
     /// Whether the sweep has not examined all files yet.
-    package var hasUncountedFiles: Bool { sweep.use { $0?.hasFiles ?? false } }
+    package var hasUncountedFiles: Bool { sweep.use { $0?.hasFiles == true } }
 
     /// Examines up to `limit` directories or generations. Returns true when the sweep has ended.
     package func sweepOrphans(limit: Int) throws(StoreError) -> Bool {

@@ -212,7 +212,7 @@ extension Engine {
             { [self] () throws(StoreError) -> Bool in
                 // Bytes that are not in the index yet may be sealed with the old key, too.
                 let isBusy = sessions.withLock { $0.all }.contains { session in
-                    session.generation.map(store.rotation.isSealedByPreviousKey) ?? false && isUsed(session.key)
+                    session.generation.map(store.rotation.isSealedByPreviousKey) == true && isUsed(session.key)
                 }
                 guard !isBusy else { return false }
                 return try store.rotation.finish()

@@ -565,7 +565,7 @@ final class Evictor: Sendable {
         var last: EvictionCandidate?
         for _ in 0..<Self.pageLimit {
             let page = try store.evictionCandidates(after: last, limit: EvictionCandidate.pageCount)
-            if last == nil, page.first.map({ $0.lastAccess < time }) ?? false {
+            if last == nil, page.first.map({ $0.lastAccess < time }) == true {
                 hooks.writeTouches()
             }
             for candidate in page {
@@ -580,7 +580,7 @@ final class Evictor: Sendable {
     /// Returns whether the index has a later access time than `time`, because one was entered after
     /// the candidate was read.
     private func isUsed(_ key: ResourceKey, since time: Timestamp) throws(StoreError) -> Bool {
-        try store.lookup(key).map { $0.lastAccess >= time } ?? false
+        try store.lookup(key).map { $0.lastAccess >= time } == true
     }
 
     private func removeUnused(_ excess: Int, sparing key: ResourceKey?) throws(StoreError) {

@@ -121,7 +121,7 @@ final class FileImport: Sendable {
         if request.options.replacesStored { return true }
         // A reader of this moment has bytes in memory that will be stored.
         if let session, session.state.withLock({ !$0.isIdle }) { return false }
-        return try engine.store.lookup(key)?.spans.isEmpty ?? true
+        return try engine.store.lookup(key)?.spans.isEmpty != false
     }
 
     private func representation(length: Int64) -> Representation? {

@@ -232,7 +232,7 @@ final class ResourceSession: Sendable {
             case .setTimer(let deadline):
                 // A timer that is set for an earlier time asks the machine, which then sets this
                 // one.
-                guard state.timerDeadline.map({ deadline < $0 }) ?? true else { continue }
+                guard state.timerDeadline.map({ deadline < $0 }) != false else { continue }
                 state.timerDeadline = deadline
                 effects.append(.timer(deadline))
             case .release(let id, let below):

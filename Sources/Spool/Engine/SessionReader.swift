@@ -245,7 +245,7 @@ package final class SessionReader: Sendable {
     /// - Parameter fromOrigin: Whether they came from memory. For the statistics only.
     package func advance(by count: Int, fromOrigin: Bool) {
         guard count > 0 else { return }
-        let fromOrigin = fromOrigin || (transforming?.isMemory.withLock { $0 } ?? false)
+        let fromOrigin = fromOrigin || (transforming?.isMemory.withLock { $0 } == true)
         session.run { state, effects in
             session.apply(state.machine.readerAdvanced(id, by: Int64(count), now: session.now), &state, &effects)
         }

@@ -123,7 +123,7 @@ struct WritePipeline {
     }
 
     private func isRelay(_ intake: FetchIntake, _ state: State) -> Bool {
-        state.machine.fetches.first { $0.id == intake.id }?.isRelay ?? false
+        state.machine.fetches.first { $0.id == intake.id }?.isRelay == true
     }
 
     // MARK: On the lane

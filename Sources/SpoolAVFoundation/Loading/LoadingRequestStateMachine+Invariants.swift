@@ -38,7 +38,7 @@ extension LoadingRequestStateMachine {
             if feed.position >= feed.end { found.append("feed \(feed.id.rawValue) is through") }
             if feed.aheadBytes < 0 { found.append("feed \(feed.id.rawValue) is behind") }
         }
-        for request in requests where request.feed.map({ feed in !feeds.contains { $0.id == feed } }) ?? false {
+        for request in requests where request.feed.map({ feed in !feeds.contains { $0.id == feed } }) == true {
             found.append("request \(request.id.rawValue) has a feed that is gone")
         }
         return found

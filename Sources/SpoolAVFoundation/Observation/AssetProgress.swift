@@ -22,7 +22,7 @@ public struct AssetProgress: Hashable, Sendable {
     }
 
     /// Whether every byte is stored.
-    public var isComplete: Bool { length.map { $0 > 0 && cached.totalBytes >= $0 } ?? false }
+    public var isComplete: Bool { length.map { $0 > 0 && cached.totalBytes >= $0 } == true }
 
     /// The part of the player's bytes that needed no origin, from 0 to 1, or 0 before any.
     public var hitRatio: Double {

@@ -185,7 +185,7 @@ public final class MediaDownload: @unchecked Sendable {
             return (state.position, state.looks)
         }
         let whole = ByteRange(0, length)
-        if whole.map({ cache.storedNow(of: key)?.contains($0) ?? false }) ?? true { return end(.success(())) }
+        if whole.map({ cache.storedNow(of: key)?.contains($0) == true }) != false { return end(.success(())) }
         guard looks < Self.maxLooks else {
             return end(.failure(CacheError(.notStored, "the resource was fetched, and is not or must not be stored", key: key)))
         }

@@ -86,7 +86,7 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     func resourceLoader(
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForResponseTo authenticationChallenge: URLAuthenticationChallenge
     ) -> Bool {
-        onChallenge?(authenticationChallenge) ?? false
+        onChallenge?(authenticationChallenge) == true
     }
 }
 

@@ -187,7 +187,7 @@ extension LoaderCore {
             let information = request.contentInformationRequest
         else { return }
         // A type that is not allowed would raise an exception. No type at all is valid.
-        let isAllowed = told.contentType.map { information.allowedContentTypes?.contains($0) ?? true } ?? false
+        let isAllowed = told.contentType.map { information.allowedContentTypes?.contains($0) != false } == true
         information.contentType = isAllowed ? told.contentType : nil
         information.contentLength = length
         // Set also for servers that answer 200, because ranges are served from stored and arriving

@@ -223,7 +223,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
             return
         }
         // An earlier timer finds this deadline by itself.
-        guard timerDeadline.map({ deadline < $0 }) ?? true else { return }
+        if let timerDeadline, timerDeadline <= deadline { return }
         timer?.cancel()
         timerDeadline = deadline
         timer = cache.environment.time.after(max(0, deadline - now), on: mailbox) { [weak self] in self?.timePassed() }

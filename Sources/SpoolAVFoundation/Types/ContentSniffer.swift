@@ -77,6 +77,6 @@ package enum ContentSniffer {
         var rest = bytes[...]
         if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
         rest = rest.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
-        return rest.first.map { [UInt8(ascii: "<"), UInt8(ascii: "{"), UInt8(ascii: "[")].contains($0) } ?? false
+        return rest.first.map { [UInt8(ascii: "<"), UInt8(ascii: "{"), UInt8(ascii: "[")].contains($0) } == true
     }
 }

@@ -144,7 +144,7 @@ struct CacheSettings {
         var configuration = configuration
         configuration.directory = directory
         configuration.log = log
-        let isAsked = server?.isGeneral ?? false && headers.isEmpty
+        let isAsked = server?.isGeneral == true && headers.isEmpty
         if let server, isAsked {
             configuration.transportAround = { ServerTransport($0, server: server, isInUse: asksServer) }
         }

@@ -28,7 +28,7 @@ struct StatCommand: Command {
     func run() async throws -> ExitCode {
         let key = settings.key(name)
         let cache = try settings.openToLook()
-        let found = try await cache?.closing { (try await cache?.status(of: key), try await cache?.hasPinWithoutBytes(key) ?? false) }
+        let found = try await cache?.closing { (try await cache?.status(of: key), try await cache?.hasPinWithoutBytes(key) == true) }
         let reason = try notStoredBecause()
         guard var status = found?.0 else {
             let pin = found?.1 == true ? "; it is pinned, and what will be stored of it is kept" : ""

@@ -78,7 +78,7 @@ public struct CacheError: Error, Sendable {
     public var isRetryable: Bool {
         switch code {
         case .originUnreachable, .originTimeout, .originMalformed: true
-        case .originStatus: status.map { $0 == 408 || $0 == 429 || $0 >= 500 } ?? false
+        case .originStatus: status.map { $0 == 408 || $0 == 429 || $0 >= 500 } == true
         default: false
         }
     }

@@ -47,7 +47,7 @@ package struct EvictionCut: Sendable {
             var available = region.map { candidates.intersection(widened(ByteRangeSet([$0.range]))) } ?? candidates
             for later in regions[position...] { available.subtract(widened(ByteRangeSet([later.range]))) }
             available.subtract(taken)
-            take(&missing, from: available, of: stored, isTailFirst: region?.isTailFirst ?? true, into: &taken)
+            take(&missing, from: available, of: stored, isTailFirst: region?.isTailFirst != false, into: &taken)
             if missing <= 0 { break }
         }
         return taken

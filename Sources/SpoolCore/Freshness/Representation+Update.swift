@@ -33,7 +33,7 @@ extension Representation {
     /// validator (RFC 9111 §4.3.4).
     package func isConsistent(with304 head: ResponseHead) -> Bool {
         guard case .strong(let tag) = Validator(fields: head.fields) else { return true }
-        return validator.entityTagValue.map { $0 == tag } ?? true
+        return validator.entityTagValue.map { $0 == tag } != false
     }
 
     /// The conditions of a request that asks whether this version is current (RFC 9110 §13.1.2,

@@ -102,7 +102,7 @@ package struct CookieJar: Hashable, Sendable {
 extension CookieJar.Cookie {
     /// Whether the cookie belongs to a request (RFC 6265 §5.1.3, §5.1.4).
     fileprivate func matches(host: String, path: String, isSecure: Bool, now: Timestamp) -> Bool {
-        guard isSecure || !self.isSecure, expires.map({ $0 > now }) ?? true else { return false }
+        guard isSecure || !self.isSecure, now.isBelow(expires) else { return false }
         let host = host.asciiLowercased
         // An address needs no special case, because no host ends with a dot and an address.
         guard host == domain || (includesSubdomains && host.hasSuffix("." + domain)) else { return false }

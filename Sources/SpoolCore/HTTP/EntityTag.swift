@@ -87,7 +87,7 @@ package enum EntityTagCondition: Hashable, Sendable {
     package func matches(_ tag: EntityTag?) -> Bool {
         switch self {
         case .any: true
-        case .tags(let tags): tags.contains { listed in tag.map(listed.matchesWeakly) ?? false }
+        case .tags(let tags): tags.contains { listed in tag.map(listed.matchesWeakly) == true }
         }
     }
 }

@@ -24,7 +24,7 @@ package func isMediaExtension(_ pathExtension: String) -> Bool { mediaExtensions
 extension Representation {
     /// Whether the media type is that of a playlist or manifest (HLS, DASH).
     package var isPlaylist: Bool {
-        contentType.flatMap(MediaType.init).flatMap { extensionOfMediaType[$0.essence] }.map(playlistExtensions.contains) ?? false
+        contentType.flatMap(MediaType.init).flatMap { extensionOfMediaType[$0.essence] }.map(playlistExtensions.contains) == true
     }
 }
 

@@ -88,7 +88,7 @@ package struct RangeHeader: Hashable, Sendable {
     /// Whether all ranges begin beyond `ByteRange.maximumOffset`, so that no representation has a
     /// byte of them.
     package var isBeyondBound: Bool {
-        specs.allSatisfy { $0.first.map { $0 >= ByteRange.maximumOffset } ?? false }
+        specs.allSatisfy { ($0.first ?? 0) >= ByteRange.maximumOffset }
     }
 
     /// Resolves the ranges against a representation of `length` bytes.

@@ -85,7 +85,7 @@ public struct KeyPolicy: Hashable, Sendable {
     public func key(for url: String) throws(ParseError) -> ResourceKey {
         var parts = try KeyableURL(url)
         let host = parts.origin.host
-        for rule in dropped where rule.hosts?.contains(host) ?? true {
+        for rule in dropped where rule.hosts?.contains(host) != false {
             parts.query = parts.query.flatMap { Self.query($0, without: rule.names) }
         }
         if let map = maps.last(where: { $0.hosts.contains(host) }) {

@@ -21,7 +21,7 @@ package struct StoreCooldown: Sendable {
     package init() {}
 
     /// Whether the store rests now, so that nothing is stored.
-    package func isResting(now: MonotonicInstant) -> Bool { until.map { now < $0 } ?? false }
+    package func isResting(now: MonotonicInstant) -> Bool { until != nil && now.isBelow(until) }
 
     /// Counts a failed call of the store.
     /// - Returns: the length of the rest if one begins now, or nil.

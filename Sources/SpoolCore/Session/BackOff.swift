@@ -8,7 +8,7 @@ struct BackOff: Hashable, Sendable {
 
     /// Whether the pause has passed.
     func mayTry(now: MonotonicInstant) -> Bool {
-        retryAt.map { $0 <= now } ?? true
+        retryAt == nil || now.reaches(retryAt)
     }
 
     /// Whether a fetch may start for this reader now. A waiting reader that has seen no failure yet

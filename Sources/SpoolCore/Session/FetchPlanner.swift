@@ -156,7 +156,7 @@ enum FetchPlanner {
         guard let goal = session.goal, let version = session.version else { return false }
         if version.isComplete || version.passReason != nil { return true }
         let wanted = goal.intersection(ByteRange(lower: 0, upper: max(version.representation.length ?? .max, 1)))
-        return wanted.map { version.stored.contains($0) } ?? true
+        return wanted.map { version.stored.contains($0) } != false
     }
 
     // MARK: Pausing and ending
@@ -206,12 +206,12 @@ enum FetchPlanner {
                 continue
             }
             guard reader.draws(from: fetch), let window = session.window(of: reader) else { continue }
-            guard window.upperBound > fetch.front, fetch.upper.map({ reader.position < $0 }) ?? true else { continue }
+            guard window.upperBound > fetch.front, reader.position.isBelow(fetch.upper) else { continue }
             guard !fetch.isRelay || fetch.serves(reader.position) else { continue }
             demand = max(demand ?? 0, window.upperBound)
         }
         if let goal = session.goal, !fetch.isRelay, !fetch.isOwn, goal.upperBound > fetch.front,
-            fetch.upper.map({ goal.lowerBound < $0 }) ?? true
+            goal.lowerBound.isBelow(fetch.upper)
         {
             demand = max(demand ?? 0, goal.upperBound)
         }
@@ -295,8 +295,8 @@ enum FetchPlanner {
         else { return false }
         // Every byte below the lowest offset in memory has to be stored. From there to the front
         // the bytes are in memory.
-        let behind = ByteRange(window.lowerBound, min(window.upperBound, fetch.released)).map { version.stored.contains($0) } ?? true
-        guard behind, window.lowerBound <= fetch.front, fetch.skipped.isEmpty, fetch.upper.map({ $0 >= window.upperBound }) ?? true else {
+        let behind = ByteRange(window.lowerBound, min(window.upperBound, fetch.released)).map { version.stored.contains($0) } != false
+        guard behind, window.lowerBound <= fetch.front, fetch.skipped.isEmpty, (fetch.upper ?? .max) >= window.upperBound else {
             return false
         }
         return !fetch.isPaused || (window.upperBound - fetch.front < session.limits.readAheadBytes / 2 && window.lowerBound < fetch.front)

@@ -151,11 +151,11 @@ extension FetchState {
 
     /// Whether `offset` is in the lease: the fetch will still bring that byte.
     package func leases(_ offset: Int64) -> Bool {
-        offset >= front && upper.map { offset < $0 } ?? true
+        offset >= front && offset.isBelow(upper)
     }
 
     /// Whether every byte of the lease has come.
-    var isLeaseFilled: Bool { upper.map { front >= $0 } ?? false }
+    var isLeaseFilled: Bool { front.reaches(upper) }
 
     /// Whether a relay can serve a reader at `offset`: from its memory, with its next byte, or at
     /// the offset that it was asked for. The last case matters when the origin sends the whole

@@ -89,6 +89,6 @@ extension SessionState {
     /// no goal behind.
     private func hasAll(_ reader: ReaderState, after count: Int64) -> Bool {
         reader.failure == nil && reader.told == ledger.version?.generation && reader.policy == .whilePlaying
-            && reader.end.map { reader.position.addingClamped(count) >= $0 } ?? false
+            && reader.position.addingClamped(count).reaches(reader.end)
     }
 }

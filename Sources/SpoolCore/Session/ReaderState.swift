@@ -169,7 +169,7 @@ extension ReaderState {
         guard wantsBytes, failure == nil, !onlyStored, suffix == nil else { return nil }
         // When a different version than the reader's is current, its length does not bound what
         // this reader will get.
-        let isOpen = source == .undecided && version.map { !$0.isCombinable && isNews($0) } ?? false
+        let isOpen = source == .undecided && version.map { !$0.isCombinable && isNews($0) } == true
         let length = isOpen ? .max : servedRepresentation(version)?.length ?? .max
         let end = min(self.end ?? .max, length)
         guard position < end else { return nil }

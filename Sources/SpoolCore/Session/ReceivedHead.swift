@@ -136,7 +136,7 @@ struct ReceivedHead {
         let renewsWhole = fetch.isValidation && fetch.askedBy == nil && session.version?.isComplete == true
         var actions = adopt(candidate, servedUpper: length ?? 0, beginsAtZero: true, index, isConditional: false, &session)
         guard let index = session.index(of: fetch.id) else { return actions + session.wakeReaders() + session.replan(now: now) }
-        let acceptsRanges = head.fields["Accept-Ranges"]?.equalsIgnoringCase("bytes") ?? false
+        let acceptsRanges = head.fields["Accept-Ranges"]?.equalsIgnoringCase("bytes") == true
         let isNews = session.version?.generation == newGeneration, isOwn = session.fetches[index].isOwn
         if !isOwn || isNews { session.ledger.version?.refusesRanges = fetch.start > 0 || !acceptsRanges || session.origin.omitsRange }
         // A revalidation in the background replaced a small response. No reader asks for the new one

@@ -83,7 +83,7 @@ package enum ResponseOutcome: Hashable, Sendable {
         let body = head.fields["Content-Length"]
         return head.fields.values(of: "Content-Range").contains { value in
             guard case .part(let served, let length)? = try? ContentRange(value) else { return false }
-            guard served.lowerBound > 0 || length.bytes.map({ served.upperBound < $0 }) ?? false else { return false }
+            guard served.lowerBound > 0 || served.upperBound < length.bytes ?? 0 else { return false }
             return body == nil || body == String(served.count)
         }
     }

@@ -77,7 +77,7 @@ struct SessionInvariants {
         if !version.evicting.subtracting(version.stored.intersection(version.unverified)).isEmpty {
             found.append("what is being evicted may be used, or fetched")
         }
-        for reader in readers where reader.hold.map({ !version.evicting.intersection($0).isEmpty }) ?? false {
+        for reader in readers where reader.hold.map({ !version.evicting.intersection($0).isEmpty }) == true {
             found.append("\(reader.name) holds what is being evicted")
         }
         guard let length = version.representation.length else { return found }

@@ -34,7 +34,7 @@ extension SessionState {
         }
         let linger = limits.linger
         let actions = cancelFetches { fetch in
-            fetch.lingersSince.map { now - $0 >= linger } ?? false
+            fetch.lingersSince.map { now - $0 >= linger } == true
         }
         return actions + replan(now: now) + wakeReaders()
     }

@@ -92,7 +92,7 @@ extension SessionState {
     /// and cannot serve it.
     private mutating func startOwnResponseForBytes(_ index: Int, wallNow: Timestamp, now: MonotonicInstant) -> [SessionAction]? {
         guard phase == .ready, readers[index].failure == nil, readers[index].source == .undecided,
-            ledger.version?.isCombinable == false, readers[index].end.map({ readers[index].position < $0 }) ?? true
+            ledger.version?.isCombinable == false, readers[index].position.isBelow(readers[index].end)
         else { return nil }
         readers[index].wantsBytes = true
         return startOwnResponse(index, wallNow: wallNow, now: now)
@@ -162,7 +162,7 @@ extension SessionState {
         guard fetch.serves(start), let end = end ?? response?.representation.length else {
             return fetch.serves(start) && fetch.upper == nil
         }
-        return fetch.upper.map { $0 >= end } ?? true
+        return (fetch.upper ?? .max) >= end
     }
 
     /// Removes the reader.

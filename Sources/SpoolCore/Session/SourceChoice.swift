@@ -122,6 +122,6 @@ enum SourceChoice {
     /// Whether the fetch of the version's own response will bring all of `[missing, end)`.
     private static func brings(_ fetch: FetchState, _ missing: Int64, to end: Int64, _ version: SessionVersion) -> Bool {
         !fetch.isOwn && fetch.isReceiving && fetch.generation == version.generation && fetch.leases(missing)
-            && fetch.upper.map { $0 >= end } ?? true
+            && (fetch.upper ?? .max) >= end
     }
 }

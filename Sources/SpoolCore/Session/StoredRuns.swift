@@ -18,7 +18,7 @@ enum StoredRuns {
     }
 
     private static func mayBring(bytesOf block: ByteRange, _ fetch: FetchState) -> Bool {
-        !fetch.isRelay && fetch.released < block.upperBound && fetch.upper.map { $0 > block.lowerBound } ?? true
+        !fetch.isRelay && fetch.released < block.upperBound && block.lowerBound.isBelow(fetch.upper)
     }
 
     /// The shortest stored runs, if there are too many, except `written` and the runs that readers

@@ -133,7 +133,7 @@ struct VersionLedger: Sendable {
     ///
     /// The response may answer a request from before the reader came.
     func isSettled(for reader: ReaderState) -> Bool {
-        version.map { $0.confirmation > reader.confirmationsBefore && selection(of: $0, forSite: reader.site) == .matches } ?? false
+        version.map { $0.confirmation > reader.confirmationsBefore && selection(of: $0, forSite: reader.site) == .matches } == true
     }
 
     /// Whether the policy permits the use of the version without asking the origin. Caches a

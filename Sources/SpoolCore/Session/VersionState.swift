@@ -143,7 +143,7 @@ extension SessionVersion {
     /// those bytes are together in one row of the index.
     mutating func beginVerification(aheadOf reader: ReaderState, _ limits: SessionLimits) -> ByteRange? {
         guard self.verifying.isEmpty, let next = self.unverified.firstRange(atOrAfter: reader.position)?.lowerBound,
-            next - reader.position < limits.verifyAheadBytes, reader.end.map({ next < $0 }) ?? true
+            next - reader.position < limits.verifyAheadBytes, next.isBelow(reader.end)
         else { return nil }
         return beginVerification(from: next, to: min(reader.end ?? .max, next.border(after: limits.verifyAheadBytes)), limits)
     }

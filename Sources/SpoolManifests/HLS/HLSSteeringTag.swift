@@ -12,7 +12,7 @@ struct HLSSteeringTag {
         if name.equals("EXT-X-CONTENT-STEERING") {
             self.span = self.span ?? span
             // A steering manifest inside the playlist can't be rewritten when it is reloaded.
-            isFixed = attributes["SERVER-URI"]?.value.begins(with: "data:") ?? true
+            isFixed = attributes["SERVER-URI"]?.value.begins(with: "data:") != false
         } else if name.equals("EXT-X-STREAM-INF") || name.equals("EXT-X-I-FRAME-STREAM-INF") {
             lacksIdentifier = lacksIdentifier || attributes["STABLE-VARIANT-ID"] == nil
         } else if name.equals("EXT-X-MEDIA"), attributes["URI"] != nil {

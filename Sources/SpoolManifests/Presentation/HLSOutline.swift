@@ -90,7 +90,7 @@ struct HLSOutline {
         guard type == "AUDIO" || type == "SUBTITLES" else { return }
         var rendition = StreamRendition(kind: type == "AUDIO" ? .audio : .subtitles, group: group)
         rendition.language = media["LANGUAGE"]?.value.text ?? ""
-        rendition.isDefault = media["DEFAULT"]?.value.equals("YES") ?? false
+        rendition.isDefault = media["DEFAULT"]?.value.equals("YES") == true
         rendition.playlist = url
         outline.renditions.append(rendition)
     }

@@ -96,7 +96,7 @@ struct AdminAPI: Sendable {
     }
 
     private func refusal(of request: RequestHead, _ exchange: Exchange) -> String? {
-        guard exchange.peerAddress?.isLoopback ?? false else { return "commands are taken from this machine only" }
+        guard exchange.peerAddress?.isLoopback == true else { return "commands are taken from this machine only" }
         if request.has("Origin") || request.has("Sec-Fetch-Site") || request.has("Referer") {
             return "commands are not taken from browsers"
         }

@@ -62,9 +62,9 @@ final class PartBodySource: BodySource {
 
     func consumed(_ count: Int) { source?.consumed(count) }
 
-    func maySend(_ file: AnyObject) -> Bool { source?.maySend(file) ?? true }
+    func maySend(_ file: AnyObject) -> Bool { source?.maySend(file) != false }
 
-    func couldNotRead() -> Bool { source?.couldNotRead() ?? false }
+    func couldNotRead() -> Bool { source?.couldNotRead() == true }
 
     func close() {
         source?.close()

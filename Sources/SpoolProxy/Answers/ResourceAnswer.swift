@@ -326,7 +326,7 @@ final class ResourceAnswer {
     private func fields(_ representation: Representation, _ coverage: SessionReader.Coverage) -> HTTPFields {
         let source: CacheStatus.Source =
             switch coverage {
-            case .complete where reader?.wasValidated ?? false: .forwarded(options.request.noCache == nil ? .stale : .request)
+            case .complete where reader?.wasValidated == true: .forwarded(options.request.noCache == nil ? .stale : .request)
             case .complete: .hit
             case .partial: .forwarded(.partial)
             case .none: .forwarded(.uriMiss)
@@ -334,7 +334,7 @@ final class ResourceAnswer {
         // The origin's cookies for this client are forwarded where the proxy stands in for the
         // site.
         let cookies = fieldRules.isSite ? reader?.takeCookies() ?? [] : []
-        let isOther = !representation.isContent && !(reader?.foundVersion ?? true)
+        let isOther = !representation.isContent && !(reader?.foundVersion != false)
         var fields = fieldRules.content(
             of: representation, source, cookies: cookies, forwardStatus: isOther ? representation.status : nil)
         fields["Age"] = String(representation.currentAge(now: now()))

@@ -41,7 +41,7 @@ final class ProxyRouter: Handler {
 
     /// Whether the proxy stands in for a site, and the resource is of another one, which a manifest
     /// of the site names.
-    private func isForeign(_ url: String) -> Bool { rules.fixedOrigin.map { !url.hasPrefix("\($0)/") } ?? false }
+    private func isForeign(_ url: String) -> Bool { rules.fixedOrigin.map { !url.hasPrefix("\($0)/") } == true }
 
     /// The rules for the fields of a resource. Only the fixed origin has the rights of the site.
     private func fields(for url: String) -> ResourceFields { isForeign(url) ? ResourceFields(site: nil) : fieldRules }
@@ -53,7 +53,7 @@ final class ProxyRouter: Handler {
     }
 
     func bodySink(for request: RequestHead) -> (any BodySink)? {
-        site?.passesOn(request) ?? false ? PassedBody(count: request.contentLength) : nil
+        site?.passesOn(request) == true ? PassedBody(count: request.contentLength) : nil
     }
 
     /// Returns the meaning of a path. An authority equal to the last allowed one skips the host
@@ -69,7 +69,7 @@ final class ProxyRouter: Handler {
         if request.method == "POST", let admin, case .own(let path) = rules.read(path: request.path, host: request.authority) {
             return admin.respond(to: request, path: path, on: exchange)
         }
-        let passesOn = site?.passesOn(request) ?? false
+        let passesOn = site?.passesOn(request) == true
         if request.method != "GET" && request.method != "HEAD" && !passesOn {
             return exchange.respond(.error(405, "this cache answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
         }

@@ -71,6 +71,6 @@ extension String {
     /// Whether a URL's host means this machine: `localhost`, a name below it (RFC 6761 §6.3), or a
     /// loopback address.
     var isLoopbackHost: Bool {
-        self == "localhost" || hasSuffix(".localhost") || SocketAddress(literal: self, port: 0)?.isLoopback ?? false
+        self == "localhost" || hasSuffix(".localhost") || SocketAddress(literal: self, port: 0)?.isLoopback == true
     }
 }

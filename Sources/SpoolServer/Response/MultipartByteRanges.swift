@@ -96,10 +96,10 @@ package final class MultipartByteRanges: BodySource {
     }
 
     /// Asks the current part's source whether the last chunk may still be sent.
-    package func maySend(_ file: AnyObject) -> Bool { source?.maySend(file) ?? true }
+    package func maySend(_ file: AnyObject) -> Bool { source?.maySend(file) != false }
 
     /// Asks the current part's source to supply the bytes in another way.
-    package func couldNotRead() -> Bool { source?.couldNotRead() ?? false }
+    package func couldNotRead() -> Bool { source?.couldNotRead() == true }
 
     private func openSource(_ part: Int) -> any BodySource {
         if let source { return source }

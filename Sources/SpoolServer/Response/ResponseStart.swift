@@ -53,7 +53,9 @@ extension HTTPServer {
         else { return nil }
         let chunk = SendingState.FileChunk(descriptor: descriptor, offset: offset, count: count, keepAlive: keepAlive)
         if let bytes = gather(chunk) { return .gathered(bytes) }
-        guard chunk.pages <= ResponseStart.joinedPages, options.coldReads?.isResident(descriptor, offset, count) ?? true else { return nil }
+        guard chunk.pages <= ResponseStart.joinedPages, options.coldReads?.isResident(descriptor, offset, count) != false else {
+            return nil
+        }
         return .joined(chunk)
     }
 
@@ -61,7 +63,7 @@ extension HTTPServer {
     /// four.
     private func gather(_ chunk: SendingState.FileChunk) -> UnsafeRawBufferPointer? {
         let head = headBuffer.count
-        guard chunk.count <= min(ResponseStart.inlineBodyBytes, gathering.count - head), options.coldReads?.readsSmallFiles ?? true
+        guard chunk.count <= min(ResponseStart.inlineBodyBytes, gathering.count - head), options.coldReads?.readsSmallFiles != false
         else { return nil }
         let gathered = UnsafeMutableRawBufferPointer(rebasing: gathering[..<(head + chunk.count)])
         let read = withExtendedLifetime(chunk.keepAlive) {

@@ -28,7 +28,7 @@ package struct ResponseWriter {
     ) throws(FieldLines.InvalidField) {
         Self.appendStatusLine(status, into: &out)
         prepared?.write(into: &out)
-        var hasDate = prepared?.lines.hasDate ?? false
+        var hasDate = prepared?.lines.hasDate == true
         if !fields.lines.isEmpty {
             let lines = try FieldLines(fields)
             out.append(lines.bytes)

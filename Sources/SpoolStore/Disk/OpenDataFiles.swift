@@ -194,7 +194,7 @@ final class OpenDataFiles: Sendable {
     }
 
     func isRetired(_ generation: GenerationID) -> Bool {
-        state.withLock { $0.files[generation]?.isRetired ?? false }
+        state.withLock { $0.files[generation]?.isRetired == true }
     }
 
     /// Whether a file of a generation up to `last` is open and may still be committed.

@@ -295,5 +295,5 @@ final class StoreDataFile: DataFile {
     /// Takes the lock again. A closed file takes it when it is next opened.
     ///
     /// - Returns: false when another process is changing the file.
-    func takeBack() throws(SystemError) -> Bool { try openHandle?.lock(.shared) ?? true }
+    func takeBack() throws(SystemError) -> Bool { try openHandle?.lock(.shared) != false }
 }

@@ -18,14 +18,14 @@ extension StoreLayout {
     /// Returns the directories of groups, in the order of their names.
     func groups(on fileSystem: any FileSystem, onTrouble: OnTrouble) -> [String] {
         names(in: data, on: fileSystem, onTrouble).filter { Self.isGroup($0) }.map { "\(data)/\($0)" }
-            .filter { status(of: $0, on: fileSystem, onTrouble)?.isDirectory ?? false }
+            .filter { status(of: $0, on: fileSystem, onTrouble)?.isDirectory == true }
     }
 
     /// Returns the directories of resources in a group's directory.
     func directories(ofGroup group: String, on fileSystem: any FileSystem, onTrouble: OnTrouble) -> [String] {
         let name = String(group.suffix(2))
         return names(in: group, on: fileSystem, onTrouble).filter { Self.isDirectory($0, inGroup: name) }.map { "\(group)/\($0)" }
-            .filter { status(of: $0, on: fileSystem, onTrouble)?.isDirectory ?? false }
+            .filter { status(of: $0, on: fileSystem, onTrouble)?.isDirectory == true }
     }
 
     /// Returns the data files in a resource's directory.
@@ -33,7 +33,7 @@ extension StoreLayout {
         names(in: directory, on: fileSystem, onTrouble).compactMap { name in
             guard let generation = Self.generation(ofFile: name) else { return nil }
             let path = "\(directory)/\(name)"
-            return status(of: path, on: fileSystem, onTrouble)?.isRegular ?? false ? FoundFile(path: path, generation: generation) : nil
+            return status(of: path, on: fileSystem, onTrouble)?.isRegular == true ? FoundFile(path: path, generation: generation) : nil
         }
     }
 

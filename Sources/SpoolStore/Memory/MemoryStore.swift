@@ -156,7 +156,7 @@ public final class MemoryStore: ResourceStore {
     /// keys.
     public func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey] {
         try use { (state) throws(StoreError) in
-            let later = state.pins.filter { pin in state.entries[pin] == nil && key.map { $0 < pin } ?? true }
+            let later = state.pins.filter { pin in state.entries[pin] == nil && key.map { $0 < pin } != false }
             return Array(later.sorted().prefix(max(0, limit)))
         }
     }
@@ -182,7 +182,7 @@ public final class MemoryStore: ResourceStore {
     /// Returns up to `limit` resources after `key`, in the order of the keys.
     public func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource] {
         try use { (state) throws(StoreError) in
-            let later = state.entries.keys.filter { found in key.map { $0 < found } ?? true }
+            let later = state.entries.keys.filter { found in key.map { $0 < found } != false }
             return later.sorted().prefix(max(0, limit)).compactMap(state.resource)
         }
     }
@@ -196,7 +196,7 @@ public final class MemoryStore: ResourceStore {
                     lastAccess: entry.resource.lastAccess)
             }
             let later = found.filter { candidate in
-                last.map { ($0.lastAccess, $0.key) < (candidate.lastAccess, candidate.key) } ?? true
+                last.map { ($0.lastAccess, $0.key) < (candidate.lastAccess, candidate.key) } != false
             }
             return Array(later.sorted { ($0.lastAccess, $0.key) < ($1.lastAccess, $1.key) }.prefix(max(0, limit)))
         }

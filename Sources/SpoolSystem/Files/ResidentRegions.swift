@@ -65,7 +65,7 @@ package final class ResidentRegions: @unchecked Sendable {
         let known = entries[index]
         if known.descriptor == descriptor, known.region == region, now < known.until { return known.isResident }
         let pages = residentPages(descriptor, region * Self.regionBytes, Self.regionBytes)
-        let isResident = pages.map { $0 * Self.pageBytes >= Self.regionBytes } ?? false
+        let isResident = pages.map { $0 * Self.pageBytes >= Self.regionBytes } == true
         entries[index] = Entry(descriptor: descriptor, region: region, isResident: isResident, until: now + Self.lifetime)
         return isResident
     }

@@ -238,7 +238,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     /// Whether the calling thread is the loop's.
     package var isInLoop: Bool {
         let thread = inbox.withLock { $0.thread }
-        return thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+        return thread.map { pthread_equal($0, pthread_self()) != 0 } == true
     }
 
     /// Traps unless the calling thread is the loop's.

@@ -53,7 +53,7 @@ package final class SystemThread: Sendable {
 
     /// Whether the calling thread is this thread. False after it was joined.
     package var isCurrent: Bool {
-        identity.withLock { $0.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+        identity.withLock { $0.thread.map { pthread_equal($0, pthread_self()) != 0 } == true }
     }
 
     /// Keeps the thread off one core of the machine, until a later call names another core, or nil

@@ -36,7 +36,7 @@ package final class SystemTime: TimeSource {
         let waiting = WaitingTimer(mailbox: mailbox, job: job)
         let deadline = deadline(after: delay)
         let (id, isFirst) = timers.withLock { queue in
-            let isFirst = queue.heap.firstDeadline.map { deadline < $0 } ?? true
+            let isFirst = queue.heap.firstDeadline.map { deadline < $0 } != false
             return (queue.heap.arm(deadline, waiting), isFirst)
         }
         // The thread sleeps until the first deadline, so a later deadline need not wake it.

@@ -130,7 +130,7 @@ package final class TransferProbe: TransferReceiver {
     }
 
     private func note(_ call: String, _ body: (inout Seen) -> Void) {
-        let isInline = starter.value.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+        let isInline = starter.value.map { pthread_equal($0, pthread_self()) != 0 } == true
         seen.change { seen in
             if let end = seen.end { seen.complain("\(call) after finished(\(end))") }
             if isInline { seen.complain("\(call) inside start") }

@@ -15,7 +15,7 @@ extension DiskTree {
         func isTouched(by change: EntryChange) -> Bool {
             change.entries.contains { entry in
                 places.contains(Place(directory: entry.directory, name: entry.name))
-                    || entry.old.map(nodes.contains) ?? false || entry.new.map(nodes.contains) ?? false
+                    || entry.old.map(nodes.contains) == true || entry.new.map(nodes.contains) == true
             }
         }
 

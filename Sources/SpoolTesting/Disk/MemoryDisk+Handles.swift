@@ -49,7 +49,7 @@ extension MemoryDisk {
     }
 
     private static func isDead(_ state: State) -> Bool {
-        state.injector.plan.diesAfterOperation.map { state.operationCount >= $0 } ?? false
+        state.operationCount >= state.injector.plan.diesAfterOperation ?? .max
     }
 
     /// Returns how many of the bytes fit on the disk, in whole pages.

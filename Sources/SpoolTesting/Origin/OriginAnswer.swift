@@ -156,7 +156,7 @@ package struct OriginAnswer: Sendable {
         if resource.isUnchanged(for: request.fields) { return notModified(resource) }
         var reading = Reading(
             asked: resource.supportsRanges ? AskedPart(request.fields["Range"], length: resource.length) : .whole,
-            isCurrent: request.fields["If-Range"].map(resource.matches(ifRange:)) ?? true)
+            isCurrent: request.fields["If-Range"].map(resource.matches(ifRange:)) != false)
         misread(&reading)
         if !reading.isCurrent { reading.asked = .whole }
         switch reading.asked {
@@ -270,7 +270,7 @@ extension VirtualResource {
     /// weak tag never matches, a date only exactly.
     fileprivate func matches(ifRange value: String) -> Bool {
         if value.hasPrefix("\"") { return value == entityTag }
-        return lastModified.map { HTTPDate.format($0) == value } ?? false
+        return lastModified.map { HTTPDate.format($0) == value } == true
     }
 
     /// Returns whether the condition of the request is answered with 304 (RFC 9110 §13.1.2,

@@ -159,7 +159,7 @@ package final class Simulator: TimeSource, RandomSource, @unchecked Sendable {
     package func advance(by delay: Nanoseconds, maxSteps: Int = defaultMaxSteps) -> Bool {
         let end = now + max(0, delay)
         for _ in 0..<maxSteps {
-            if ready.isEmpty, timers.firstDeadline.map({ $0 > end }) ?? true {
+            if ready.isEmpty, timers.firstDeadline.map({ $0 > end }) != false {
                 moveClocks(to: end)
                 return true
             }
