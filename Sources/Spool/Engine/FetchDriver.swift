@@ -206,15 +206,6 @@ struct FetchDriver {
         _ = session.shared.environment.time.after(bounded, on: session.shared.environment.control) { limiter.release(host) }
     }
 
-    /// Forgets fetches whose transfer is over and that the machine has dropped.
-    func dropDrainedIntakes(_ state: inout State, _ effects: inout [Effect]) {
-        guard !state.intakes.isEmpty else { return }
-        for (id, intake) in state.intakes where intake.isFinished && !state.machine.fetches.contains(where: { $0.id == id }) {
-            effects.append(.free(intake.buffers))
-            state.intakes[id] = nil
-        }
-    }
-
     private func bufferAvailable(_ intake: FetchIntake) {
         let transfer = session.state.withLock { _ in
             intake.isStarved = false

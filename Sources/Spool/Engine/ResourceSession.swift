@@ -134,10 +134,10 @@ final class ResourceSession: Sendable {
         if let via = shared.via { requestFields.append("Via", via.via(for: origin.description)) }
         self.requestFields = requestFields
         var rules = StoringRules(
-            policy: defaults.cachePolicy, isShared: defaults.isShared, isAuthorized: requestFields["Authorization"] != nil,
+            policy: defaults.freshness.policy, isShared: defaults.freshness.isShared, isAuthorized: requestFields["Authorization"] != nil,
             pathExtension: pathExtension(url: url))
-        rules.maxResourceBytes = defaults.maximumResourceBytes
-        rules.identity = defaults.identities[origin.host] ?? defaults.identities["*"] ?? .validator
+        rules.maxResourceBytes = defaults.storage.maximumResourceBytes
+        rules.identity = defaults.freshness.identities[origin.host] ?? defaults.freshness.identities["*"] ?? .validator
         var limits = shared.limits
         limits.jitterSeed = shared.environment.random.next() | 1
         var state = State(
@@ -157,18 +157,14 @@ final class ResourceSession: Sendable {
 
     // MARK: Acting
 
-    /// An action that is performed after the lock is released.
+    /// Work that is done after the lock is released.
     enum Effect {
-        case open
+        /// The part of an action that needs no state of the session.
+        case action(SessionAction)
         case submit(FetchIntake)
-        case resume(any Transfer)
-        case cancel((any Transfer)?, ticket: UInt64?)
         case prioritize(ticket: UInt64, ReadPriority, sequence: UInt64)
         case write(ReceiveBuffer, GenerationID, FetchIntake)
-        case verify(ByteRange, GenerationID)
-        case discard(ByteRangeSet, GenerationID)
         case call(@Sendable () -> Void)
-        case timer(MonotonicInstant)
         case event(CacheEvent)
         case flush
         case forgetStored
@@ -204,118 +200,9 @@ final class ResourceSession: Sendable {
         }
     }
 
-    /// Translates actions into effects and updates the state. Called under the lock.
-    func apply(_ actions: [SessionAction], _ state: inout State, _ effects: inout [Effect]) {
-        for action in actions {
-            switch action {
-            case .open:
-                effects.append(.open)
-            case .start(let id, let ask):
-                let intake = FetchIntake(id: id, ask: ask, session: self)
-                state.intakes[id] = intake
-                effects.append(.submit(intake))
-            case .resume(let id):
-                guard let intake = state.intakes[id] else { continue }
-                if let transfer = intake.transfer { effects.append(.resume(transfer)) } else { intake.owesResume = true }
-            case .cancel(let id):
-                guard let intake = state.intakes[id], !intake.isCancelled else { continue }
-                intake.isCancelled = true
-                if !intake.isStarted { intake.isFinished = true }
-                effects.append(.cancel(intake.transfer, ticket: intake.ticket))
-            case .wake(let id):
-                if let wake = state.wakes[id] { effects.append(.call(wake)) }
-            case .verify(let range, let generation):
-                effects.append(.verify(range, generation))
-            case .discard(let ranges, let generation):
-                for range in ranges.ranges { state.dirty = state.dirty.flatMap { $0.removing(range) } }
-                effects.append(.discard(ranges, generation))
-            case .setTimer(let deadline):
-                // A timer that is set for an earlier time asks the machine, which then sets this
-                // one.
-                guard state.timerDeadline.map({ deadline < $0 }) != false else { continue }
-                state.timerDeadline = deadline
-                effects.append(.timer(deadline))
-            case .release(let id, let below):
-                guard let intake = state.intakes[id] else { continue }
-                writes.freeBuffers(intake.buffers.filter { $0.end <= below && !$0.isHandedOver }, of: intake, &effects)
-            case .versionChanged(let old, let new):
-                state.file = nil
-                state.fileGeneration = nil
-                if let old { writes.retire(old, &state, &effects) } else { writes.dropDirty(&state, &effects) }
-                let isStored = state.machine.version?.passReason == nil
-                state.owesCommit = isStored
-                if let old {
-                    effects.append(.event(.representationReplaced(key, from: old, to: new)))
-                    if !isStored { effects.append(.forgetStored) }
-                }
-                writes.setTick(&state, &effects)
-            case .representationUpdated:
-                state.owesCommit = state.machine.version?.passReason == nil
-                writes.setTick(&state, &effects)
-            case .usedUnvalidated(let error):
-                effects.append(.event(.usedUnvalidated(key, reason: "\(error)")))
-            case .gone(let generation):
-                effects.append(.event(.gone(key, generation)))
-                forget(generation, &state, &effects)
-            case .unfinished(let generation):
-                forget(generation, &state, &effects)
-            case .forgotten(let generation):
-                state.file = nil
-                state.fileGeneration = nil
-                writes.retire(generation, &state, &effects)
-                state.owesCommit = false
-            case .passing(let reason):
-                effects.append(.event(.degradedToPassthrough(key, reason: "\(reason)")))
-            case .ended(let id, let error):
-                if let delay = error?.askedDelay { effects.append(.call { [self] in fetching.leaveAlone(delay) }) }
-                guard let intake = state.intakes[id] else { continue }
-                writes.handOverRest(of: intake, &state, &effects)
-                let bytes = intake.fetchedBytes
-                effects.append(.event(.fetchEnded(key, bytes: bytes, reason: error.map { "\($0)" })))
-                effects.append(.flush)
-            }
-        }
-        fetching.dropDrainedIntakes(&state, &effects)
-    }
-
-    /// Drops the stored bytes of the version that was current, and its bytes that are on their way
-    /// to the index.
-    private func forget(_ generation: GenerationID, _ state: inout State, _ effects: inout [Effect]) {
-        state.file = nil
-        state.fileGeneration = nil
-        writes.retire(generation, &state, &effects)
-        state.owesCommit = false
-        effects.append(.forgetStored)
-    }
-
-    func perform(_ effects: [Effect]) {
-        for effect in effects {
-            switch effect {
-            case .open: open()
-            case .submit(let intake): fetching.submit(intake)
-            case .resume(let transfer): transfer.resume()
-            case .cancel(let transfer, let ticket):
-                transfer?.cancel()
-                if let ticket { shared.limiter.finished(ticket) }
-            case .prioritize(let ticket, let priority, let sequence): shared.limiter.prioritize(ticket, priority, sequence: sequence)
-            case .write(let buffer, let generation, let intake): writes.write(buffer, generation, intake)
-            case .verify(let range, let generation): StoredBytesCheck(session: self).verify(range, of: generation)
-            case .discard(let ranges, let generation): discard(ranges, of: generation)
-            case .call(let call): call()
-            case .timer(let deadline): setTimer(deadline)
-            case .event(let event): shared.record(event)
-            case .flush: writes.commitUnlessWriting()
-            case .forgetStored: forgetStored()
-            case .dropUncommitted(let generation, let promised): writes.dropUncommitted(generation, promised: promised)
-            case .release(let generation): writes.releaseUnnamed(of: generation)
-            case .free: break
-            }
-        }
-    }
-
     // MARK: Opening
 
-    private func open() {
+    func open() {
         let shared = shared
         // An import calls `expect` for its key first, and then ends the session of that key. So
         // this check sees the import, or the import finds this session in the table.
@@ -362,7 +249,7 @@ final class ResourceSession: Sendable {
 
     // MARK: Time
 
-    private func setTimer(_ deadline: MonotonicInstant) {
+    func setTimer(_ deadline: MonotonicInstant) {
         let delay = max(0, deadline - now)
         // A later timer is not cancelled when an earlier one is set. It comes late, which is
         // harmless.

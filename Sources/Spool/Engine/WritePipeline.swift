@@ -87,7 +87,7 @@ struct WritePipeline {
         effects.append(.free(buffers))
         guard intake.isStarved else { return }
         intake.isStarved = false
-        if let transfer = intake.transfer { effects.append(.resume(transfer)) } else { intake.owesResume = true }
+        session.fetching.resume(intake, &effects)
     }
 
     // MARK: Handing over

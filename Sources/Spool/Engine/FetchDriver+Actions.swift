@@ -1,0 +1,51 @@
+import SpoolCore
+import SpoolOrigin
+
+// The actions of the state machine about fetches. Called under the lock of the session.
+
+extension FetchDriver {
+    func begin(_ id: FetchID, _ ask: OriginAsk, _ state: inout State, _ effects: inout [Effect]) {
+        let intake = FetchIntake(id: id, ask: ask, session: session)
+        state.intakes[id] = intake
+        effects.append(.submit(intake))
+    }
+
+    func resume(_ id: FetchID, _ state: State, _ effects: inout [Effect]) {
+        guard let intake = state.intakes[id] else { return }
+        resume(intake, &effects)
+    }
+
+    /// Resumes a transfer after the lock is released, or as soon as it exists.
+    func resume(_ intake: FetchIntake, _ effects: inout [Effect]) {
+        if let transfer = intake.transfer { effects.append(.call { transfer.resume() }) } else { intake.owesResume = true }
+    }
+
+    func cancel(_ id: FetchID, _ state: State, _ effects: inout [Effect]) {
+        guard let intake = state.intakes[id], !intake.isCancelled else { return }
+        intake.isCancelled = true
+        if !intake.isStarted { intake.isFinished = true }
+        let (transfer, ticket, limiter) = (intake.transfer, intake.ticket, session.shared.limiter)
+        effects.append(
+            .call {
+                transfer?.cancel()
+                if let ticket { limiter.finished(ticket) }
+            })
+    }
+
+    func end(_ id: FetchID, _ error: OriginError?, _ state: inout State, _ effects: inout [Effect]) {
+        if let delay = error?.askedDelay { effects.append(.call { [self] in leaveAlone(delay) }) }
+        guard let intake = state.intakes[id] else { return }
+        session.writes.handOverRest(of: intake, &state, &effects)
+        effects.append(.event(.fetchEnded(session.key, bytes: intake.fetchedBytes, reason: error.map { "\($0)" })))
+        effects.append(.flush)
+    }
+
+    /// Removes the intakes of fetches that are over, with their memory.
+    func dropDrainedIntakes(_ state: inout State, _ effects: inout [Effect]) {
+        guard !state.intakes.isEmpty else { return }
+        for (id, intake) in state.intakes where intake.isFinished && !state.machine.fetches.contains(where: { $0.id == id }) {
+            effects.append(.free(intake.buffers))
+            state.intakes[id] = nil
+        }
+    }
+}
