@@ -33,8 +33,8 @@ struct CancelRow: Row {
         let transport = CurlTransport()
         defer { transport.close() }
         var configuration = Configuration()
-        configuration.directory = bench.newDirectory()
-        configuration.readAheadBytes = Self.readAheadBytes
+        configuration.storage.directory = bench.newDirectory()
+        configuration.fetching.readAheadBytes = Self.readAheadBytes
         let cache = try MediaCache(configuration: configuration)
         defer { blocking { await cache.close() } }
         for round in 0...(bench.options.rounds ?? Self.rounds) {

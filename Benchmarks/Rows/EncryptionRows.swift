@@ -17,8 +17,8 @@ struct EncryptedReadRow: Row {
         var cpu = Measure("cpu", "s/GiB")
         let source = try bench.media(), origin = try bench.origin()
         var configuration = Configuration()
-        configuration.directory = bench.newDirectory()
-        configuration.encryption = EncryptionOptions(keyProvider: .key(try benchmarkKey()), algorithm: algorithm)
+        configuration.storage.directory = bench.newDirectory()
+        configuration.security.encryption = EncryptionOptions(keyProvider: .key(try benchmarkKey()), algorithm: algorithm)
         let cache = try MediaCache(configuration: configuration)
         defer { blocking { await cache.close() } }
         let url = "http://127.0.0.1:\(origin.port)/\(source.name)", openSSL = try CipherSpeed(algorithm)

@@ -24,8 +24,9 @@ extension MediaCache {
     ///   left; `.store`, with a message that describes the remedy; `.key` if the store needs a key and the provider has none or another
     ///   one; `.storeLocked`.
     public convenience init(configuration: Configuration = Configuration()) throws(CacheError) {
-        if let complaint = configuration.complaint() { throw CacheError(.configuration, complaint) }
-        let directory = if let given = configuration.directory { given } else { try Self.defaultDirectory(named: configuration.name) }
+        try configuration.validate()
+        let directory =
+            if let given = configuration.storage.directory { given } else { try Self.defaultDirectory(named: configuration.storage.name) }
         Self.setAttributes(of: directory, configuration)
         let random = SystemRandom()
         let store: SQLiteStore
@@ -67,7 +68,7 @@ extension MediaCache {
     package convenience init(
         configuration: Configuration, store: any ResourceStore, random: any RandomSource, time: any TimeSource
     ) throws(CacheError) {
-        if let complaint = configuration.complaint() { throw CacheError(.configuration, complaint) }
+        try configuration.validate()
         let environment = try Self.environment(configuration, random: random, time: time)
         try self.init(configuration: configuration, environment: environment, store: store)
     }
@@ -86,11 +87,11 @@ extension MediaCache {
 
     private static func storeOptions(_ configuration: Configuration) -> SQLiteStore.Options {
         var options = SQLiteStore.Options()
-        options.isReadOnly = configuration.isReadOnly
-        options.encryption = configuration.encryption
-        options.openFiles = configuration.openFileLimits
-        options.expendable = configuration.expendable
-        options.onExpended = configuration.onExpended
+        options.isReadOnly = configuration.storage.isReadOnly
+        options.encryption = configuration.security.encryption
+        options.openFiles = configuration.storage.openFileLimits
+        options.expendable = configuration.storage.expendable
+        options.onExpended = configuration.storage.onExpended
         let sinks = sinks(configuration)
         options.onRecovery = { note in for sink in sinks { sink.record(.storeTrouble("\(note)")) } }
         return options
@@ -108,11 +109,11 @@ extension MediaCache {
         // written.
         let data = [DiskLane(name: "spool-data-0"), DiskLane(name: "spool-data-1")]
         let lanes = data + [sync, index, control]
-        if configuration.keepsLanesOffLoop { loop?.keepOffItsCore(lanes) }
+        if configuration.network.keepsLanesOffLoop { loop?.keepOffItsCore(lanes) }
         var transport: any Transport = RedirectingTransport(
-            wire, privateNames: configuration.privateNames, fieldsForURL: configuration.requestFieldsForURL)
-        if let around = configuration.transportAround { transport = around(transport) }
-        if let modifier = configuration.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
+            wire, privateNames: configuration.security.privateNames, fieldsForURL: configuration.network.requestFieldsForURL)
+        if let around = configuration.network.transportAround { transport = around(transport) }
+        if let modifier = configuration.network.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
         return CacheEnvironment(
             time: time, random: random, transport: transport, loop: loop, control: control,
             indexLane: index, syncLane: sync, dataLanes: data,
@@ -123,12 +124,12 @@ extension MediaCache {
 
     /// Returns the transport, and its loop if that can be shared.
     private static func transport(_ configuration: Configuration) throws(CacheError) -> (any Transport, LoopThread?) {
-        if let given = configuration.transport { return (given, nil) }
+        if let given = configuration.network.transport { return (given, nil) }
         #if os(Linux)
         var options = CurlTransportOptions()
-        options.certificateFile = configuration.certificateFile
-        options.privateNames = configuration.privateNames
-        if configuration.usesHTTP2 { options.version = .http2 }
+        options.certificateFile = configuration.network.certificateFile
+        options.privateNames = configuration.security.privateNames
+        if configuration.network.usesHTTP2 { options.version = .http2 }
         do throws(SystemError) {
             let loop = try LoopThread(name: "spool-loop")
             return (CurlTransport(options: options, on: loop), loop)
@@ -138,8 +139,8 @@ extension MediaCache {
         }
         #else
         var options = URLSessionTransportOptions()
-        options.makeConfiguration = configuration.urlSessionConfiguration
-        options.onChallenge = configuration.onChallenge
+        options.makeConfiguration = configuration.network.urlSessionConfiguration
+        options.onChallenge = configuration.network.onChallenge
         return (URLSessionTransport(options: options), nil)
         #endif
     }

@@ -72,7 +72,7 @@ public struct CachingAssetFactory: Sendable {
         self.cache = cache
         self.customScheme = customScheme
         self.supportedSchemes = Set(supportedSchemes.map { $0.lowercased() }).intersection(["http", "https"])
-        self.keyPolicy = keyPolicy ?? cache.configuration.keyPolicy
+        self.keyPolicy = keyPolicy ?? cache.configuration.freshness.keyPolicy
         self.fetchPolicy = fetchPolicy
         self.logger = logger ?? cache.configuration.log
         door = cache.playerDoor(make: DoorState.init)

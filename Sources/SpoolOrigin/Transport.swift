@@ -6,7 +6,7 @@ public import SpoolCore
 /// It retries nothing except a request on a pooled connection that was dead before the first
 /// response byte.
 ///
-/// An app may bring its own (`Configuration.transport`); the cache follows redirects and retries
+/// An app may bring its own (`Configuration.network.transport`); the cache follows redirects and retries
 /// around it. Every implementation of this package passes `TransportContract` of `SpoolTesting`,
 /// which is to become public (*planned*).
 public protocol Transport: AnyObject, Sendable {

@@ -19,7 +19,7 @@ extension MediaCache {
     /// ```
     ///
     /// - Parameters:
-    ///   - origin: The origin of every request. `Configuration.transport` has no effect.
+    ///   - origin: The origin of every request. `Configuration.network.transport` has no effect.
     ///   - clock: The clocks of the cache, or nil for the real time.
     ///   - capacityBytes: The most bytes in memory, 64 MiB by default.
     ///   - configuration: The settings of the cache.
@@ -43,7 +43,7 @@ extension MediaCache {
     ///
     /// - Parameters:
     ///   - disk: The disk. The store uses the directory `/cache`.
-    ///   - origin: The origin of every request. `Configuration.transport` has no effect.
+    ///   - origin: The origin of every request. `Configuration.network.transport` has no effect.
     ///   - clock: The clocks of the cache, or nil for the real time.
     ///   - configuration: The settings of the cache. Those of the directory have no effect.
     /// - Throws: `.store` if the store can't be opened; `.key`; `.configuration` if a value of the
@@ -53,8 +53,8 @@ extension MediaCache {
     ) throws(CacheError) -> MediaCache {
         var options = SQLiteStore.Options()
         options.usesFileSystemForIndex = true
-        options.isReadOnly = configuration.isReadOnly
-        options.encryption = configuration.encryption
+        options.isReadOnly = configuration.storage.isReadOnly
+        options.encryption = configuration.security.encryption
         let store: SQLiteStore
         do throws(StoreError) {
             store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: SystemRandom(), options: options)
@@ -68,7 +68,7 @@ extension MediaCache {
         _ configuration: Configuration, _ store: any ResourceStore, _ origin: ScriptedOrigin, _ clock: ManualTime?
     ) throws(CacheError) -> MediaCache {
         var configuration = configuration
-        configuration.transport = SharedOrigin(origin: origin)
+        configuration.network.transport = SharedOrigin(origin: origin)
         let time: any TimeSource = if let clock { clock } else { SystemTime() }
         return try MediaCache(configuration: configuration, store: store, random: SystemRandom(), time: time)
     }

@@ -53,7 +53,7 @@ struct CacheTests {
         song.contentType = "audio/mpeg"
         let origin = ScriptedOrigin([song], clock: clock)
         var configuration = Configuration()
-        configuration.cachePolicy = .standard
+        configuration.freshness.policy = .standard
         let cache = try MediaCache.inMemory(origin: origin, clock: clock, configuration: configuration)
 
         _ = try await cache.reader(for: song.url).read(at: 0, count: 10_000)
@@ -130,7 +130,7 @@ struct CacheTests {
         #expect(error?.code == .configuration)
     }
 
-    /// What an app does about an error, with a `default` for codes of later versions.
+    /// Returns the reaction of an app to an error. The `default` is for codes of later versions.
     @Test func `an app handles the errors that it knows and falls back for others`() {
         func advice(_ error: OriginError) -> String {
             switch error {

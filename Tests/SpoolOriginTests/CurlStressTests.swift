@@ -58,7 +58,7 @@ struct CurlStressTests {
         }
         for probe in probes { #expect(probe.waitForEnd() != nil, "seed \(seed)") }
         for hand in hands { hand.join() }
-        for probe in probes { #expect(probe.value.complaints == [], "seed \(seed)") }
+        for probe in probes { #expect(probe.value.violations == [], "seed \(seed)") }
     }
 }
 #endif

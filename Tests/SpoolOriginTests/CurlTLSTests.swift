@@ -39,7 +39,7 @@ struct CurlTLSTests {
         defer { server.stop() }
         let probe = ask("https://localhost:\(server.port)/", trusting: server.certificate)
         #expect(probe.value.head?.status == 200)
-        #expect(probe.value.complaints == [])
+        #expect(probe.value.violations == [])
     }
 }
 

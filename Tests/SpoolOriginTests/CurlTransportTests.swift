@@ -159,7 +159,7 @@ struct CurlTransportTests {
         #expect(world.start(["Range": "bytes=0-99"]).waitForEnd() == .complete)
         let second = world.start(["Range": "bytes=0-99"])
         #expect(second.waitForEnd() == .complete)
-        #expect(second.value.complaints == [])
+        #expect(second.value.violations == [])
         #expect(world.origin.log.entries.count == 3)
         #expect(world.origin.connectionCount == 2)
     }
@@ -300,7 +300,7 @@ struct CurlTransportTests {
             return .taken
         }
         #expect(probe.waitForEnd() == .cancelled)
-        #expect(probe.value.complaints == [])
+        #expect(probe.value.violations == [])
     }
 }
 #endif

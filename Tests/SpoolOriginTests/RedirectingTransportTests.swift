@@ -48,7 +48,7 @@ struct RedirectingTransportTests {
         #expect(probe.value.head?.status == 200)
         #expect(probe.value.head?.url == Chain.final)
         #expect(probe.value.bytes == 50_000)
-        #expect(probe.value.complaints == [])
+        #expect(probe.value.violations == [])
     }
 
     @Test func `range and condition reach the last origin, and credentials do not`() {
@@ -78,7 +78,7 @@ struct RedirectingTransportTests {
         chain.world.runUntilIdle()
         guard case .failed(.redirect) = probe.value.end else { return unexpected("\(probe.value)") }
         #expect(probe.value.head == nil)
-        #expect(probe.value.complaints == [])
+        #expect(probe.value.violations == [])
     }
 
     /// Tests every point of the run, including changes between hops, in many orders.
@@ -94,7 +94,7 @@ struct RedirectingTransportTests {
             chain.world.runUntilIdle()
             #expect(probe.value.end == (wasOver ? .complete : .cancelled), "\(chain.world.report("cancelled after \(steps) steps"))")
             #expect(probe.value.bytes == bytes)
-            #expect(probe.value.complaints == [])
+            #expect(probe.value.violations == [])
             #expect(chain.origin.log.entries.allSatisfy { $0.isOver })
             if wasOver { return }
         }
@@ -119,6 +119,6 @@ struct RedirectingTransportTests {
         }
         #expect(probe.value.end == .complete, "\(chain.world.report("it never ended"))")
         #expect(probe.value.bytes == 50_000)
-        #expect(probe.value.complaints == [])
+        #expect(probe.value.violations == [])
     }
 }

@@ -49,7 +49,7 @@ struct ScriptedOriginTests {
         let other = TransferProbe(OriginContent(seed: 6))
         other.start(OriginRequest(url: url, fields: ["Range": "bytes=0-99"]), on: origin)
         world.runUntilIdle()
-        #expect(other.value.complaints == [])
+        #expect(other.value.violations == [])
         #expect(origin.log.handedOver(url).duplicateBytes == 50)
     }
 
@@ -126,7 +126,7 @@ struct ScriptedOriginTests {
         let probe = start()
         world.runUntilIdle()
         #expect(probe.value.end == end)
-        #expect(probe.value.complaints == [])
+        #expect(probe.value.violations == [])
     }
 
     @Test(arguments: Seeds.list(count: 10))
@@ -139,7 +139,7 @@ struct ScriptedOriginTests {
             let probes = (0..<3).map { _ in TransferProbe(OriginContent(seed: 5)) }
             for probe in probes { probe.start(OriginRequest(url: url, fields: [:]), on: origin) }
             world.runUntilIdle()
-            return probes.map { "\($0.value.offers) \($0.value.complaints)" } + ["\(world.now)", "\(world.stepCount)"]
+            return probes.map { "\($0.value.offers) \($0.value.violations)" } + ["\(world.now)", "\(world.stepCount)"]
         }
         #expect(run() == run())
     }

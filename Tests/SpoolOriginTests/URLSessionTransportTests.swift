@@ -171,7 +171,7 @@ struct URLSessionTransportTests {
             probe.transfer?.resume()
             #expect(probe.waitForEnd() == .failed(.truncated(afterBytes: probe.value.bytes)))
             #expect(probe.value.bytes >= 1_000_000 && probe.value.bytes < 4_000_000)
-            #expect(probe.value.complaints == [])
+            #expect(probe.value.violations == [])
         }
     }
     #endif

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `in a shared cache, bytes fetched with one user's password reach no other client`() throws {
-        let world = try ProxyWorld([Self.alices, Self.everybodys], configuration: { $0.isShared = true })
+        let world = try ProxyWorld([Self.alices, Self.everybodys], configuration: { $0.freshness.isShared = true })
         defer { world.stop() }
         world.gate.hold(afterBytes: 0)
         let alice = try world.connect(), other = try world.connect()

@@ -77,17 +77,17 @@ import Testing
         let world = try ProxyWorld(films, script: { request, _ in .fields(statements[request.url] ?? [:], .correct) })
         defer { world.stop() }
         let threads = 8
-        let complaints = concurrently(threads) { thread in
-            var complaints: [String] = []
+        let violations = concurrently(threads) { thread in
+            var violations: [String] = []
             for index in stride(from: thread, to: films.count, by: threads) {
                 for (method, range) in Self.requests {
                     guard let wrong = try Self.wrongPart(of: films[index], from: world, method: method, range: range) else { continue }
-                    complaints.append("\(Self.statements[index].name), \(method) \(range ?? "whole"): \(wrong)")
+                    violations.append("\(Self.statements[index].name), \(method) \(range ?? "whole"): \(wrong)")
                 }
             }
-            return complaints
+            return violations
         }
-        #expect(complaints == [])
+        #expect(violations == [])
         #expect(try world.get("/_spool/").status == 200, "the proxy still answers")
     }
 

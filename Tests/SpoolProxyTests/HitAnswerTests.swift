@@ -61,7 +61,7 @@ import Testing
     {
         var film = VirtualResource.film(length: 300_000)
         film.fields = ["Age": "7", "Vary": "Accept-Encoding", "Access-Control-Allow-Origin": "*"]
-        let world = try ProxyWorld([film], store: store, time: time, configuration: { $0.fetchPolicy = policy })
+        let world = try ProxyWorld([film], store: store, time: time, configuration: { $0.fetching.policy = policy })
         for range in ["bytes=65536-199999", "bytes=290000-"] {
             #expect(try world.get(film.target, ["Range": range]).status == 206)
             try world.wait(for: film.url) { $0.fetches == 0 || policy != .whilePlaying }
@@ -186,7 +186,7 @@ import Testing
         var film = VirtualResource.film()
         film.fields = ["Cache-Control": "max-age=60", "X-Said": "at first"]
         let others = (0..<2).map { VirtualResource(url: "http://origin.test/other\($0).mp4", seed: 9, length: 1000) }
-        let world = try ProxyWorld([film] + others, store: .files, time: time, configuration: { $0.idleSessionCount = 1 })
+        let world = try ProxyWorld([film] + others, store: .files, time: time, configuration: { $0.fetching.idleSessionCount = 1 })
         defer { world.stop() }
         #expect(try world.get(film.target).body == film.allBytes)
         try world.wait(for: film.url) { $0.isComplete && $0.fetches == 0 }

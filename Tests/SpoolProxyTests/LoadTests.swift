@@ -11,7 +11,7 @@ import Testing
         let film = VirtualResource.film(length: 64 << 20)
         let world = try ProxyWorld([film], store: store)
         defer { world.stop() }
-        let complaints = concurrently(8) { index in
+        let violations = concurrently(8) { index in
             let random = SeededRandom(seed: seed &+ UInt64(index))
             let client = try world.connect()
             for _ in 0..<(index < 4 ? 63 : 62) {
@@ -24,7 +24,7 @@ import Testing
             }
             return []
         }
-        #expect(complaints == [], "SPOOL_SEED=\(seed)")
+        #expect(violations == [], "SPOOL_SEED=\(seed)")
         try world.wait(for: film.url) { $0.readers == 0 && $0.fetches == 0 }
         // Each byte that was taken from the origin is stored, so none was taken twice.
         let stored = try world.status(of: film.url)?.stored.totalBytes
@@ -49,7 +49,7 @@ import Testing
         // Ten threads have twenty connections each. All connections are open and have sent their
         // requests before the first is read.
         let asked = Awaited(0)
-        let complaints = concurrently(10) { index in
+        let violations = concurrently(10) { index in
             let random = SeededRandom(seed: seed &+ UInt64(index))
             var streams = try (0..<20).map { number in
                 let isSlow = number % 5 == 0
@@ -70,7 +70,7 @@ import Testing
             }
             return []
         }
-        #expect(complaints == [], "SPOOL_SEED=\(seed)")
+        #expect(violations == [], "SPOOL_SEED=\(seed)")
         #expect(world.asked.count == parts.count)
     }
 

@@ -17,16 +17,16 @@ import Testing
                 ? .cut(afterBytes: 100_000, .reset, .correct)
                 : .paced(.init(latency: 0...200_000, bytesPerSecond: 50_000_000, chunkBytes: 1000...30_000), .correct)
         }
-        let complaints = concurrently(6) { index in
+        let violations = concurrently(6) { index in
             let random = SeededRandom(seed: seed &+ UInt64(index))
-            var complaints: [String] = []
+            var violations: [String] = []
             for turn in 0..<40 {
                 if index == 0, turn % 4 == 3 { try remove(Self.films[Int(random.next(below: 4))], in: world) }
-                complaints += try visit(world, random)
+                violations += try visit(world, random)
             }
-            return complaints
+            return violations
         }
-        #expect(complaints == [], "SPOOL_SEED=\(seed)")
+        #expect(violations == [], "SPOOL_SEED=\(seed)")
         world.stop()
     }
 
@@ -44,20 +44,20 @@ import Testing
                 world.cache.environment.shutDown()
                 world.proxy.stop()
             }
-            let complaints = concurrently(5) { index in
+            let violations = concurrently(5) { index in
                 let random = SeededRandom(seed: seed &+ UInt64(round * 10 + index))
-                var complaints: [String] = []
+                var violations: [String] = []
                 for _ in 0..<20 {
                     // Once the proxy is stopped, connecting fails as it should.
                     guard let found = try? visit(world, random) else { break }
-                    complaints += found
+                    violations += found
                     visits.change { $0 += 1 }
                 }
                 visits.change { $0 += 10 }
-                return complaints
+                return violations
             }
             closer.join()
-            #expect(complaints == [], "SPOOL_SEED=\(seed), round \(round)")
+            #expect(violations == [], "SPOOL_SEED=\(seed), round \(round)")
         }
     }
 

@@ -94,7 +94,9 @@ import Testing
         }
         let world = try ProxyWorld(
             days.flatMap { $0 },
-            configuration: { $0.keyPolicy = KeyPolicy().dropQueryItems(named: ["Expires", "Signature"], forHosts: ["media.example"]) },
+            configuration: {
+                $0.freshness.keyPolicy = KeyPolicy().dropQueryItems(named: ["Expires", "Signature"], forHosts: ["media.example"])
+            },
             options: { if isSite { $0.fixedOrigin = VirtualResource.site } })
         defer { world.stop() }
         for day in days {

@@ -172,7 +172,7 @@ struct OriginMix {
         plan.buffers = number(0...2) == 0 ? 1 : 16
         plan.windowBytes = number(0...3) == 0 ? 200_000 : nil
         let policy: CachePolicy = [.preferStored, .standard, .storeEverything][Int(number(0...2))]
-        plan.configure = { $0.cachePolicy = policy }
+        plan.configure = { $0.freshness.policy = policy }
         let world = try World(seed: seed, plan: plan)
         for version in history {
             serve(version, in: world)

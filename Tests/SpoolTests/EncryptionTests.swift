@@ -128,10 +128,10 @@ import Testing
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var configuration = Configuration()
-        configuration.directory = directory
-        configuration.encryption = EncryptionOptions(keyProvider: .key(try #require(EncryptionKey(bytes: [UInt8](1...32)))))
+        configuration.storage.directory = directory
+        configuration.security.encryption = EncryptionOptions(keyProvider: .key(try #require(EncryptionKey(bytes: [UInt8](1...32)))))
         try await MediaCache(configuration: configuration).close()
-        configuration.encryption = EncryptionOptions(keyProvider: .key(try #require(EncryptionKey(bytes: [UInt8](2...33)))))
+        configuration.security.encryption = EncryptionOptions(keyProvider: .key(try #require(EncryptionKey(bytes: [UInt8](2...33)))))
         #expect(throws: CacheError.self) { try MediaCache(configuration: configuration) }
         do {
             _ = try MediaCache(configuration: configuration)
@@ -139,7 +139,7 @@ import Testing
             #expect(error.code == .key)
             #expect(error.message.contains("another key") && error.message.contains(directory))
         }
-        configuration.encryption = nil
+        configuration.security.encryption = nil
         do {
             _ = try MediaCache(configuration: configuration)
             Issue.record("an encrypted store was opened without a key")

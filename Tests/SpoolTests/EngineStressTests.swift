@@ -14,9 +14,9 @@ import Testing
     @Test func `readers, cancels, removals and new versions on real threads cause no race`() async throws {
         let random = SeededRandom(seed: Seeds.list(count: 1)[0])
         var configuration = Configuration()
-        configuration.bufferCount = 2
-        configuration.maximumFetchesPerHost = 3
-        configuration.idleSessionCount = 0
+        configuration.fetching.bufferCount = 2
+        configuration.fetching.maximumFetchesPerHost = 3
+        configuration.fetching.idleSessionCount = 0
         let bench = try Bench(
             length: Self.length, behaviour: { Self.behaviour(random) }, configuration: configuration)
         let versions = [bench.resource, bench.resource.version(seed: 8)]

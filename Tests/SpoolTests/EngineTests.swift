@@ -90,8 +90,8 @@ import Testing
     @Test(arguments: [FetchPolicy.whilePlaying, .readAhead(bytes: 2 << 20), .wholeResource])
     func `a fetch policy decides which bytes are stored after a reader leaves at 40 percent`(policy: FetchPolicy) async throws {
         var configuration = Configuration()
-        configuration.fetchPolicy = policy
-        configuration.readAheadBytes = Self.MiB
+        configuration.fetching.policy = policy
+        configuration.fetching.readAheadBytes = Self.MiB
         let bench = try Bench(length: 10 * Self.MiB, configuration: configuration)
         do {
             let reader = try bench.reader()

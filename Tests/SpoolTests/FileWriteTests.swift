@@ -17,7 +17,7 @@ import Testing
         let stored = OriginBehaviour.slow(chunkBytes: chunkBytes...chunkBytes)
         for behaviour in [stored, .fields(["Cache-Control": "no-store"], stored)] {
             let stage = try LaneStage([film], behaviour: behaviour) { configuration in
-                configuration.bufferCount = 1
+                configuration.fetching.bufferCount = 1
                 configuration.limits.quotaBytes = quotaBytes
             }
             let bytes = try stage.play(film, steps: 10_000)

@@ -33,8 +33,8 @@ import Testing
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-log-\(UUID().uuidString)")
         let lines = Lines(level: level)
         var configuration = Configuration()
-        configuration.directory = directory.path
-        configuration.transport = origin
+        configuration.storage.directory = directory.path
+        configuration.network.transport = origin
         configuration.log = lines
         configuration.events = [lines]
         let cache = try MediaCache(configuration: configuration)

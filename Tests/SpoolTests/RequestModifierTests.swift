@@ -37,9 +37,9 @@ import Testing
         }
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-modifier-\(UUID().uuidString)")
         var configuration = Configuration()
-        configuration.directory = directory.path
-        configuration.transport = origin
-        configuration.requestModifier = modifier
+        configuration.storage.directory = directory.path
+        configuration.network.transport = origin
+        configuration.network.requestModifier = modifier
         let cache = try MediaCache(configuration: configuration)
         try await body(cache, origin)
         await cache.close()

@@ -20,7 +20,7 @@ import Testing
 
     @Test func `a reader's fields are sent to the origin and replace the cache's of the same name`() async throws {
         let song = Self.resource("1")
-        let world = try EngineWorld([song]) { $0.requestFields = ["User-Agent": "app", "X-All": "1"] }
+        let world = try EngineWorld([song]) { $0.network.requestFields = ["User-Agent": "app", "X-All": "1"] }
         let reader = try world.cache.reader(for: song.url, options: Self.options(["user-agent": "player", "Authorization": "Bearer 1"]))
         _ = try await reader.bytes()
         let fields = try #require(world.origin.log.entries.first).request.fields
@@ -31,7 +31,7 @@ import Testing
 
     @Test func `a renewed signature and token take effect with the next request`() async throws {
         let (old, new) = (Self.resource("old"), Self.resource("new"))
-        let world = try EngineWorld([old, new]) { $0.fetchPolicy = .whilePlaying }
+        let world = try EngineWorld([old, new]) { $0.fetching.policy = .whilePlaying }
         let first = try world.cache.reader(for: old.url, key: Self.key, options: Self.options(["Authorization": "Bearer old"]))
         _ = try await first.read(at: 0, count: 10)
         first.cancel()
@@ -54,8 +54,8 @@ import Testing
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-transport-\(UUID().uuidString)")
         defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: directory) } }
         var configuration = Configuration()
-        configuration.directory = directory.path
-        configuration.transport = origin
+        configuration.storage.directory = directory.path
+        configuration.network.transport = origin
         let cache = try MediaCache(configuration: configuration)
         let bytes = try await cache.reader(for: song.url).bytes()
         #expect(bytes.count == 300_000)

@@ -11,7 +11,7 @@ import Testing
     private func world(script: @escaping OriginScript = { _, _ in .correct }) throws -> EngineWorld {
         let resources = ["?sig=1", "?sig=2", "?sig=3"].map { VirtualResource(url: Self.key + $0, seed: 5, length: 1 << 20) }
         return try EngineWorld(
-            resources, configuration: { $0.keyPolicy = KeyPolicy().dropQueryItems(named: ["sig"], forHosts: ["cdn.example"]) },
+            resources, configuration: { $0.freshness.keyPolicy = KeyPolicy().dropQueryItems(named: ["sig"], forHosts: ["cdn.example"]) },
             script: script)
     }
 

@@ -6,15 +6,15 @@ import Testing
         var configuration = Configuration()
         let attributes = StoreAttributes(configuration)
         #expect(attributes?.isExcludedFromBackup == true && attributes?.protection == .completeUntilFirstUserAuthentication)
-        configuration.isExcludedFromBackup = false
-        configuration.fileProtection = .complete
+        configuration.security.isExcludedFromBackup = false
+        configuration.security.fileProtection = .complete
         let others = StoreAttributes(configuration)
         #expect(others?.isExcludedFromBackup == false && others?.protection == .complete)
     }
 
     @Test func `a store that is only read keeps its attributes`() {
         var configuration = Configuration()
-        configuration.isReadOnly = true
+        configuration.storage.isReadOnly = true
         #expect(StoreAttributes(configuration) == nil)
     }
 }

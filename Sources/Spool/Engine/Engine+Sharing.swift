@@ -23,7 +23,7 @@ extension Engine {
     /// process that had the store may have ended by then.
     func gapMet() {
         startReadingKeys()
-        guard !store.isWritable, !configuration.isReadOnly else { return }
+        guard !store.isWritable, !configuration.storage.isReadOnly else { return }
         let now = environment.time.now
         let isDue = lastWriterTry.withLock { last in
             if let last, now - last < Self.writerRetryInterval { return false }

@@ -38,19 +38,19 @@ final class Engine: Sendable {
     private let waitingForClose = Locked<[@Sendable () -> Void]?>([])
 
     init(configuration: Configuration, environment: CacheEnvironment, store: any ResourceStore) throws(CacheError) {
-        if let complaint = configuration.complaint() { throw CacheError(.configuration, complaint) }
+        try configuration.validate()
         self.configuration = configuration
         self.environment = environment
         self.store = store
         sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? [])
-        limiter = FetchLimiter(total: configuration.maximumFetches, perHost: configuration.maximumFetchesPerHost)
-        pool = BufferPool(capacity: configuration.bufferCount)
-        openFileLimits = configuration.openFileLimits
+        limiter = FetchLimiter(total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost)
+        pool = BufferPool(capacity: configuration.fetching.bufferCount)
+        openFileLimits = configuration.storage.openFileLimits
         let sinks = sinks
         let record: @Sendable (CacheEvent) -> Void = { event in for sink in sinks { sink.record(event) } }
         evictor = Evictor(environment: environment, store: store, limits: configuration.limits, pins: temporaryPins, record: record)
         committer = Committer(environment: environment, store: store, quotaBytes: configuration.limits.quotaBytes, record: record)
-        let sessions = Locked(SessionTable(idleLimit: configuration.idleSessionCount))
+        let sessions = Locked(SessionTable(idleLimit: configuration.fetching.idleSessionCount))
         self.sessions = sessions
         evictor.connect(
             Evictor.Hooks(
@@ -97,7 +97,7 @@ final class Engine: Sendable {
     /// that user, so no other user may join its fetches or read its stored bytes (RFC 9111 §3.5).
     func readingKey(for url: String, chosen: ResourceKey? = nil) throws(CacheError) -> ResourceKey {
         let key = if let chosen { chosen } else { DeliveryDirectives(url: url).key(try configuration.key(for: url)) }
-        guard configuration.isShared, let userinfo = url.userinfo else { return key }
+        guard configuration.freshness.isShared, let userinfo = url.userinfo else { return key }
         return ResourceKey(normalized: "\(key.string) of user \(pseudonyms.user(userinfo))")
     }
 
@@ -122,7 +122,7 @@ final class Engine: Sendable {
     /// its file open, because the writer may punch the file once it is closed. In the process that
     /// writes, the store closes files by itself.
     private var idleSessionLimit: Int {
-        store.isWritable ? configuration.idleSessionCount : min(configuration.idleSessionCount, openFileLimits.keptFiles)
+        store.isWritable ? configuration.fetching.idleSessionCount : min(configuration.fetching.idleSessionCount, openFileLimits.keptFiles)
     }
 
     /// The reason why a session that begins now stores nothing, or nil if it may store.
@@ -169,7 +169,7 @@ final class Engine: Sendable {
         // The window of each reader fits into the quota several times, so that each playing
         // resource keeps one.
         let quota = configuration.limits.quotaBytes ?? .max
-        limits.readAheadBytes = min(configuration.readAheadBytes, max(65_536, quota / 4))
+        limits.readAheadBytes = min(configuration.fetching.readAheadBytes, max(65_536, quota / 4))
         limits.keptBehindBytes = min(limits.keptBehindBytes, quota / 8)
         // So does a write: one of almost the whole quota would push out everything else, beginnings
         // included.
@@ -275,10 +275,10 @@ final class Engine: Sendable {
 }
 
 extension Configuration {
-    /// Returns the key of a URL, by `keyPolicy`.
+    /// Returns the key of a URL, by `freshness.keyPolicy`.
     func key(for url: String) throws(CacheError) -> ResourceKey {
         do {
-            return try keyPolicy.key(for: url)
+            return try freshness.keyPolicy.key(for: url)
         } catch {
             throw CacheError(.unsupportedURL, "only absolute http and https URLs can be cached; '\(url)': \(error)", cause: error)
         }

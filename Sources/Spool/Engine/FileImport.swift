@@ -73,7 +73,7 @@ final class FileImport: Sendable {
     }
 
     private func prepare(_ source: any FileHandle, _ status: FileStatus, _ generation: GenerationID) {
-        if let complaint = complaint(about: status.size) { return fail(.noRoom, complaint) }
+        if let reason = refusal(ofSize: status.size) { return fail(.noRoom, reason) }
         guard let representation = representation(length: status.size) else {
             return fail(.configuration, "the entity tag has to be in quotes, as the origin sends it")
         }
@@ -100,11 +100,12 @@ final class FileImport: Sendable {
         }
     }
 
-    private func complaint(about size: Int64) -> String? {
+    /// Returns the reason why the store may not take a file of this size, or nil.
+    private func refusal(ofSize size: Int64) -> String? {
         guard size <= ByteRange.maximumOffset else {
             return "it has \(size) bytes, and the cache keeps at most \(ByteRange.maximumOffset) of one resource"
         }
-        if let limit = engine.configuration.maximumResourceBytes, size > limit {
+        if let limit = engine.configuration.storage.maximumResourceBytes, size > limit {
             return "it has \(size) bytes, and the cache keeps at most \(limit) of one resource"
         }
         if let quota = engine.configuration.limits.quotaBytes, let all = ByteRange(0, size), engine.evictor.allocation(of: all) > quota {

@@ -64,7 +64,7 @@ extension Engine {
 
 extension Configuration {
     func policy(for url: String, _ asked: CachePolicy?) -> CachePolicy {
-        let policy = asked ?? cachePolicy
+        let policy = asked ?? freshness.policy
         return policy == .preferStored && playlistExtensions.contains(pathExtension(url: url)) ? .standard : policy
     }
 }
@@ -94,7 +94,8 @@ extension ResourceSession {
         let hit = state.withLock { state -> StoredHit? in
             guard !state.isDetached, let file = state.file, let descriptor = file.descriptor,
                 let hit = state.machine.hit(
-                    spec, policy: policy, isShared: shared.configuration.isShared, fetchPolicy: shared.configuration.fetchPolicy, max: max,
+                    spec, policy: policy, isShared: shared.configuration.freshness.isShared,
+                    fetchPolicy: shared.configuration.fetching.policy, max: max,
                     wallNow: wallNow)
             else { return nil }
             // The request of the newest reader decides how the origin is asked, should that be

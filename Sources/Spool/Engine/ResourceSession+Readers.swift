@@ -27,7 +27,7 @@ extension ResourceSession {
         shared.committer.touch(access)
         shared.record(.readerJoined(key, start: start, end: end))
         return SessionReader(
-            session: self, start: start, end: end, policy: options.fetchPolicy ?? shared.configuration.fetchPolicy,
+            session: self, start: start, end: end, policy: options.fetchPolicy ?? shared.configuration.fetching.policy,
             rules: rules(of: options), site: options.site, wantsBytes: wantsBytes, endsSoon: options.endsSoon,
             takesAnyStatus: options.takesAnyStatus, suffix: options.suffix, priority: options.priority,
             transform: options.contentTransform ?? shared.configuration.contentTransform, wake: wake)
@@ -36,7 +36,8 @@ extension ResourceSession {
     /// Returns the rules by which a reader with these options uses stored bytes.
     private func rules(of options: ReadOptions) -> UseRules {
         UseRules(
-            policy: shared.configuration.policy(for: url, options.cachePolicy), mode: options.mode, isShared: shared.configuration.isShared,
+            policy: shared.configuration.policy(for: url, options.cachePolicy), mode: options.mode,
+            isShared: shared.configuration.freshness.isShared,
             request: options.request)
     }
 

@@ -57,32 +57,33 @@ struct CacheSettings {
     ///   - level: The lowest level that is logged without `--verbose`.
     ///   - takesDefaults: Whether limits may be `default`.
     init(_ arguments: Arguments, level: LogLevel = .info, takesDefaults: Bool = false) throws(UsageError) {
-        configuration.directory = arguments[Self.directory] ?? Self.defaultDirectory
+        configuration.storage.directory = arguments[Self.directory] ?? Self.defaultDirectory
         logLevel = arguments.has(Self.verbose) ? .debug : level
         logFormat = arguments.has(Self.logJSON) ? .json : .text
         givenLimits = try LimitFlags.given(arguments, isExplicit: true, takesDefaults: takesDefaults)
         ownLimits = try LimitFlags.given(arguments, isExplicit: false, takesDefaults: takesDefaults)
         if let policy = try arguments.value(Self.policy, expected: "while-playing, read-ahead=BYTES or whole", Self.fetchPolicy) {
-            configuration.fetchPolicy = policy
+            configuration.fetching.policy = policy
         }
         if let policy = try arguments.value(Self.freshness, expected: "prefer-stored, standard or store-everything", Self.cachePolicy) {
-            configuration.cachePolicy = policy
+            configuration.freshness.policy = policy
         }
         if let bytes = try arguments.value(Self.readAhead, expected: "a size of at least 64K", Self.readAheadBytes) {
-            configuration.readAheadBytes = bytes
+            configuration.fetching.readAheadBytes = bytes
         }
         headers = try HeaderSettings(arguments)
         headers.apply(to: &configuration)
-        configuration.keyPolicy = try KeySettings.policy(arguments)
+        configuration.freshness.keyPolicy = try KeySettings.policy(arguments)
         #if canImport(Darwin)
         if arguments.has(Self.certificates) {
-            throw arguments.complaint(Self.certificates, "is not known on this system; add the certificate to the keychain")
+            throw arguments.invalid(Self.certificates, "is not known on this system; add the certificate to the keychain")
         }
         #endif
-        configuration.certificateFile = try arguments.value(Self.certificates, expected: "a file that can be read", Self.readableFile)
-        configuration.usesHTTP2 = arguments.has(Self.http2)
-        configuration.identities = try IdentitySettings.read(arguments)
-        configuration.maximumResourceBytes = try LimitFlags.maximumResourceBytes(arguments)
+        configuration.network.certificateFile = try arguments.value(
+            Self.certificates, expected: "a file that can be read", Self.readableFile)
+        configuration.network.usesHTTP2 = arguments.has(Self.http2)
+        configuration.freshness.identities = try IdentitySettings.read(arguments)
+        configuration.storage.maximumResourceBytes = try LimitFlags.maximumResourceBytes(arguments)
         encryption = try EncryptionSettings(arguments)
     }
 
@@ -131,7 +132,7 @@ struct CacheSettings {
 
     /// The directory of the store.
     func directory() throws(Failure) -> String {
-        if let directory = configuration.directory { return directory }
+        if let directory = configuration.storage.directory { return directory }
         throw Failure("there is no HOME to keep the store in; give \(Self.directory.spelling) DIR", .usage)
     }
 
@@ -142,11 +143,11 @@ struct CacheSettings {
         let server = RunningServer.announced(in: directory)
         let asksServer = Locked(false)
         var configuration = configuration
-        configuration.directory = directory
+        configuration.storage.directory = directory
         configuration.log = log
         let isAsked = server?.isGeneral == true && headers.isEmpty
         if let server, isAsked {
-            configuration.transportAround = { ServerTransport($0, server: server, isInUse: asksServer) }
+            configuration.network.transportAround = { ServerTransport($0, server: server, isInUse: asksServer) }
         }
         let cache = try cache(configuration)
         guard !cache.store.isWritable else { return cache }
@@ -184,7 +185,7 @@ struct CacheSettings {
         let directory = try directory()
         guard try hasStore(directory) else { return nil }
         var configuration = configuration
-        configuration.directory = directory
+        configuration.storage.directory = directory
         return try cache(configuration, by: other)
     }
 
@@ -200,15 +201,15 @@ struct CacheSettings {
         // see.
         if let server = RunningServer.announced(in: directory) { do { try server.enterReceived() } catch {} }
         var configuration = configuration
-        configuration.directory = directory
-        configuration.isReadOnly = true
+        configuration.storage.directory = directory
+        configuration.storage.isReadOnly = true
         return try cache(configuration)
     }
 
     private func cache(_ given: Configuration, by other: EncryptionOptions? = nil) throws -> MediaCache {
         var configuration = given
-        if let directory = configuration.directory { configuration.limits = try limits(in: directory) }
-        configuration.encryption = if let other { other } else { try encryption.options() }
+        if let directory = configuration.storage.directory { configuration.limits = try limits(in: directory) }
+        configuration.security.encryption = if let other { other } else { try encryption.options() }
         do throws(CacheError) { return try MediaCache(configuration: configuration) } catch {
             guard case StoreError.key(.missing)? = error.cause else { throw error }
             let flags = "\(EncryptionSettings.keyFile.spelling) or \(EncryptionSettings.passphraseFile.spelling)"

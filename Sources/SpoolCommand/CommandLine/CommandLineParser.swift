@@ -152,13 +152,13 @@ struct Arguments {
     ///   variable and the `expected` form.
     func value<Value>(_ flag: Flag, expected: String, _ convert: (String) -> Value?) throws(UsageError) -> Value? {
         guard let text = self[flag] else { return nil }
-        guard let value = convert(text) else { throw complaint(flag, "can't be '\(text)'; it is \(expected)") }
+        guard let value = convert(text) else { throw invalid(flag, "can't be '\(text)'; it is \(expected)") }
         return value
     }
 
     /// Returns an error about the value of a flag, which names the flag or the variable of the
     /// value.
-    func complaint(_ flag: Flag, _ what: String) -> UsageError {
+    func invalid(_ flag: Flag, _ what: String) -> UsageError {
         let subject = values.variables[flag.name].map { "the variable \($0)" } ?? "flag \(flag.spelling)"
         return UsageError("\(subject) \(what)", command: syntax.name)
     }

@@ -31,7 +31,7 @@ struct EncryptionSettings {
         secret = try Secret(arguments, keyFile: Self.keyFile, passphraseFile: Self.passphraseFile, variable: "SPOOL_PASSPHRASE")
         algorithm = try Self.algorithm(arguments)
         if arguments.isGiven(Self.cipher), secret == nil {
-            throw arguments.complaint(Self.cipher, "needs a key: \(Self.keyFile.spelling) or \(Self.passphraseFile.spelling)")
+            throw arguments.invalid(Self.cipher, "needs a key: \(Self.keyFile.spelling) or \(Self.passphraseFile.spelling)")
         }
     }
 

@@ -40,7 +40,7 @@ struct HeaderSettings {
         for index in stride(from: 0, to: words.count - 1, by: 2) {
             let host = words[index].asciiLowercased
             guard !host.isEmpty, !host.contains(where: { "/@: ".contains($0) }) || host.hasPrefix("[") else {
-                throw arguments.complaint(Self.headerFor, "can't be '\(words[index])'; it is a host such as media.example.com")
+                throw arguments.invalid(Self.headerFor, "can't be '\(words[index])'; it is a host such as media.example.com")
             }
             for field in try Self.fields(words[index + 1], Self.headerFor, arguments) {
                 byHost[host, default: HTTPFields()].append(field.name, field.value)
@@ -51,10 +51,10 @@ struct HeaderSettings {
 
     /// Sets the fields in a configuration.
     func apply(to configuration: inout Configuration) {
-        configuration.requestFields.lines += everywhere.lines
+        configuration.network.requestFields.lines += everywhere.lines
         guard !byHost.isEmpty || !jar.cookies.isEmpty else { return }
         let byHost = byHost, jar = jar
-        configuration.requestFieldsForURL = { url in
+        configuration.network.requestFieldsForURL = { url in
             var fields = Self.host(of: url).flatMap { byHost[$0] } ?? HTTPFields()
             guard let cookies = jar.field(for: url, now: SystemTime().wallNow) else { return fields }
             // The user gave both, so one `Cookie` field carries all (RFC 6265 §5.4).
@@ -89,7 +89,7 @@ struct HeaderSettings {
                 String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
             }
         } catch {
-            throw arguments.complaint(flag, "can't be read: \(error.message)")
+            throw arguments.invalid(flag, "can't be read: \(error.message)")
         }
         var fields: [HTTPFields.Field] = []
         for line in lines where !line.hasPrefix("#") {
@@ -103,10 +103,10 @@ struct HeaderSettings {
         _ text: String, shown: String, _ flag: Flag, _ arguments: Arguments
     ) throws(UsageError) -> HTTPFields.Field {
         guard let field = HTTPFields.Field(line: text) else {
-            throw arguments.complaint(flag, "can't be '\(shown)'; it is 'NAME: VALUE' without control characters")
+            throw arguments.invalid(flag, "can't be '\(shown)'; it is 'NAME: VALUE' without control characters")
         }
         guard !ownFields.contains(field.name.asciiLowercased) else {
-            throw arguments.complaint(flag, "can't set \(field.name), which the cache decides itself")
+            throw arguments.invalid(flag, "can't set \(field.name), which the cache decides itself")
         }
         return field
     }
@@ -120,12 +120,12 @@ struct HeaderSettings {
                 String(decoding: $0, as: UTF8.self)
             }
         } catch {
-            throw arguments.complaint(cookies, "can't be read: \(error.message)")
+            throw arguments.invalid(cookies, "can't be read: \(error.message)")
         }
         do throws(ParseError) {
             return try CookieJar(netscape: text)
         } catch {
-            throw arguments.complaint(cookies, "names \(path), which has not \(error.expected)")
+            throw arguments.invalid(cookies, "names \(path), which has not \(error.expected)")
         }
     }
 }

@@ -16,7 +16,7 @@ enum IdentitySettings {
         for text in arguments.all(identity) {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2, let rule = rules[parts[1]], !parts[0].contains("/") else {
-                throw arguments.complaint(identity, "can't be '\(text)'; it is HOST=validator, HOST=length-and-date or HOST=length")
+                throw arguments.invalid(identity, "can't be '\(text)'; it is HOST=validator, HOST=length-and-date or HOST=length")
             }
             identities[parts[0].lowercased()] = rule
         }

@@ -21,13 +21,13 @@ enum KeySettings {
         var policy = KeyPolicy()
         for text in arguments.all(dropQuery) {
             guard let longer = adding(query: text, to: policy) else {
-                throw arguments.complaint(dropQuery, "can't be '\(text)'; it is HOST=NAME,NAME or HOST=*")
+                throw arguments.invalid(dropQuery, "can't be '\(text)'; it is HOST=NAME,NAME or HOST=*")
             }
             policy = longer
         }
         for text in arguments.all(sameHosts) {
             guard let hosts = list(text), hosts.count > 1, isName(hosts[0]), hosts.dropFirst().allSatisfy(isHost) else {
-                throw arguments.complaint(sameHosts, "can't be '\(text)'; it is HOST,HOST… without ports, a plain name first")
+                throw arguments.invalid(sameHosts, "can't be '\(text)'; it is HOST,HOST… without ports, a plain name first")
             }
             policy = policy.sameHosts(hosts)
         }

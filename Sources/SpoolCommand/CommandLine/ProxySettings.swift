@@ -64,7 +64,7 @@ struct ProxySettings {
         let users: Bool? = try arguments.value(Self.users, expected: "'one' or 'many'") { ["one": false, "many": true][$0] }
         hasManyUsers = users ?? !place.isLoopback
         if !place.isLoopback && options.token == nil {
-            throw arguments.complaint(Self.listen, "names an address that other machines reach, which needs --token @FILE")
+            throw arguments.invalid(Self.listen, "names an address that other machines reach, which needs --token @FILE")
         }
     }
 
@@ -91,12 +91,12 @@ struct ProxySettings {
         var text = given
         if given.hasPrefix("@") {
             do throws(Failure) { text = try SecretFile.readLine(String(given.dropFirst()), holding: "the token") } catch {
-                throw arguments.complaint(token, "can't be read: \(error.message)")
+                throw arguments.invalid(token, "can't be read: \(error.message)")
             }
         }
         guard isToken(text) else {
             let what = text == given ? "can't be '\(text)'" : "names a file whose first line is no token"
-            throw arguments.complaint(token, "\(what); a token is letters, digits, '-', '.', '_' and '~'")
+            throw arguments.invalid(token, "\(what); a token is letters, digits, '-', '.', '_' and '~'")
         }
         return text
     }

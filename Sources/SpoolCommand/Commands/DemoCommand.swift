@@ -34,7 +34,7 @@ struct DemoCommand: Command {
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments, level: .warning)
         proxySettings = try ProxySettings(arguments)
-        settings.configuration.privateNames = proxySettings.privateNames
+        settings.configuration.security.privateNames = proxySettings.privateNames
         givenDirectory = arguments[Self.directory]
         let rate = try arguments.value(Self.rate, expected: "a size, for example 1.5M", ByteCount.parse) ?? 3 << 19
         bytesPerSecond = rate == 0 ? nil : rate
@@ -55,7 +55,7 @@ struct DemoCommand: Command {
         let directory = try TemporaryDirectory(prefix: "spool-demo")
         defer { directory.remove() }
         var settings = settings
-        settings.configuration.directory = directory.path
+        settings.configuration.storage.directory = directory.path
         return try await serve(origin, settings)
     }
 

@@ -22,9 +22,9 @@ struct RemoveCommand: Command {
     init(_ arguments: Arguments) throws(UsageError) {
         var settings = try CacheSettings(arguments)
         names = arguments.operands
-        settings.configuration.expendable = names.isEmpty ? .everything : .resources(names.map { settings.key($0) })
+        settings.configuration.storage.expendable = names.isEmpty ? .everything : .resources(names.map { settings.key($0) })
         let expended = expended
-        settings.configuration.onExpended = { key, bytes in expended.withLock { $0[key, default: 0] += bytes } }
+        settings.configuration.storage.onExpended = { key, bytes in expended.withLock { $0[key, default: 0] += bytes } }
         self.settings = settings
         if names.isEmpty != arguments.has(Self.all) {
             let what = names.isEmpty ? "URL… or flag --all is missing" : "flag --all and a URL exclude each other"

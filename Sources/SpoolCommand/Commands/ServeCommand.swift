@@ -22,11 +22,11 @@ struct ServeCommand: Command {
     init(_ arguments: Arguments) throws(UsageError) {
         let proxySettings = try ProxySettings(arguments)
         var cacheSettings = try CacheSettings(arguments)
-        cacheSettings.configuration.privateNames = proxySettings.privateNames
-        cacheSettings.configuration.isShared = proxySettings.hasManyUsers
+        cacheSettings.configuration.security.privateNames = proxySettings.privateNames
+        cacheSettings.configuration.freshness.isShared = proxySettings.hasManyUsers
         // Not for `play`, because the player that it starts could inherit the lanes' restriction to
         // certain cores.
-        cacheSettings.configuration.keepsLanesOffLoop = true
+        cacheSettings.configuration.network.keepsLanesOffLoop = true
         cacheSettings.decidesOnSize = true
         self.proxySettings = proxySettings
         self.cacheSettings = cacheSettings
@@ -78,7 +78,7 @@ struct ServeCommand: Command {
 
     /// Writes the given limits into the store, when this process is its writer.
     private func keepLimits(_ service: ProxyService) {
-        guard service.cache.store.isWritable, let directory = cacheSettings.configuration.directory else { return }
+        guard service.cache.store.isWritable, let directory = cacheSettings.configuration.storage.directory else { return }
         do throws(SystemError) { try cacheSettings.keepLimits(in: directory) } catch {
             service.log.log(.warning, "the limits hold for this run only: \(error)")
         }
@@ -86,7 +86,7 @@ struct ServeCommand: Command {
 
     /// Writes `serve.json` for commands on the same store, when this process is its writer.
     private func announce(_ service: ProxyService, _ token: String) throws(SystemError) {
-        guard service.cache.store.isWritable, let directory = cacheSettings.configuration.directory else { return }
+        guard service.cache.store.isWritable, let directory = cacheSettings.configuration.storage.directory else { return }
         if RunningServer.isOpenToOthers(directory) {
             service.log.log(.warning, "others can write to \(directory), where the store is: 'chmod go-w \(directory)'")
         }
@@ -97,7 +97,7 @@ struct ServeCommand: Command {
     }
 
     private func retract(_ service: ProxyService) throws(SystemError) {
-        guard service.cache.store.isWritable, let directory = cacheSettings.configuration.directory else { return }
+        guard service.cache.store.isWritable, let directory = cacheSettings.configuration.storage.directory else { return }
         try RunningServer.retract(in: directory)
     }
 }
@@ -126,12 +126,12 @@ struct ProxyService {
         let descriptors = DescriptorLimit.raise()
         let options = options.connections(within: descriptors, log)
         var settings = settings
-        settings.configuration.openFileCount = min(mostOpenFiles, descriptors / Configuration.descriptorShare)
+        settings.configuration.storage.openFileCount = min(mostOpenFiles, descriptors / Configuration.Storage.descriptorShare)
         let cache = try settings.open(log: log)
         do {
             let proxy = try ProxyServer(cache: cache, options: options.logging(to: log))
             try proxy.start()
-            log.log(.info, "the store is at \(cache.configuration.directory ?? "its default place")")
+            log.log(.info, "the store is at \(cache.configuration.storage.directory ?? "its default place")")
             return ProxyService(cache: cache, proxy: proxy, interruption: interruption, log: log, baseURL: proxy.baseURL ?? "")
         } catch {
             await cache.close()

@@ -104,7 +104,7 @@ struct StatCommand: Command {
 extension CacheSettings {
     /// Returns the key for a URL, or for a key itself.
     func key(_ name: String) -> ResourceKey {
-        do throws(ParseError) { return try configuration.keyPolicy.key(for: name) } catch { return ResourceKey(normalized: name) }
+        do throws(ParseError) { return try configuration.freshness.keyPolicy.key(for: name) } catch { return ResourceKey(normalized: name) }
     }
 }
 

@@ -36,7 +36,7 @@ final class ProxyRouter: Handler {
         self.wallNow = wallNow
         manifests = ManifestDoor(
             rules: rules, prefix: prefix, names: loops.names,
-            storesEverything: cache.configuration.cachePolicy == .storeEverything, wallNow: wallNow)
+            storesEverything: cache.configuration.freshness.policy == .storeEverything, wallNow: wallNow)
     }
 
     /// Whether the proxy stands in for a site, and the resource is of another one, which a manifest
@@ -49,7 +49,7 @@ final class ProxyRouter: Handler {
     /// The caching policy for a fixed origin: the site's caching rules, unless the configuration
     /// stores everything. Nil selects the cache's policy.
     private func policy(for url: String) -> CachePolicy? {
-        rules.fixedOrigin != nil && !isForeign(url) && cache.configuration.cachePolicy != .storeEverything ? .standard : nil
+        rules.fixedOrigin != nil && !isForeign(url) && cache.configuration.freshness.policy != .storeEverything ? .standard : nil
     }
 
     func bodySink(for request: RequestHead) -> (any BodySink)? {

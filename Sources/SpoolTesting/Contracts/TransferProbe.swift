@@ -19,12 +19,12 @@ package final class TransferProbe: TransferReceiver {
         /// The end, once it came.
         package var end: TransferEnd?
         /// The rules that were broken, each once.
-        package var complaints: [String] = []
+        package var violations: [String] = []
         /// The transfer, once `start` has returned it.
         package var transfer: (any Transfer)?
 
         mutating func complain(_ text: String) {
-            if !complaints.contains(text) { complaints.append(text) }
+            if !violations.contains(text) { violations.append(text) }
         }
     }
 

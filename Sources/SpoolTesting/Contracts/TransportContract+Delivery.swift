@@ -6,7 +6,7 @@ internal import SpoolOrigin
 extension TransportContract {
     func wholeBody() -> [String] {
         let probe = probe("/whole")
-        var result = complaints(probe, end: .complete, bytes: Self.wholeLength, status: 200)
+        var result = violations(probe, end: .complete, bytes: Self.wholeLength, status: 200)
         let seen = probe.value
         if seen.batches == 0 { result.append("batchEnded never came") }
         if seen.head?.fields["content-length"] != String(Self.wholeLength) {
@@ -19,7 +19,7 @@ extension TransportContract {
 
     func range(_ value: String, from offset: Int64, count: Int64) -> [String] {
         let probe = probe("/whole", ["Range": value], from: offset)
-        var result = complaints(probe, end: .complete, bytes: count, status: 206)
+        var result = violations(probe, end: .complete, bytes: count, status: 206)
         if probe.value.head?.fields["Content-Range"] != "bytes \(offset)-\(offset + count - 1)/\(Self.wholeLength)" {
             result.append("Content-Range is not the origin's")
         }
@@ -28,25 +28,25 @@ extension TransportContract {
 
     func emptyBody() -> [String] {
         let probe = probe("/empty")
-        return complaints(probe, end: .complete, bytes: 0, status: 200) + (probe.value.offers == 0 ? [] : ["an empty body was offered"])
+        return violations(probe, end: .complete, bytes: 0, status: 200) + (probe.value.offers == 0 ? [] : ["an empty body was offered"])
     }
 
     func errorBody() -> [String] {
         let probe = TransferProbe()
         probe.start(OriginRequest(url: base + "/missing", fields: [:]), on: transport)
-        return complaints(probe, end: .complete, bytes: 12, status: 404)
+        return violations(probe, end: .complete, bytes: 12, status: 404)
     }
 
     /// A coded body arrives unchanged, because ranges count its coded bytes (RFC 9110 §14.1.2).
     func codedBody() -> [String] {
         let probe = probe("/coded")
-        let result = complaints(probe, end: .complete, bytes: 1000, status: 200)
+        let result = violations(probe, end: .complete, bytes: 1000, status: 200)
         return probe.value.head?.fields["Content-Encoding"] == "gzip" ? result : result + ["Content-Encoding is missing"]
     }
 
     func largeHead() -> [String] {
         let probe = probe("/fields")
-        let result = complaints(probe, end: .complete, bytes: 1000, status: 200)
+        let result = violations(probe, end: .complete, bytes: 1000, status: 200)
         let count = probe.value.head?.fields.lines.count {
             $0.name.equalsIgnoringCase("X-Field-199") || $0.name.prefix(7).equalsIgnoringCase("X-Field")
         }
@@ -56,7 +56,7 @@ extension TransportContract {
     func redirect() -> [String] {
         let probe = TransferProbe()
         probe.start(OriginRequest(url: base + "/moved", fields: [:]), on: transport)
-        let result = complaints(probe, end: .complete, bytes: 0, status: 302)
+        let result = violations(probe, end: .complete, bytes: 0, status: 302)
         return probe.value.head?.fields["Location"] == "/whole" ? result : result + ["Location is not the origin's"]
     }
 

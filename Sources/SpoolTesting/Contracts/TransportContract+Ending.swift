@@ -8,7 +8,7 @@ extension TransportContract {
 
     func enough() -> [String] {
         let probe = longProbe { _, offset in offset >= 200_000 ? .enough : .taken }
-        return complaints(probe, end: .cancelled, status: longStatus) + stillServes() + probe.value.complaints
+        return violations(probe, end: .cancelled, status: longStatus) + stillServes() + probe.value.violations
     }
 
     func cancelBeforeHead() -> [String] {
@@ -16,7 +16,7 @@ extension TransportContract {
         // Another request that is answered: the silent one was sent by then.
         var result = stillServes()
         probe.transfer?.cancel()
-        result += complaints(probe, end: .cancelled, bytes: 0)
+        result += violations(probe, end: .cancelled, bytes: 0)
         if probe.value.head != nil { result.append("a head came") }
         return result
     }
@@ -27,15 +27,15 @@ extension TransportContract {
             probe.transfer?.cancel()
             return probe
         }
-        return probes.flatMap { complaints($0, end: .cancelled) } + stillServes() + probes.flatMap(\.value.complaints)
+        return probes.flatMap { violations($0, end: .cancelled) } + stillServes() + probes.flatMap(\.value.violations)
     }
 
     func cancelInHead() -> [String] {
         let probe = TransferProbe(whenHeadCame: { $0.transfer?.cancel() })
         probe.start(OriginRequest(url: base + "/huge", fields: longFields), on: transport)
-        var result = complaints(probe, end: .cancelled, bytes: 0, status: longStatus) + stillServes()
+        var result = violations(probe, end: .cancelled, bytes: 0, status: longStatus) + stillServes()
         if probe.value.offers > 0 { result.append("a body came after cancel") }
-        return result + probe.value.complaints
+        return result + probe.value.violations
     }
 
     func cancelInBody() -> [String] {
@@ -43,7 +43,7 @@ extension TransportContract {
             if offset >= 200_000 { probe.transfer?.cancel() }
             return .taken
         }
-        var result = complaints(probe, end: .cancelled, status: longStatus) + stillServes() + probe.value.complaints
+        var result = violations(probe, end: .cancelled, status: longStatus) + stillServes() + probe.value.violations
         if probe.value.bytes > 200_000 + 2 * 65_536 { result.append("the body went on after cancel") }
         return result
     }
@@ -54,7 +54,7 @@ extension TransportContract {
         let offers = probe.value.offers
         probe.transfer?.cancel()
         probe.transfer?.resume()
-        var result = complaints(probe, end: .cancelled) + stillServes() + probe.value.complaints
+        var result = violations(probe, end: .cancelled) + stillServes() + probe.value.violations
         if probe.value.offers != offers { result.append("a body came after cancel") }
         return result
     }
@@ -65,7 +65,7 @@ extension TransportContract {
         let probe = longProbe { _, offset in stops && offset >= 600_000 ? .pause : .taken }
         guard probe.wait(until: { $0.bytes > 500_000 || $0.end != nil }) else { return ["the body never came"] }
         probe.transfer?.cancel()
-        return complaints(probe, end: .cancelled, status: longStatus) + stillServes() + probe.value.complaints
+        return violations(probe, end: .cancelled, status: longStatus) + stillServes() + probe.value.violations
     }
 
     /// Ends the transport and checks that `close` ends running transfers and cancels later ones.
@@ -78,7 +78,7 @@ extension TransportContract {
         transport.close()
         let late = probe("/small")
         transport.close()
-        return (silent + paused + running + [late]).flatMap { complaints($0, end: .cancelled) }
+        return (silent + paused + running + [late]).flatMap { violations($0, end: .cancelled) }
             .map { ContractViolation("close", $0) }
     }
 
@@ -89,7 +89,7 @@ extension TransportContract {
         probe.start(OriginRequest(url: unreachable, fields: [:]), on: transport)
         guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }
         guard case .failed(.unreachable) = end else { return ["ended with \(end), not unreachable"] }
-        return probe.value.complaints + (probe.value.head == nil ? [] : ["a head came"])
+        return probe.value.violations + (probe.value.head == nil ? [] : ["a head came"])
     }
 
     /// A body that breaks off after all earlier bytes were delivered.
@@ -97,7 +97,7 @@ extension TransportContract {
         let probe = probe(path)
         guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }
         let seen = probe.value
-        var result = seen.complaints
+        var result = seen.violations
         if end != .failed(.truncated(afterBytes: seen.bytes)) { result.append("ended with \(end) after \(seen.bytes) bytes") }
         if let bytes, seen.bytes != bytes { result.append("\(seen.bytes) bytes came, not \(bytes)") }
         if seen.head?.status != 200, bytes != nil { result.append("no head came") }
@@ -109,7 +109,7 @@ extension TransportContract {
         probe.start(OriginRequest(url: base + path, fields: [:]), on: transport)
         guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }
         guard case .failed(let error) = end, isRight(error) else { return ["ended with \(end)"] }
-        return probe.value.complaints
+        return probe.value.violations
     }
 
     // MARK: By the request itself
@@ -128,7 +128,7 @@ extension TransportContract {
             probe.start(request, on: transport)
             guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }
             guard case .failed(.malformed) = end else { return ["ended with \(end), not malformed"] }
-            return probe.value.complaints + (probe.value.head == nil ? [] : ["the request was sent"])
+            return probe.value.violations + (probe.value.head == nil ? [] : ["the request was sent"])
         }
     }
 
@@ -138,7 +138,7 @@ extension TransportContract {
             probe.start(OriginRequest(url: url, fields: [:]), on: transport)
             guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }
             guard case .failed(.unsupportedURL) = end else { return ["\(url) ended with \(end)"] }
-            return probe.value.complaints
+            return probe.value.violations
         }
     }
 }

@@ -18,7 +18,7 @@ extension TransportContract {
         if after.offers != before.offers { result.append("the body was offered while paused") }
         if after.end != nil { result.append("the transfer ended while paused") }
         probe.transfer?.resume()
-        result += complaints(probe, end: .complete, bytes: Self.wholeLength)
+        result += violations(probe, end: .complete, bytes: Self.wholeLength)
         return result
     }
 
@@ -36,7 +36,7 @@ extension TransportContract {
             pauses += 1
             probe.transfer?.resume()
         }
-        return complaints(probe, end: .complete, bytes: Self.wholeLength) + (pauses > 1 ? [] : ["there was nothing to pause"])
+        return violations(probe, end: .complete, bytes: Self.wholeLength) + (pauses > 1 ? [] : ["there was nothing to pause"])
     }
 
     /// All bytes have arrived when the receiver pauses. The end must wait until the rest is taken.
@@ -46,7 +46,7 @@ extension TransportContract {
         var result = stillServes()
         if probe.value.end != nil { result.append("the transfer ended while paused") }
         probe.transfer?.resume()
-        result += complaints(probe, end: .complete, bytes: 1000)
+        result += violations(probe, end: .complete, bytes: 1000)
         return result
     }
 
@@ -58,18 +58,18 @@ extension TransportContract {
             probe.transfer?.resume()
             return .pause
         }
-        return complaints(probe, end: .complete, bytes: Self.wholeLength)
+        return violations(probe, end: .complete, bytes: Self.wholeLength)
     }
 
     /// Calls of `resume` without a pause, and calls after the end, are harmless.
     func uselessCalls() -> [String] {
         let probe = probe("/whole")
         for _ in 0..<10 { probe.transfer?.resume() }
-        let result = complaints(probe, end: .complete, bytes: Self.wholeLength)
+        let result = violations(probe, end: .complete, bytes: Self.wholeLength)
         probe.transfer?.resume()
         probe.transfer?.cancel()
         probe.transfer?.cancel()
-        return result + stillServes() + probe.value.complaints
+        return result + stillServes() + probe.value.violations
     }
 
     /// Readers that stop delay no other reader, and go on later where they stopped.
@@ -80,9 +80,9 @@ extension TransportContract {
         }
         var result: [String] = []
         let others = (0..<8).map { _ in probe("/whole") }
-        for probe in others { result += complaints(probe, end: .complete, bytes: Self.wholeLength).map { "beside paused ones: \($0)" } }
+        for probe in others { result += violations(probe, end: .complete, bytes: Self.wholeLength).map { "beside paused ones: \($0)" } }
         for probe in paused { probe.transfer?.resume() }
-        for probe in paused { result += complaints(probe, end: .complete, bytes: Self.wholeLength) }
+        for probe in paused { result += violations(probe, end: .complete, bytes: Self.wholeLength) }
         return result
     }
 }

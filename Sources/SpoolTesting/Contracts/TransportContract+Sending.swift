@@ -14,7 +14,7 @@ extension TransportContract {
     func head() -> [String] {
         let probe = TransferProbe()
         probe.start(request("HEAD", "/whole"), on: transport)
-        let result = complaints(probe, end: .complete, bytes: 0, status: 200)
+        let result = violations(probe, end: .complete, bytes: 0, status: 200)
         let length = probe.value.head?.fields["Content-Length"]
         return (length == String(Self.wholeLength) ? result : result + ["Content-Length is \(length ?? "missing")"]) + stillServes()
     }
@@ -23,15 +23,15 @@ extension TransportContract {
         ["DELETE", "OPTIONS", "PROPFIND"].flatMap { name in
             let probe = TransferProbe()
             probe.start(request(name, "/method"), on: transport)
-            let result = complaints(probe, end: .complete, bytes: 5, status: 200)
+            let result = violations(probe, end: .complete, bytes: 5, status: 200)
             let echo = probe.value.head?.fields["X-Echo"] ?? "nothing"
             return echo.hasPrefix(name) ? result : result + ["\(name) came as \(echo)"]
         }
     }
 
     /// Returns the violations of a request with a body of these bytes, by the echo of the origin.
-    private func complaints(_ probe: TransferProbe, sent bytes: [UInt8], by method: String) -> [String] {
-        let result = complaints(probe, end: .complete, bytes: 5, status: 200)
+    private func violations(_ probe: TransferProbe, sent bytes: [UInt8], by method: String) -> [String] {
+        let result = violations(probe, end: .complete, bytes: 5, status: 200)
         let sum = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
         let echo = probe.value.head?.fields["X-Echo"] ?? "nothing"
         return echo == "\(method) \(bytes.count) \(String(sum, radix: 16))" ? result : result + ["the origin got \(echo)"]
@@ -43,14 +43,14 @@ extension TransportContract {
         ["POST", "PUT", "PATCH"].flatMap { name in
             let probe = TransferProbe()
             probe.start(request(name, "/upload", RequestBody(Self.uploadBytes)), on: transport)
-            return complaints(probe, sent: Self.uploadBytes, by: name)
+            return violations(probe, sent: Self.uploadBytes, by: name)
         }
     }
 
     func emptyUpload() -> [String] {
         let probe = TransferProbe()
         probe.start(request("POST", "/upload", RequestBody([])), on: transport)
-        return complaints(probe, sent: [], by: "POST")
+        return violations(probe, sent: [], by: "POST")
     }
 
     /// The writer is first slower than the origin and then faster. Neither may lose a byte.
@@ -70,7 +70,7 @@ extension TransportContract {
             if taken == piece { continue }
             guard rooms.wait(until: { $0 > before }) else { return ["the transport takes no more"] }
         }
-        return complaints(probe, sent: bytes, by: "POST")
+        return violations(probe, sent: bytes, by: "POST")
     }
 
     func brokenUpload() -> [String] {
@@ -81,7 +81,7 @@ extension TransportContract {
         body.breakOff()
         guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }
         guard case .failed = end else { return ["ended with \(end)"] }
-        return probe.value.complaints + stillServes()
+        return probe.value.violations + stillServes()
     }
 
     func cancelInUpload() -> [String] {
@@ -90,6 +90,6 @@ extension TransportContract {
         probe.start(request("POST", "/upload", body), on: transport)
         _ = [UInt8](repeating: 1, count: 500).withUnsafeBytes { body.write($0) }
         probe.transfer?.cancel()
-        return complaints(probe, end: .cancelled) + stillServes()
+        return violations(probe, end: .cancelled) + stillServes()
     }
 }

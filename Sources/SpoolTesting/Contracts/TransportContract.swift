@@ -94,7 +94,7 @@ public struct TransportContract: Sendable {
 
     /// Runs one case and returns its violations.
     public func violations(of rule: Case) -> [ContractViolation] {
-        let complaints =
+        let violations =
             switch rule {
             case .wholeBody: wholeBody()
             case .range: range("bytes=70000-70999", from: 70_000, count: 1000)
@@ -138,7 +138,7 @@ public struct TransportContract: Sendable {
             case .brokenUpload: brokenUpload()
             case .cancelInUpload: cancelInUpload()
             }
-        return complaints.map { ContractViolation(rule.rawValue, $0) }
+        return violations.map { ContractViolation(rule.rawValue, $0) }
     }
 
     /// Runs all cases in turn and returns their violations.
@@ -159,10 +159,10 @@ public struct TransportContract: Sendable {
 
     /// Returns the violations of a transfer that should have ended in this way, after this many
     /// bytes.
-    func complaints(_ probe: TransferProbe, end: TransferEnd, bytes: Int64? = nil, status: Int? = nil) -> [String] {
+    func violations(_ probe: TransferProbe, end: TransferEnd, bytes: Int64? = nil, status: Int? = nil) -> [String] {
         guard let actual = probe.waitForEnd() else { return ["the transfer never ended"] }
         let seen = probe.value
-        var result = seen.complaints
+        var result = seen.violations
         if actual != end { result.append("ended with \(actual), not \(end)") }
         if let bytes, seen.bytes != bytes { result.append("\(seen.bytes) bytes came, not \(bytes)") }
         if let status, seen.head?.status != status {
@@ -185,7 +185,7 @@ public struct TransportContract: Sendable {
 
     /// Runs a request that succeeds, and returns its violations.
     func ordinary(_ path: String, length: Int64) -> [String] {
-        complaints(probe(path), end: .complete, bytes: length, status: 200)
+        violations(probe(path), end: .complete, bytes: length, status: 200)
     }
 
     /// Checks that the transport still serves. This also gives a forbidden late call the time to

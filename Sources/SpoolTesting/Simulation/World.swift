@@ -82,9 +82,9 @@ package final class World {
             ? try Self.open(disk, plan, random: simulator) : MemoryStore(capacityBytes: plan.capacityBytes)
         disk.setFaults(plan.diskFaults)
         var configuration = Configuration()
-        configuration.bufferCount = plan.buffers
-        configuration.maximumFetchesPerHost = plan.fetchesPerHost
-        configuration.readAheadBytes = 256 << 10
+        configuration.fetching.bufferCount = plan.buffers
+        configuration.fetching.maximumFetchesPerHost = plan.fetchesPerHost
+        configuration.fetching.readAheadBytes = 256 << 10
         configuration.limits.quotaBytes = plan.quotaBytes
         configuration.limits.policy = plan.policy
         plan.configure(&configuration)

@@ -53,7 +53,7 @@ import Testing
     @Test func `an encrypted store, a misleading name and the standard policy keep the loader`() async throws {
         let key = try #require(EncryptionKey(bytes: [UInt8](1...32)))
         let changes: [(inout Configuration) -> Void] = [
-            { $0.encryption = EncryptionOptions(keyProvider: .key(key)) }, { $0.cachePolicy = .standard },
+            { $0.security.encryption = EncryptionOptions(keyProvider: .key(key)) }, { $0.freshness.policy = .standard },
         ]
         for change in changes {
             let shelf = try Shelf(Self.songs, change)
@@ -83,8 +83,8 @@ private final class Shelf: Sendable {
     init(_ resources: [VirtualResource], _ change: (inout Configuration) -> Void = { _ in }) throws {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-files-\(UUID().uuidString)")
         var configuration = Configuration()
-        configuration.directory = directory.path
-        configuration.transport = ScriptedOrigin(resources, mailbox: lane, time: SystemTime(), random: SystemRandom())
+        configuration.storage.directory = directory.path
+        configuration.network.transport = ScriptedOrigin(resources, mailbox: lane, time: SystemTime(), random: SystemRandom())
         configuration.events = [events]
         change(&configuration)
         cache = try MediaCache(configuration: configuration)

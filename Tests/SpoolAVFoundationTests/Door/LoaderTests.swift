@@ -235,7 +235,7 @@ import Testing
         let most = 2_000_000 + 61 * 100_000 + 512 << 10
         #expect(all.bytes.count > 6_000_000 && all.bytes.count < most)
         // The origin sends no more than that and one read-ahead window.
-        #expect(world.world.cache.statistics.fetchedBytes < Int64(most) + world.world.cache.configuration.readAheadBytes + 65_536)
+        #expect(world.world.cache.statistics.fetchedBytes < Int64(most) + world.world.cache.configuration.fetching.readAheadBytes + 65_536)
         #expect(world.breaches == [])
     }
 

@@ -24,7 +24,7 @@ final class HTTPCaseRun {
     private init(_ row: HTTPCase, store: StoreKind) throws {
         self.row = row
         world = try ProxyWorld(
-            store: store, time: time, transport: origin, configuration: { $0.isShared = row.isShared },
+            store: store, time: time, transport: origin, configuration: { $0.freshness.isShared = row.isShared },
             options: { $0.fixedOrigin = Self.site })
     }
 

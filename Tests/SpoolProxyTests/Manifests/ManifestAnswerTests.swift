@@ -125,7 +125,7 @@ import Testing
         for policy in [CachePolicy.standard, .preferStored, .storeEverything] {
             let live = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\n1.ts\n"
             let origin = DocumentOrigin([master: .init(live, type: "text/plain", fields: ["Cache-Control": "max-age=600"])])
-            let world = try ProxyWorld(time: time, transport: origin, configuration: { $0.cachePolicy = policy })
+            let world = try ProxyWorld(time: time, transport: origin, configuration: { $0.freshness.policy = policy })
             defer { world.stop() }
             #expect(try world.get(target(master)).text == live)
             time.advance(by: .milliseconds(2_900))

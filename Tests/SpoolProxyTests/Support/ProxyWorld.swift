@@ -167,18 +167,18 @@ extension VirtualResource {
     var allBytes: [UInt8] { content.bytes(at: 0, count: Int(length)) }
 }
 
-/// Runs `body` on `count` threads, waits for all of them, and returns their complaints.
+/// Runs `body` on `count` threads, waits for all of them, and returns their violations.
 func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) throws -> [String]) -> [String] {
-    let complaints = Locked<[String]>([])
+    let violations = Locked<[String]>([])
     let threads = (0..<count).map { index in
         SystemThread(name: "client-\(index)") {
             let found: [String]
             do { found = try body(index) } catch { found = ["client \(index): \(error)"] }
-            complaints.withLock { $0 += found }
+            violations.withLock { $0 += found }
         }
     }
     for thread in threads { thread.join() }
-    return complaints.withLock { $0 }
+    return violations.withLock { $0 }
 }
 
 /// A directory for one test. It is removed with its contents when the test releases it.

@@ -58,7 +58,7 @@ private final class LivePlayback: Sendable {
             .slow(bytesPerSecond: 8_000_000, chunkBytes: 1000...40_000)
         }
         var configuration = Configuration()
-        configuration.readAheadBytes = 128 << 10
+        configuration.fetching.readAheadBytes = 128 << 10
         let environment = CacheEnvironment(
             time: time, random: random, transport: origin, control: lanes[1], indexLane: lanes[2], dataLanes: [lanes[3], lanes[4]],
             shutDown: { [lanes] in for lane in lanes { lane.shutdown() } })

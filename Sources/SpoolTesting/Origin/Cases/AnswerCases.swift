@@ -60,7 +60,7 @@ enum AnswerCases {
             "50", "sends private to a cache of several users",
             [.follow([.fields(["Cache-Control": "private"], .correct)]), .get()],
             answers: "200 0-99999 of v1", stored: "nothing", requests: "0-"
-        ).configured { $0.isShared = true },
+        ).configured { $0.freshness.isShared = true },
         OriginCase(
             "50", "varies by everything",
             [.follow([.fields(["Vary": "*"], .correct)]), .get()],
@@ -70,8 +70,8 @@ enum AnswerCases {
             [.get()],
             answers: "200 0-99999 of v1", stored: "nothing", requests: "0- with credentials"
         ).configured { configuration in
-            configuration.isShared = true
-            configuration.requestFields = ["Authorization": "Bearer 1"]
+            configuration.freshness.isShared = true
+            configuration.network.requestFields = ["Authorization": "Bearer 1"]
         },
         OriginCase(
             "50", "sets a cookie",

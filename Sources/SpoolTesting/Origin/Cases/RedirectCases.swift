@@ -47,7 +47,7 @@ enum RedirectCases {
             "28", "redirects to another host",
             [.route("/song.mp3", .redirect(to: "http://cdn.test/there")), .route("/there", answer), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0- with credentials, /there 0-"
-        ).configured { $0.requestFields = ["Authorization": "Bearer 1"] },
+        ).configured { $0.network.requestFields = ["Authorization": "Bearer 1"] },
     ]
 
     /// A correct whole response of another path, because the song is not served there.

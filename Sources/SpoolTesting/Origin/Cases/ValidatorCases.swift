@@ -32,7 +32,7 @@ enum ValidatorCases {
             "17", "has servers that tag the same bytes differently, under the identity of length and date",
             [.broken(.fields(["ETag": "\"node-2\""], .ignoresIfRange)), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 30000-"
-        ).of { $0.lastModified = anHourAgo }.configured { $0.identities["*"] = .lengthAndLastModified }.flowing(after: 30_000),
+        ).of { $0.lastModified = anHourAgo }.configured { $0.freshness.identities["*"] = .lengthAndLastModified }.flowing(after: 30_000),
         OriginCase(
             "18", "has a weak entity tag only",
             [.broken(), .get()],
@@ -92,7 +92,7 @@ enum ValidatorCases {
             "21", "has no validator, and files that never change (identity: length)",
             [.broken(), .get()],
             answers: "200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 30000-"
-        ).of(tagged(nil)).configured { $0.identities["origin.test"] = .length }.flowing(after: 30_000).on([.http, .loader]),
+        ).of(tagged(nil)).configured { $0.freshness.identities["origin.test"] = .length }.flowing(after: 30_000).on([.http, .loader]),
         OriginCase(
             "22", "has an entity tag of 4000 bytes",
             [.broken(), .get()],

@@ -32,16 +32,19 @@ public struct StorageLimits: Sendable {
     /// Creates the default limits.
     public init() {}
 
-    /// Returns a message about the first value that is out of bounds, or nil.
-    func complaint() -> String? {
-        func check(_ name: String, _ value: Int64?) -> String? {
-            guard let value, value < 1 else { return nil }
-            return "\(name) is \(value), which allows nothing; give at least 1, or nil for no limit"
+    /// Throws an error about the first value that is out of bounds.
+    func validate() throws(CacheError) {
+        func check(_ name: String, _ value: Int64?) throws(CacheError) {
+            guard let value else { return }
+            try Configuration.require(value >= 1, "\(name) is \(value), which allows nothing; give at least 1, or nil for no limit")
         }
-        if let maximumAge, maximumAge <= .zero {
-            return "limits.maximumAge is \(maximumAge), which allows nothing; give more than 0 seconds, or nil for no limit"
+        if let maximumAge {
+            try Configuration.require(
+                maximumAge > .zero,
+                "limits.maximumAge is \(maximumAge), which allows nothing; give more than 0 seconds, or nil for no limit")
         }
-        return check("limits.quotaBytes", quotaBytes) ?? check("limits.maximumCount", maximumCount.map(Int64.init))
-            ?? check("limits.minimumFreeBytes", minimumFreeBytes)
+        try check("limits.quotaBytes", quotaBytes)
+        try check("limits.maximumCount", maximumCount.map(Int64.init))
+        try check("limits.minimumFreeBytes", minimumFreeBytes)
     }
 }

@@ -28,9 +28,9 @@ package struct StoreAttributes: Hashable {
     /// Creates the attributes of a configuration, or returns nil if the store is opened for reading
     /// only.
     package init?(_ configuration: Configuration) {
-        guard !configuration.isReadOnly else { return nil }
-        isExcludedFromBackup = configuration.isExcludedFromBackup
-        protection = configuration.fileProtection
+        guard !configuration.storage.isReadOnly else { return nil }
+        isExcludedFromBackup = configuration.security.isExcludedFromBackup
+        protection = configuration.security.fileProtection
     }
 
     #if os(Linux)

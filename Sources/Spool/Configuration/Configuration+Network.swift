@@ -1,0 +1,67 @@
+public import SpoolCore
+public import SpoolOrigin
+#if !os(Linux)
+public import Foundation
+
+/// Receives an authentication challenge of `URLSession`, and calls `answer` once, on any thread.
+public typealias URLSessionChallengeHandler =
+    @Sendable (
+        _ challenge: URLAuthenticationChallenge,
+        _ answer: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) -> Void
+#endif
+
+extension Configuration {
+    /// The requests to origins, and the transport that sends them.
+    public struct Network: Sendable {
+        /// Fields for every origin request, for example `User-Agent`. On a redirect to another
+        /// origin, only fields that never carry credentials are kept, such as `Accept` and
+        /// `User-Agent`.
+        public var requestFields: HTTPFields = [:]
+        /// Returns further fields for requests to one URL, such as a token or cookies of its host.
+        /// Nil adds none.
+        ///
+        /// The cache calls the closure when a resource is first used, and for each redirect to
+        /// another origin. It may call it on any thread, and the closure must not block. A field
+        /// replaces those of the same name in `requestFields`.
+        public var requestFieldsForURL: (@Sendable (_ url: String) -> HTTPFields)?
+        /// Changes the requests to origins just before they are sent, and refreshes credentials. Nil
+        /// sends them unchanged.
+        public var requestModifier: (any RequestModifier)?
+        /// The path of a file of certificates (PEM) by which libcurl verifies private origins.
+        /// `URLSession` has `onChallenge` for this.
+        ///
+        /// The file replaces the bundle of the system. libcurl also trusts the certificate directory
+        /// of the system if it was built with one, as on Debian and Ubuntu.
+        public var certificateFile: String?
+        /// Whether libcurl uses HTTP/2 with TLS origins that offer it. HTTP/2 takes one connection
+        /// for many requests, but each paused request buffers up to 64 KiB more than with HTTP/1.1.
+        /// The default is false. `URLSession` chooses by itself.
+        public var usesHTTP2 = false
+        /// The transport to origins. Nil means that of the platform: `URLSession` on Apple's systems,
+        /// libcurl elsewhere.
+        ///
+        /// Each cache needs a transport of its own. The cache follows redirects around it and closes
+        /// it when the cache is closed.
+        public var transport: (any Transport)?
+        #if !os(Linux)
+        /// Makes the configuration of the cache's one `URLSession`, for proxies, protocol classes,
+        /// multipath and time-outs. The cache switches off its URL cache, cookies and credentials in
+        /// any case, because media is stored here, and once.
+        public var urlSessionConfiguration: (@Sendable () -> URLSessionConfiguration)?
+        /// Answers the challenges of the session, for example for a pinned certificate or a client
+        /// certificate. Nil means the trust of the system.
+        public var onChallenge: URLSessionChallengeHandler?
+        #endif
+        /// Whether lanes keep off the core of the transport's loop, on Linux. For programs that are
+        /// only a server: threads that a library starts from a lane inherit the lane's set of cores
+        /// and keep it.
+        package var keepsLanesOffLoop = false
+        /// Wraps the transport that follows redirects, for a program that asks a server other than
+        /// the origin.
+        package var transportAround: (@Sendable (any Transport) -> any Transport)?
+
+        /// Creates the default settings.
+        public init() {}
+    }
+}
