@@ -1,5 +1,5 @@
-public import SpoolCore
-import SpoolStore
+package import SpoolCore
+package import SpoolStore
 import SpoolSystem
 
 extension Configuration {

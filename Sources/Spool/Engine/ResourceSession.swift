@@ -363,7 +363,7 @@ final class ResourceSession: Sendable {
         state.withLock { $0.claims += 1 }
     }
 
-    private func forgetStored() {
+    func forgetStored() {
         let shared = shared
         shared.environment.indexLane.post { [key] in
             do { _ = try shared.store.remove(key) } catch { shared.record(.storeTrouble("remove: \(error)")) }
