@@ -55,6 +55,6 @@ public struct ResourceStatus: Hashable, Sendable {
         var stored: ByteRangeSet?
         var readers: Int
         var fetches: Int
-        var passReason: PassReason?
+        var passReason: NotStoredReason?
     }
 }

@@ -116,7 +116,7 @@ import Testing
         #expect(!rules.mayUseUnvalidated(stored(["Cache-Control": "max-age=60, must-revalidate"]), now: now))
     }
 
-    private static let responses: [(fields: HTTPFields, rules: StoringRules, reason: PassReason?)] = [
+    private static let responses: [(fields: HTTPFields, rules: StoringRules, reason: NotStoredReason?)] = [
         (["Cache-Control": "no-store"], StoringRules(), .noStore),
         (["Cache-Control": "no-store"], StoringRules(policy: .storeEverything), nil),
         (["Cache-Control": "private"], StoringRules(), nil),
@@ -134,7 +134,7 @@ import Testing
     ]
 
     @Test(arguments: responses)
-    func `an unstorable response is passed on with a reason`(_ fields: HTTPFields, _ rules: StoringRules, _ reason: PassReason?) {
+    func `an unstorable response is passed on with a reason`(_ fields: HTTPFields, _ rules: StoringRules, _ reason: NotStoredReason?) {
         #expect(rules.passReason(for: fields) == reason)
     }
 

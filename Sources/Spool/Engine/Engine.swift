@@ -126,7 +126,7 @@ final class Engine: Sendable {
     }
 
     /// The reason why a session that begins now stores nothing, or nil if it may store.
-    private var passReason: PassReason? {
+    private var passReason: NotStoredReason? {
         if !store.isWritable { return .readOnlyStore }
         return rest.withLock { $0.isResting(now: environment.time.now) } ? .storeRests : nil
     }

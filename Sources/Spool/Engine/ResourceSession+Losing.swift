@@ -12,7 +12,7 @@ extension ResourceSession {
     /// Passes the version on without storing it from now on. The next session tries to store again,
     /// unless storing is paused for the whole cache by then.
     func stopStoring(_ generation: GenerationID, because error: StoreError) {
-        let reason = PassReason.storeTrouble("\(Self.lossLimit) reads of stored bytes failed, the last one: \(error)")
+        let reason = NotStoredReason.storeTrouble("\(Self.lossLimit) reads of stored bytes failed, the last one: \(error)")
         run { state, effects in
             apply(state.machine.storeFailed(generation, reason, now: now), &state, &effects)
         }

@@ -135,7 +135,7 @@ struct WritePipeline {
 
     /// The reason why a write did not happen.
     private struct WriteFailure: Error {
-        var reason: PassReason
+        var reason: NotStoredReason
     }
 
     /// Asks for room, then writes the bytes.
@@ -159,7 +159,7 @@ struct WritePipeline {
 
     private func write(_ buffer: ReceiveBuffer, _ generation: GenerationID, _ intake: FetchIntake, promised: Int64?) {
         guard let promised else {
-            let reason: PassReason = session.shared.evictor.isDiskShort ? .diskReserved : .quotaReached
+            let reason: NotStoredReason = session.shared.evictor.isDiskShort ? .diskReserved : .quotaReached
             return written(buffer, generation, intake, .failure(WriteFailure(reason: reason)), promised: 0)
         }
         let result: Result<Written?, WriteFailure>

@@ -23,7 +23,7 @@ package struct StoringRules: Hashable, Sendable {
 
     /// The reason why a response with this status and these fields, of a resource of this length,
     /// must not be stored; nil when it may be.
-    package func passReason(status: Int = 200, for fields: HTTPFields, length: Int64? = nil) -> PassReason? {
+    package func passReason(status: Int = 200, for fields: HTTPFields, length: Int64? = nil) -> NotStoredReason? {
         if let maxResourceBytes, let length, length > maxResourceBytes { return .tooLarge(limit: maxResourceBytes) }
         if let page = unexpectedPage(fields) { return .unexpectedType(page) }
         let control = CacheControl(response: fields, isShared: isShared)
@@ -44,7 +44,7 @@ package struct StoringRules: Hashable, Sendable {
     ///
     /// Other responses are stored if they can be reused later: they state a lifetime, or a
     /// heuristic or a validator may apply (RFC 9111 §3).
-    private func passReason(status: Int, _ fields: HTTPFields, _ control: CacheControl) -> PassReason? {
+    private func passReason(status: Int, _ fields: HTTPFields, _ control: CacheControl) -> NotStoredReason? {
         guard ![200, 206, 416].contains(status) else { return nil }
         guard StatusRules.isFinal(status), !control.mustUnderstand || StatusRules.isUnderstood(status) else { return .status(status) }
         if Freshness.isStated(fields, control, isShared: isShared) { return nil }

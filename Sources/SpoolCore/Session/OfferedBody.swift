@@ -129,7 +129,7 @@ extension SessionState {
     }
 
     /// Turns the fetches of this generation into relays, because the store cannot take its bytes.
-    mutating func storeFailed(_ generation: GenerationID, _ reason: PassReason, now: MonotonicInstant) -> [SessionAction] {
+    mutating func storeFailed(_ generation: GenerationID, _ reason: NotStoredReason, now: MonotonicInstant) -> [SessionAction] {
         guard version?.generation == generation, version?.passReason == nil else { return [] }
         ledger.version?.passReason = reason
         goal = nil

@@ -11,12 +11,12 @@ struct ReceivedHead {
     /// The generation to use if the response is of another version.
     let newGeneration: GenerationID
     /// The reason not to store the body, or nil.
-    private(set) var passReason: PassReason?
+    private(set) var passReason: NotStoredReason?
     /// Whether the head states a length or a last position beyond `ByteRange.maximumOffset`.
     private(set) var isEndless = false
 
     init(
-        _ head: ResponseHead, requestTime: Timestamp, responseTime: Timestamp, newGeneration: GenerationID, passReason: PassReason?
+        _ head: ResponseHead, requestTime: Timestamp, responseTime: Timestamp, newGeneration: GenerationID, passReason: NotStoredReason?
     ) {
         self.head = head
         self.requestTime = requestTime

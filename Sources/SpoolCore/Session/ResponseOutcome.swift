@@ -22,7 +22,7 @@ package enum ResponseOutcome: Hashable, Sendable {
     }
 
     /// The reason why the stated length forbids storing; nil when it does not.
-    package var passReason: PassReason? {
+    package var passReason: NotStoredReason? {
         switch self {
         case .partial(_, .beyondBound), .full(.beyondBound): .lengthBeyondBound
         default: nil

@@ -33,7 +33,7 @@ package enum SessionAction: Hashable, Sendable {
     /// Stop serving this version, because the origin contradicted it. Its index entry stays.
     case forgotten(GenerationID)
     /// Note that the version cannot or must not be stored.
-    case passing(PassReason)
+    case passing(NotStoredReason)
     /// Note that a fetch is over. The error is nil when it succeeded or was cancelled.
     case ended(FetchID, OriginError?)
 }

@@ -207,7 +207,7 @@ package struct SessionStateMachine: Sendable {
     ///   before their first use.
     /// - Parameter passReason: the reason why nothing may be stored, or nil.
     package mutating func opened(
-        _ stored: (GenerationID, Representation, ByteRangeSet)?, unverified: ByteRangeSet = ByteRangeSet(), passReason: PassReason?,
+        _ stored: (GenerationID, Representation, ByteRangeSet)?, unverified: ByteRangeSet = ByteRangeSet(), passReason: NotStoredReason?,
         now: MonotonicInstant
     ) -> [SessionAction] {
         guard phase == .opening else { return [] }
@@ -258,7 +258,7 @@ package struct SessionStateMachine: Sendable {
     /// - Parameter passReason: a reason of the shell not to store the body, or nil.
     package mutating func headReceived(
         _ id: FetchID, _ head: ResponseHead, requestTime: Timestamp, responseTime: Timestamp,
-        newGeneration: GenerationID, passReason: PassReason?, now: MonotonicInstant
+        newGeneration: GenerationID, passReason: NotStoredReason?, now: MonotonicInstant
     ) -> [SessionAction] {
         var received = ReceivedHead(
             head, requestTime: requestTime, responseTime: responseTime, newGeneration: newGeneration, passReason: passReason)
@@ -309,7 +309,7 @@ package struct SessionStateMachine: Sendable {
     }
 
     /// Turns the fetches of this generation into relays, because the store cannot take its bytes.
-    package mutating func storeFailed(_ generation: GenerationID, _ reason: PassReason, now: MonotonicInstant) -> [SessionAction] {
+    package mutating func storeFailed(_ generation: GenerationID, _ reason: NotStoredReason, now: MonotonicInstant) -> [SessionAction] {
         state.storeFailed(generation, reason, now: now)
     }
 

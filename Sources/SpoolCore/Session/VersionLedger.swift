@@ -39,7 +39,7 @@ struct VersionLedger: Sendable {
     /// - Returns: the generation, if the version is unusable and was not adopted.
     mutating func open(
         _ generation: GenerationID, _ representation: Representation, stored: ByteRangeSet, unverified: ByteRangeSet,
-        passReason: PassReason?
+        passReason: NotStoredReason?
     ) -> GenerationID? {
         let opened = SessionVersion(
             VersionState(

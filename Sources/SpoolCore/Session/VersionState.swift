@@ -22,7 +22,7 @@ package struct VersionState: Hashable, Sendable {
     package var evicting = ByteRangeSet()
     /// The reason why bytes of this version are passed on without being stored; nil when they may
     /// be stored.
-    package var passReason: PassReason?
+    package var passReason: NotStoredReason?
     /// The value of `VersionLedger.confirmations` when the origin last established or confirmed
     /// this version; 0 when that was before this session.
     package var confirmation: UInt64 = 0

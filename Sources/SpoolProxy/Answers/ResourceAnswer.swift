@@ -214,7 +214,7 @@ final class ResourceAnswer {
     }
 
     private func answerWhole(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
-        guard let coverage = coverageOnceFirstByteIsThere(reader, generation, []) else { return }
+        guard let coverage = coverageIfReady(reader, generation, []) else { return }
         let fields = fields(representation, coverage)
         reader.markTold()
         answer(Response(200, fields: fields, body: .source(body(reader), length: representation.length)))
@@ -229,7 +229,7 @@ final class ResourceAnswer {
             return fail(CacheError(OriginError.status(head), key: reader.key))
         }
         let known: SessionReader.Coverage? = isHead ? (reader.foundVersion ? .complete : SessionReader.Coverage.none) : nil
-        guard let coverage = known ?? coverageOnceFirstByteIsThere(reader, generation, []) else { return }
+        guard let coverage = known ?? coverageIfReady(reader, generation, []) else { return }
         var fields = fields(representation, coverage)
         reader.markTold()
         let hasNoContent = StatusRules.hasNoContent(representation.status)
@@ -243,7 +243,7 @@ final class ResourceAnswer {
     private func answerPart(
         _ reader: SessionReader, _ generation: GenerationID, _ representation: Representation, _ range: ByteRange, _ length: Int64
     ) {
-        guard let coverage = coverageOnceFirstByteIsThere(reader, generation, [range]) else { return }
+        guard let coverage = coverageIfReady(reader, generation, [range]) else { return }
         var fields = fields(representation, coverage)
         fields["Content-Range"] = ContentRange.part(range, length: .bytes(length)).fieldValue
         reader.markTold()
@@ -255,7 +255,7 @@ final class ResourceAnswer {
     private func answerParts(
         _ reader: SessionReader, _ generation: GenerationID, _ representation: Representation, _ ranges: [ByteRange], _ length: Int64
     ) {
-        guard let coverage = coverageOnceFirstByteIsThere(reader, generation, ranges) else { return }
+        guard let coverage = coverageIfReady(reader, generation, ranges) else { return }
         var fields = fields(representation, coverage)
         let parts = ranges.map { [cache, url, key, options] range in
             MultipartByteRanges.Part(range) {
@@ -287,7 +287,7 @@ final class ResourceAnswer {
     ///
     /// - Returns: How much was stored before any fetch, or nil when the response must wait or was
     ///   an error.
-    private func coverageOnceFirstByteIsThere(
+    private func coverageIfReady(
         _ reader: SessionReader, _ generation: GenerationID, _ ranges: [ByteRange]
     ) -> SessionReader.Coverage? {
         let position = position(of: reader, generation, ranges)

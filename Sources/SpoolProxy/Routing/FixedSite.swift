@@ -13,7 +13,7 @@ struct FixedSite: Sendable {
     let via: String
 
     /// Whether the request goes to the origin itself, without an answer from the cache.
-    func passesOn(_ request: RequestHead) -> Bool {
+    func tunnels(_ request: RequestHead) -> Bool {
         switch request.method {
         // A client must not open a tunnel through a site, and an echo would show fields that a page
         // must not see (RFC 9110 §9.3.8).

@@ -53,7 +53,7 @@ final class ProxyRouter: Handler {
     }
 
     func bodySink(for request: RequestHead) -> (any BodySink)? {
-        site?.passesOn(request) == true ? PassedBody(count: request.contentLength) : nil
+        site?.tunnels(request) == true ? TunnelledBody(count: request.contentLength) : nil
     }
 
     /// Returns the meaning of a path. An authority equal to the last allowed one skips the host
@@ -69,8 +69,8 @@ final class ProxyRouter: Handler {
         if request.method == "POST", let admin, case .own(let path) = rules.read(path: request.path, host: request.authority) {
             return admin.respond(to: request, path: path, on: exchange)
         }
-        let passesOn = site?.passesOn(request) == true
-        if request.method != "GET" && request.method != "HEAD" && !passesOn {
+        let isTunnelled = site?.tunnels(request) == true
+        if request.method != "GET" && request.method != "HEAD" && !isTunnelled {
             return exchange.respond(.error(405, "this cache answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
         }
         let path = request.path, authority = request.authority
@@ -100,8 +100,8 @@ final class ProxyRouter: Handler {
             return exchange.respond(.error(508, "this request went through the proxy before: its origin leads back here"))
         }
         switch meaning.target {
-        case .resource(let url, _) where passesOn && !isForeign(url):
-            if let site { PassOn(exchange, url: url, site: site, cache: cache).begin() }
+        case .resource(let url, _) where isTunnelled && !isForeign(url):
+            if let site { OriginTunnel(exchange, url: url, site: site, cache: cache).begin() }
         case .resource where request.method != "GET" && request.method != "HEAD":
             exchange.respond(
                 .error(405, "resources of other sites answer GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))

@@ -35,7 +35,7 @@ final class SessionProbe {
     var discards: [ByteRangeSet] { actions.compactMap { if case .discard(let ranges, _) = $0 { ranges } else { nil } } }
     var timers: [MonotonicInstant] { actions.compactMap { if case .setTimer(let at) = $0 { at } else { nil } } }
     var changes: [GenerationID] { actions.compactMap { if case .versionChanged(_, let to) = $0 { to } else { nil } } }
-    var passing: [PassReason] { actions.compactMap { if case .passing(let reason) = $0 { reason } else { nil } } }
+    var passing: [NotStoredReason] { actions.compactMap { if case .passing(let reason) = $0 { reason } else { nil } } }
     var failures: [OriginError] { actions.compactMap { if case .ended(_, let error?) = $0 { error } else { nil } } }
 
     func forgetActions() { actions = [] }

@@ -10,7 +10,7 @@ import SpoolSystem
 /// It serves methods that a cache cannot answer, and requests with credentials, whose responses are
 /// for one user (RFC 9111 §3.5). Redirects go to the client. At most `bufferBytes` wait in each
 /// direction, so a slow side stops the other.
-final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
+final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
     // Safe to share: a lock guards `state`. `chunk` and `exchange` belong to the loop's thread.
 
     /// The largest number of response bytes that wait for the client.
@@ -59,7 +59,7 @@ final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
 
     /// Sends the request to the origin. The response comes later.
     func begin() {
-        let body = (exchange?.bodySink as? PassedBody)?.body
+        let body = (exchange?.bodySink as? TunnelledBody)?.body
         // A field of the client replaces a configured one.
         let fields = cache.configuration.fields(for: url).replacing(with: site.fieldsForOrigin(request))
         var asked = OriginRequest(url: url, fields: fields)
@@ -197,7 +197,7 @@ final class PassOn: TransferReceiver, BodySource, @unchecked Sendable {
 }
 
 /// The body of a forwarded request.
-final class PassedBody: BodySink {
+final class TunnelledBody: BodySink {
     let body: RequestBody
 
     init(count: Int64) { body = RequestBody(count: count) }

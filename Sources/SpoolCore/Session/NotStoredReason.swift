@@ -1,5 +1,5 @@
 /// The reason why bytes are passed on without being stored.
-package enum PassReason: Hashable, Sendable {
+package enum NotStoredReason: Hashable, Sendable {
     /// `Cache-Control: no-store` (RFC 9111 §5.2.2.5).
     case noStore
     /// `Vary: *` (RFC 9111 §4.1).
@@ -32,7 +32,7 @@ package enum PassReason: Hashable, Sendable {
     case storeTrouble(String)
 }
 
-extension PassReason: CustomStringConvertible {
+extension NotStoredReason: CustomStringConvertible {
     /// The reason in words for people, as events, the log and `spool stat` show it.
     package var description: String {
         switch self {
@@ -56,7 +56,7 @@ extension PassReason: CustomStringConvertible {
     }
 }
 
-extension PassReason {
+extension NotStoredReason {
     /// Whether the response itself or its request forbids storing. Such a response answers the
     /// requests that were waiting for it, and no later one.
     var forbidsReuse: Bool {
