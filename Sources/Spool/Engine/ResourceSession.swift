@@ -98,7 +98,7 @@ final class ResourceSession: Sendable {
         var whenWritten: (@Sendable () -> Void)?
         var timerDeadline: MonotonicInstant?
         var tickIsSet = false
-        var passReason: PassReason?
+        var passReason: NotStoredReason?
         /// The request by which the origin is asked. The newest reader decides.
         var request: OriginRequest
         /// Whether the session was taken out of the table. A holder of a link then needs another
@@ -122,7 +122,7 @@ final class ResourceSession: Sendable {
         var promisedBytes: Int64
     }
 
-    init(key: ResourceKey, url: String, number: UInt64, origin: URIReference.Origin, passReason: PassReason?, shared: SharedParts) {
+    init(key: ResourceKey, url: String, number: UInt64, origin: URIReference.Origin, passReason: NotStoredReason?, shared: SharedParts) {
         self.key = key
         self.number = number
         self.url = url.withoutUserinfo
@@ -214,7 +214,7 @@ final class ResourceSession: Sendable {
         shared.environment.indexLane.post { [self] in
             var found: StoredResource?
             var file: (any DataFile)?
-            var trouble: PassReason?
+            var trouble: NotStoredReason?
             do {
                 found = try shared.store.lookup(key)
                 if let found, !found.spans.isEmpty {
