@@ -63,6 +63,11 @@ public struct Configuration: Sendable {
     public var maximumFetches = 64
     /// The most origin requests at once to one host; at least 1. The default is 6, as in browsers.
     public var maximumFetchesPerHost = 6
+    /// How long an origin may take before a request fails. `ReadOptions.patience` overrides it for
+    /// one resource.
+    public var patience = OriginPatience()
+    /// The same for single hosts. The keys are host names in lower case.
+    public var patienceForHosts: [String: OriginPatience] = [:]
     /// The rules that map URLs to keys.
     public var keyPolicy = KeyPolicy()
     /// Fields for every origin request, for example `User-Agent`. On a redirect to another origin,
@@ -159,6 +164,15 @@ public struct Configuration: Sendable {
     /// `openFileCount` is nil.
     package static let descriptorShare = 4
 
+    /// How long the origin with this host may take.
+    func patience(forHost host: String) -> OriginPatience { patienceForHosts[host] ?? patience }
+
+    /// How long the origin of this URL may take.
+    package func patience(for url: String) -> OriginPatience {
+        guard !patienceForHosts.isEmpty, let host = (try? URIReference(lenient: url))?.origin?.host else { return patience }
+        return patience(forHost: host)
+    }
+
     /// Returns a message about the first value that is out of bounds, or nil.
     func complaint() -> String? {
         if readAheadBytes < 65_536 { return "readAheadBytes is \(readAheadBytes); it must be at least 65536" }
@@ -168,6 +182,9 @@ public struct Configuration: Sendable {
         }
         if bufferCount < 1 { return "bufferCount is \(bufferCount); it must be at least 1" }
         if maximumFetches < 1 || maximumFetchesPerHost < 1 { return "maximumFetches and maximumFetchesPerHost must be at least 1" }
+        if !([patience] + patienceForHosts.values).allSatisfy(\.isValid) {
+            return "a time of an OriginPatience is out of bounds; give between 1 millisecond and 1 hour"
+        }
         if let openFileCount, openFileCount < OpenFileLimits.leastDescriptors {
             return "openFileCount is \(openFileCount); give at least \(OpenFileLimits.leastDescriptors), or nil for the default"
         }

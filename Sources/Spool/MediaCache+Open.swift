@@ -113,8 +113,9 @@ extension MediaCache {
         let data = [DiskLane(name: "spool-data-0"), DiskLane(name: "spool-data-1")]
         let lanes = data + [sync, index, control]
         if configuration.keepsLanesOffLoop { loop?.keepOffItsCore(lanes) }
+        let doubling = DoublingTransport(wire, time: time, on: control)
         var transport: any Transport = RedirectingTransport(
-            wire, privateNames: configuration.privateNames, fieldsForURL: configuration.requestFieldsForURL)
+            doubling, privateNames: configuration.privateNames, fieldsForURL: configuration.requestFieldsForURL)
         if let around = configuration.transportAround { transport = around(transport) }
         if let modifier = configuration.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
         return CacheEnvironment(
