@@ -110,8 +110,9 @@ extension MediaCache {
         let data = [DiskLane(name: "spool-data-0"), DiskLane(name: "spool-data-1")]
         let lanes = data + [sync, index, control]
         if configuration.network.keepsLanesOffLoop { loop?.keepOffItsCore(lanes) }
+        let doubling = DoublingTransport(wire, time: time, on: control)
         var transport: any Transport = RedirectingTransport(
-            wire, privateNames: configuration.security.privateNames, fieldsForURL: configuration.network.requestFieldsForURL)
+            doubling, privateNames: configuration.security.privateNames, fieldsForURL: configuration.network.requestFieldsForURL)
         if let around = configuration.network.transportAround { transport = around(transport) }
         if let modifier = configuration.network.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
         return CacheEnvironment(

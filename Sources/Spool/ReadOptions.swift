@@ -21,6 +21,9 @@ public struct ReadOptions: Sendable {
     /// The networks that the origin requests of this resource may use, or nil to leave that
     /// unchanged. The newest reader decides here, too.
     public var access: NetworkAccess?
+    /// How long the origin of this resource may take, or nil to leave that unchanged. The newest
+    /// reader with a value decides.
+    public var patience: OriginPatience?
     /// Changes the bytes on their way to this reader, or nil for the transform of the
     /// configuration.
     public var contentTransform: (any ContentTransform)?

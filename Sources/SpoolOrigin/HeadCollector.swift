@@ -45,6 +45,9 @@ package struct HeadCollector: Sendable {
     /// Whether the final head is complete.
     package var isDone: Bool { if case .done = state { true } else { false } }
 
+    /// Whether an interim head is complete, and the final one has not begun.
+    package var isBetweenHeads: Bool { if case .statusLine = state { informational > 0 } else { false } }
+
     /// Takes the next line, with or without its line break. An empty line ends a head.
     package mutating func lineReceived(_ line: UnsafeRawBufferPointer) -> Step {
         if isDone { return .trailer }

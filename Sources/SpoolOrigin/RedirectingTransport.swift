@@ -116,6 +116,11 @@ private final class RedirectingTransfer: Transfer {
         if state.withLock({ $0.hop == hop && !$0.isOver && !$0.isCancelled }) { receiver.interimReceived(head) }
     }
 
+    /// Reports a late answer, unless it is of a hop that is over.
+    func answerIsLate(hop: Int) {
+        if state.withLock({ $0.hop == hop && !$0.isOver && !$0.isCancelled }) { receiver.answerIsLate() }
+    }
+
     /// Handles the head of a hop.
     ///
     /// - Returns: Whether the body of the hop belongs to the answer.
@@ -176,6 +181,8 @@ private final class Hop: TransferReceiver, @unchecked Sendable {
     }
 
     func interimReceived(_ head: ResponseHead) { owner.interimReceived(head, hop: number) }
+
+    func answerIsLate() { owner.answerIsLate(hop: number) }
 
     func headReceived(_ head: ResponseHead) {
         isAnswer = owner.headReceived(head, hop: number)

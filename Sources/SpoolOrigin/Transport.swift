@@ -46,6 +46,13 @@ public struct OriginRequest: Hashable, Sendable {
     public var followsRedirects = true
     /// The bounds on the origins and networks that the request may reach. Every bound holds.
     package var reach: [OriginReach] = []
+    /// The most time to connect, or nil for that of the transport.
+    package var connectTimeout: Nanoseconds?
+    /// The most time from the request to the first byte of the answer, or nil for that of the
+    /// transport.
+    package var headTimeout: Nanoseconds?
+    /// The time after which an answer without head is late, or nil if it never is.
+    package var lateAfter: Nanoseconds?
 
     /// Creates a GET without a body.
     public init(url: String, fields: HTTPFields, access: NetworkAccess = NetworkAccess()) {
@@ -71,6 +78,9 @@ public protocol TransferReceiver: AnyObject, Sendable {
     /// Receives the head of an interim response, such as 103 (RFC 9110 §15.2). A transport may skip
     /// them.
     func interimReceived(_ head: ResponseHead)
+    /// Called when no head came in the time in which most origins answer. The request goes on, and
+    /// may be sent again. Called on any thread.
+    func answerIsLate()
     /// Receives the head of the final response. Called once, before any body.
     func headReceived(_ head: ResponseHead)
     /// Receives the next body bytes, at most 64 KiB in one call unless the transport documents
@@ -86,6 +96,8 @@ public protocol TransferReceiver: AnyObject, Sendable {
 extension TransferReceiver {
     /// Ignores the response.
     public func interimReceived(_ head: ResponseHead) {}
+    /// Does nothing.
+    public func answerIsLate() {}
 }
 
 /// The answer of a receiver to body bytes.

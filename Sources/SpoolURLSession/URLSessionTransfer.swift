@@ -133,6 +133,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     }
 
     private static func firstByteTimeout(of request: OriginRequest, _ options: URLSessionTransportOptions) -> Nanoseconds {
+        if let timeout = request.headTimeout { return timeout }
         let isConditional = request.fields.lines.contains {
             ["if-none-match", "if-modified-since"].contains($0.name.asciiLowercased)
         }

@@ -72,6 +72,25 @@ import Testing
         withExtendedLifetime(other) {}
     }
 
+    @Test func `a request whose answer is late keeps no other of its host waiting, up to a bound`() {
+        var queue = FetchQueue(total: 100, perHost: 2)
+        var late: [UInt64] = []
+        for _ in 0..<10 {
+            let id = queue.submitted(host: "a", priority: .playing, sequence: 0)
+            guard queue.active.last?.id == id else { break }
+            _ = queue.late(id, true)
+            late.append(id)
+        }
+        #expect(late.count == 8)
+        let waiting = queue.queue[0].id
+        #expect(queue.finished(late[0]) == [waiting])
+        // An answered request counts again.
+        let next = queue.submitted(host: "a", priority: .playing, sequence: 0)
+        #expect(queue.late(late[1], false) == [])
+        #expect(queue.finished(late[2]) == [])
+        #expect(queue.finished(waiting) == [next])
+    }
+
     @Test func `a held host gets no request until it is released as often as held`() {
         var queue = FetchQueue(total: 10, perHost: 2)
         queue.hold("a")

@@ -53,6 +53,11 @@ extension Configuration {
         /// certificate. Nil means the trust of the system.
         public var onChallenge: URLSessionChallengeHandler?
         #endif
+        /// How long an origin may take before a request fails. `ReadOptions.patience` overrides it
+        /// for one resource.
+        public var patience = OriginPatience()
+        /// The same for single hosts. The keys are host names in lower case.
+        public var patienceForHosts: [String: OriginPatience] = [:]
         /// Whether lanes keep off the core of the transport's loop, on Linux. For programs that are
         /// only a server: threads that a library starts from a lane inherit the lane's set of cores
         /// and keep it.
@@ -63,5 +68,21 @@ extension Configuration {
 
         /// Creates the default settings.
         public init() {}
+
+        /// How long the origin with this host may take.
+        func patience(forHost host: String) -> OriginPatience { patienceForHosts[host] ?? patience }
+
+        /// How long the origin of this URL may take.
+        package func patience(for url: String) -> OriginPatience {
+            guard !patienceForHosts.isEmpty, let host = (try? URIReference(lenient: url))?.origin?.host else { return patience }
+            return patience(forHost: host)
+        }
+
+        /// Throws an error about the first value that is out of bounds.
+        func validate() throws(CacheError) {
+            try Configuration.require(
+                ([patience] + patienceForHosts.values).allSatisfy(\.isValid),
+                "a time of network.patience is out of bounds; give between 1 millisecond and 1 hour")
+        }
     }
 }

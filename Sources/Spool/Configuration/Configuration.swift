@@ -39,6 +39,7 @@ public struct Configuration: Sendable {
     func validate() throws(CacheError) {
         try fetching.validate()
         try limits.validate()
+        try network.validate()
         try storage.validate()
     }
 

@@ -56,6 +56,7 @@ struct FetchDriver {
         guard var request else { return }
         if let site = intake.ask.site { request.fields["Origin"] = site }
         request.reach = session.shared.bounds.current
+        session.state.withLock { request.wait($0.patience, isBrief: intake.ask.isBrief || $0.priority < .playing) }
         addConditions(of: intake.ask, to: &request.fields)
         session.shared.record(.fetchStarted(session.key, lower: intake.ask.lower, upper: intake.ask.upper))
         session.shared.counters.add { $0.originRequests += 1 }
@@ -106,7 +107,18 @@ struct FetchDriver {
     /// The most interim responses that wait for one reader.
     private static let maxInterims = 8
 
+    /// Notes whether the answer to a request is late.
+    func setLate(_ intake: FetchIntake, _ isLate: Bool) {
+        let ticket = session.state.withLock { _ -> UInt64? in
+            guard intake.isLate != isLate, !intake.isFinished else { return nil }
+            intake.isLate = isLate
+            return intake.ticket
+        }
+        if let ticket { session.shared.limiter.late(ticket, isLate) }
+    }
+
     func headReceived(_ intake: FetchIntake, _ head: ResponseHead) {
+        setLate(intake, false)
         let generation = session.shared.committer.makeGeneration()
         let responseTime = session.shared.environment.time.wallNow
         session.run { state, effects in

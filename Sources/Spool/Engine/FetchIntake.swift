@@ -27,6 +27,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     /// Whether the transfer was paused because no buffer was free. Memory that this fetch frees
     /// resumes it, too.
     var isStarved = false
+    /// Whether its answer is late.
+    var isLate = false
     var fetchedBytes: Int64 = 0
     var requestTime = Timestamp(nanoseconds: 0)
 
@@ -37,6 +39,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     }
 
     func interimReceived(_ head: ResponseHead) { session.fetching.interimReceived(self, head) }
+
+    func answerIsLate() { session.fetching.setLate(self, true) }
 
     func headReceived(_ head: ResponseHead) { session.fetching.headReceived(self, head) }
 

@@ -68,6 +68,11 @@ package final class FetchLimiter: Sendable {
         reclaim()
     }
 
+    /// Sets whether the answer to a fetch is late, so that others of its host may start.
+    package func late(_ id: UInt64, _ isLate: Bool) {
+        startQueued { $0.late(id, isLate) }
+    }
+
     /// Starts no further fetch to a host until `release` was called as often as `hold`.
     package func hold(_ host: String) {
         state.withLock { $0.queue.hold(host) }

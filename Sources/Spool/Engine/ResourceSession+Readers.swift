@@ -48,6 +48,7 @@ extension ResourceSession {
         state.withLock { state in
             state.request.url = url
             state.request.followsRedirects = options.followsRedirects
+            if let patience = options.patience { state.patience = patience }
             if !options.requestFields.lines.isEmpty {
                 state.request.fields = requestFields
                 for field in options.requestFields.lines { state.request.fields[field.name] = nil }

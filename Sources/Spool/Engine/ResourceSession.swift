@@ -101,6 +101,8 @@ final class ResourceSession: Sendable {
         var passReason: NotStoredReason?
         /// The request by which the origin is asked. The newest reader decides.
         var request: OriginRequest
+        /// How long the origin may take. The newest reader with a patience of its own decides.
+        var patience = OriginPatience()
         /// Whether the session was taken out of the table. A holder of a link then needs another
         /// session.
         var isDetached = false
@@ -144,6 +146,7 @@ final class ResourceSession: Sendable {
             machine: SessionStateMachine(limits: limits, rules: rules), pace: shared.committer.commitPace,
             request: OriginRequest(url: url, fields: requestFields))
         state.passReason = passReason
+        state.patience = defaults.network.patience(forHost: origin.host)
         self.state = Locked(state)
     }
 

@@ -49,7 +49,7 @@ struct CacheSettings {
     /// The flags of commands that fetch.
     static let fetching =
         store + LimitFlags.all + [LimitFlags.maximumResource, readAhead, policy, freshness, IdentitySettings.identity]
-        + HeaderSettings.all + KeySettings.all + [certificates, http2, verbose, logJSON]
+        + HeaderSettings.all + KeySettings.all + [PatienceSettings.patience, certificates, http2, verbose, logJSON]
 
     /// Creates the settings from the arguments.
     ///
@@ -83,6 +83,7 @@ struct CacheSettings {
             Self.certificates, expected: "a file that can be read", Self.readableFile)
         configuration.network.usesHTTP2 = arguments.has(Self.http2)
         configuration.freshness.identities = try IdentitySettings.read(arguments)
+        try PatienceSettings.apply(arguments, to: &configuration)
         configuration.storage.maximumResourceBytes = try LimitFlags.maximumResourceBytes(arguments)
         encryption = try EncryptionSettings(arguments)
     }

@@ -14,10 +14,16 @@ package struct FetchQueue: Sendable {
         package let host: String
         /// Its present urgency.
         package fileprivate(set) var priority: ReadPriority
+        /// Whether its answer is late. Then it keeps no other request of its host waiting.
+        fileprivate var isLate = false
         /// The sequence number of the requester's last priority change. A change that arrives late
         /// has a lower number and is ignored.
         fileprivate var sequence: UInt64
     }
+
+    /// How many times the requests of a host may exceed its limit, because late ones do not count.
+    /// So a host that answers nothing leaves room to other hosts.
+    private static let lateFactor = 4
 
     private let total: Int
     private let perHost: Int
@@ -73,6 +79,14 @@ package struct FetchQueue: Sendable {
         return startQueued()
     }
 
+    /// Sets whether the answer to a running request is late.
+    /// - Returns: the requests that start now.
+    package mutating func late(_ id: UInt64, _ isLate: Bool) -> [UInt64] {
+        guard let index = active.firstIndex(where: { $0.id == id }), active[index].isLate != isLate else { return [] }
+        active[index].isLate = isLate
+        return startQueued()
+    }
+
     /// Lets nothing more start for a host, until `release` has been called as often as `hold`.
     package mutating func hold(_ host: String) {
         held[host, default: 0] += 1
@@ -116,8 +130,10 @@ package struct FetchQueue: Sendable {
     /// The running requests of which one has to end before `entry` may start.
     /// - Returns: nil if none has to.
     private func obstacles(to entry: Entry) -> [Entry]? {
-        let sameHost = active.filter { $0.host == entry.host }
+        let ofHost = active.filter { $0.host == entry.host }
+        let sameHost = ofHost.filter { !$0.isLate }
         if sameHost.count >= perHost { return sameHost }
+        if ofHost.count >= perHost * Self.lateFactor { return ofHost }
         if active.count >= total { return active }
         guard entry.priority < .playing else { return nil }
         let yielding = sameHost.filter { $0.priority < .playing }

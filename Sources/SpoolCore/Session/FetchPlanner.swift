@@ -62,10 +62,13 @@ enum FetchPlanner {
         return Request(lower: lower, upper: upper, reader: asking)
     }
 
-    /// Whether readers use the stored bytes of a version that another response would replace, so
-    /// that a revalidation in the background waits for their end.
+    /// Whether a revalidation in the background has to wait for the end of a reader: another version
+    /// would end the reader, although every byte that it needs is stored.
     private static func isHeld(_ version: SessionVersion, _ session: SessionState) -> Bool {
-        !version.isCombinable && session.readers.contains { $0.failure == nil && $0.validation == .trusts(version.generation) }
+        session.readers.contains { reader in
+            guard reader.failure == nil, reader.validation == .trusts(version.generation) else { return false }
+            return !version.isCombinable || version.hasRest(of: reader)
+        }
     }
 
     /// The index of the first reader from `index` on that waits at a gap that no running fetch will

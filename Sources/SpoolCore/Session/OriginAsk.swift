@@ -12,6 +12,9 @@ package struct OriginAsk: Hashable, Sendable {
     package var isPlain = false
     /// The number of last bytes that the request asks for, in place of `[lower, upper)`.
     package var suffix: Int64?
+    /// Whether no reader depends on the answer: none waits, or stored bytes can be used in its
+    /// place.
+    package var isBrief = false
     /// The value of `Origin`; nil when the field is not sent.
     package var site: String?
 

@@ -24,12 +24,13 @@ extension ReceivedHead {
         return actions + session.wakeReaders() + session.replan(now: now)
     }
 
-    /// Whether the response takes the place of the version. An error of the moment never replaces
-    /// stored bytes, and neither does the answer to a request for a gap.
+    /// Whether the response takes the place of the version. Bytes of the resource stay stored unless
+    /// the resource is gone: a lifetime in the refusal of an expired token must not delete a film. The
+    /// answer to a request for a gap replaces nothing.
     private func mayReplace(_ version: SessionVersion?, _ error: OriginError, _ fetch: FetchState) -> Bool {
         guard passReason == nil, !fetch.isOwn else { return false }
         guard let version else { return true }
-        return fetch.isValidation && (!error.isTransient || !version.representation.isContent)
+        return fetch.isValidation && (error.isGone || !version.representation.isContent)
     }
 
     /// Ends the wait of the other readers that the fetch was for: they use stored bytes if they

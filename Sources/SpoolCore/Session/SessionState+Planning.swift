@@ -80,6 +80,7 @@ extension SessionState {
         var ask = OriginAsk(
             lower: request.lower, upper: request.upper, ifRange: nil, revalidation: version.representation.revalidation)
         ask.site = site
+        ask.isBrief = request.reader?.mayDoWithoutOrigin ?? true
         return [.start(fetch.id, ask)]
     }
 
@@ -138,6 +139,7 @@ extension SessionState {
         ask.isPlain = request.omitsRange
         ask.suffix = request.suffix
         ask.site = request.reader?.site
+        ask.isBrief = request.reader == nil
         return [.start(fetch.id, ask)]
     }
 

@@ -49,7 +49,7 @@ final class CurlHandle {
         do {
             try set(CURLOPT_ERRORBUFFER, pointer: errorText)
             try setCallbacks(Unmanaged.passUnretained(transfer).toOpaque())
-            try setConnection(options)
+            try setConnection(options, of: transfer.request)
             // Only a hint: a handle that has a buffer already keeps its size, and works.
             _ = spool_curl_set_long(raw, CURLOPT_BUFFERSIZE, isAlone ? options.loneReceiveBufferBytes : options.receiveBufferBytes)
             try setSecurity(options)
@@ -101,7 +101,7 @@ final class CurlHandle {
         try set(CURLOPT_OPENSOCKETDATA, pointer: context)
     }
 
-    private func setConnection(_ options: CurlTransportOptions) throws(Refusal) {
+    private func setConnection(_ options: CurlTransportOptions, of request: OriginRequest) throws(Refusal) {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_HTTPGET, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
@@ -112,7 +112,7 @@ final class CurlHandle {
         try set(CURLOPT_PATH_AS_IS, 1)
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
-        try set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(options.connectTimeout / .milliseconds(1))))
+        try set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int((request.connectTimeout ?? options.connectTimeout) / .milliseconds(1))))
         try check(spool_curl_set_web_only(raw))
         try check(spool_curl_set_quick_exit(raw))
         switch options.version {

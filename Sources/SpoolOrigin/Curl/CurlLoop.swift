@@ -75,8 +75,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     /// The transfers that got body bytes in this round.
     private var touched: [CurlTransfer] = []
     private var busyPoll = BusyPollPolicy()
-    /// Whether a check for transfers that wait too long is planned.
-    private var isCheckPending = false
+    /// The time of the next check for transfers that wait too long, if one is planned.
+    private var nextCheck: MonotonicInstant?
     /// The time at which libcurl asked to be called, by the clock of the system.
     private var deadline: MonotonicInstant?
     /// Fires at the deadline, or at an earlier deadline that was put off.
@@ -96,7 +96,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         active[handle.raw] = transfer
         let code = curl_multi_add_handle(multi, handle.raw)
         guard code == CURLM_OK else { return finish(transfer, .failed(.unreachable(String(cString: curl_multi_strerror(code))))) }
-        planCheck(now() + shortestTimeout)
+        planCheck(now() + min(shortestTimeout, transfer.request.headTimeout ?? .max))
     }
 
     /// Offers the body of a paused transfer again. Must be called outside any lock, because libcurl
@@ -287,26 +287,26 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     private var shortestTimeout: Nanoseconds { min(options.firstByteTimeout, options.stallTimeout, options.headTimeout) }
 
-    /// Plans one check at a time, never further ahead than the shortest timeout. Bytes that arrive
-    /// do not move it.
+    /// Plans a check, never further ahead than the shortest timeout. Bytes that arrive do not move
+    /// it. An earlier check takes its place.
     private func planCheck(_ instant: MonotonicInstant) {
-        guard !isCheckPending else { return }
-        isCheckPending = true
+        guard nextCheck.map({ instant < $0 }) ?? true else { return }
+        nextCheck = instant
         let delay = max(0, instant - now())
         if let time {
-            _ = time.after(delay, on: self) { [weak self] in self?.checkTimeouts() }
+            _ = time.after(delay, on: self) { [weak self] in self?.checkTimeouts(plannedFor: instant) }
         } else {
             loop.after(delay) { [weak self] in
-                self?.checkTimeouts()
+                self?.checkTimeouts(plannedFor: instant)
                 self?.settle()
             }
         }
     }
 
-    private func checkTimeouts() {
-        guard !isTornDown else { return }
+    private func checkTimeouts(plannedFor instant: MonotonicInstant) {
+        guard !isTornDown, nextCheck == instant else { return }
         let now = now()
-        isCheckPending = false
+        nextCheck = nil
         var earliest = now + shortestTimeout
         for transfer in Array(active.values) {
             guard let deadline = deadline(of: transfer) else { continue }
@@ -323,9 +323,10 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     /// connection (libcurl has its own timeout for that) or is paused.
     private func deadline(of transfer: CurlTransfer) -> MonotonicInstant? {
         guard !transfer.isPaused, !transfer.isSendPaused, let last = transfer.lastActivity else { return nil }
-        guard let began = transfer.answerBegan else { return last + options.firstByteTimeout }
+        let headTimeout = transfer.request.headTimeout ?? options.firstByteTimeout
+        guard let began = transfer.answerBegan, !transfer.isBetweenHeads else { return last + headTimeout }
         let stalled = last + options.stallTimeout
-        return transfer.hasHead ? stalled : min(stalled, began + options.headTimeout)
+        return transfer.hasHead ? stalled : min(stalled, began + max(options.headTimeout, headTimeout))
     }
 
     private static func words(forTimeoutOf transfer: CurlTransfer) -> String {

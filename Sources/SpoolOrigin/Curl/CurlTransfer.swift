@@ -62,6 +62,9 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     /// Whether the head of the final response was passed on.
     var hasHead: Bool { head.isDone }
 
+    /// Whether only interim heads came so far, so that the origin is still preparing its answer.
+    var isBetweenHeads: Bool { head.isBetweenHeads }
+
     var isCancelled: Bool { cancelRequested.withLock { $0 } }
 
     // MARK: Transfer

@@ -15,10 +15,11 @@ package struct CurlTransportOptions: Sendable {
 
     /// The protocol version to ask for.
     package var version: HTTPVersion = .http1
-    /// The most time to look up a name, connect and finish the TLS handshake.
-    package var connectTimeout: Nanoseconds = .seconds(8)
-    /// The most time from the request to the first byte of the answer.
-    package var firstByteTimeout: Nanoseconds = .seconds(8)
+    /// The most time to look up a name, connect and finish the TLS handshake, for requests that name
+    /// none.
+    package var connectTimeout: Nanoseconds = .seconds(10)
+    /// The most time from the request to the first byte of the answer, for requests that name none.
+    package var firstByteTimeout: Nanoseconds = .seconds(60)
     /// The most time from the first line of the answer to the end of its head, 1xx responses
     /// included. It bounds a head that comes in small parts.
     package var headTimeout: Nanoseconds = .seconds(30)

@@ -65,6 +65,9 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         var asked = OriginRequest(url: url, fields: fields)
         asked.method = request.method
         asked.followsRedirects = false
+        asked.wait(cache.configuration.network.patience(for: url), isBrief: false)
+        // The origin may have run a request whose answer is late.
+        asked.lateAfter = nil
         // A method that normally has a body gets an explicit empty one (RFC 9110 §8.6).
         asked.body = body ?? (["POST", "PUT", "PATCH"].contains(request.method) ? RequestBody([]) : nil)
         exchange?.onClose { self.close() }

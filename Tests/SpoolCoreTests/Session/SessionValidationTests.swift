@@ -23,7 +23,7 @@ import Testing
     @Test func `a stale response is revalidated with its validators`() {
         let (probe, _, _) = asking()
         let conditions = Revalidation(entityTag: "\"v1\"", lastModified: "Thu, 01 Jan 1970 00:00:00 GMT")
-        #expect(probe.starts == [OriginAsk(lower: 0, upper: nil, ifRange: nil, revalidation: conditions)])
+        #expect(probe.starts == [OriginAsk(lower: 0, upper: nil, ifRange: nil, revalidation: conditions, isBrief: true)])
     }
 
     @Test func `a 304 makes a response fresh for this reader and the next`() {
@@ -128,16 +128,33 @@ import Testing
         #expect(probe.read(reader) == 10)
     }
 
-    @Test func `a stale response within its grace is served at once and revalidated meanwhile`() {
+    @Test func `a stale response within its grace is served at once and revalidated afterwards`() {
+        let (probe, reader) = withinGrace(stored: 0...999)
+        #expect(probe.read(reader) == 1000)
+        #expect(probe.starts == [])
+        probe.leave(reader)
+        #expect(probe.starts.map(\.revalidation?.entityTag) == ["\"v1\""])
+        probe.full(probe.startedIDs[0], length: 10, fields: ["ETag": "\"v2\""])
+        #expect(probe.failure(reader) == nil)
+        #expect(probe.machine.version?.representation.length == 10)
+    }
+
+    @Test func `a stale response of which bytes are missing is revalidated meanwhile`() {
+        let (probe, reader) = withinGrace(stored: 0...99)
+        #expect(probe.starts.first?.revalidation?.entityTag == "\"v1\"")
+        #expect(probe.read(reader) == 100)
+        probe.head(probe.startedIDs[0], 304, [:])
+        #expect(probe.failure(reader) == nil)
+    }
+
+    /// A reader of a stale version that may still be used while the origin is asked.
+    private func withinGrace(stored: ClosedRange<Int64>) -> (SessionProbe, ReaderID) {
         let probe = SessionProbe()
-        probe.open(length: 1000, stored: [0...999], fields: ["ETag": "\"v1\"", "Cache-Control": "max-age=60, stale-while-revalidate=5000"])
+        probe.open(length: 1000, stored: [stored], fields: ["ETag": "\"v1\"", "Cache-Control": "max-age=60, stale-while-revalidate=5000"])
         let reader = probe.join(0, rules: UseRules(policy: .standard))
         let preparation = probe.prepare(reader)
-        guard case .ready = preparation else { return unexpected(preparation) }
-        #expect(probe.starts.map(\.revalidation?.entityTag) == ["\"v1\""])
-        #expect(probe.read(reader) == 1000)
-        probe.head(probe.startedIDs[0], 304, [:])
-        #expect(probe.starts.count == 1)
+        if case .ready = preparation {} else { unexpected(preparation) }
+        return (probe, reader)
     }
 
     @Test func `several readers wait for one revalidation`() {

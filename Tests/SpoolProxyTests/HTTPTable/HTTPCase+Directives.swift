@@ -45,6 +45,7 @@ extension HTTPCase {
         "5861 §4 | a request has stale-if-error, too | GET -> 200 {Cache-Control: max-age=10} ~ +100 GET [Cache-Control: stale-if-error=10] -> 503",
         "5861 §3 | stale-while-revalidate serves stale bytes and asks | GET -> 200 {Cache-Control: max-age=10, stale-while-revalidate=60} ~ +20 GET -> 200 = stored 1",
         "5861 §3 | the answer of the background replaces them | GET -> 200 {Cache-Control: max-age=10, stale-while-revalidate=60} ~ +20 GET -> 200 {Cache-Control: max-age=10} = stored 1 ~ GET = 'body 2'",
+        #"5861 §3 | a new tag from the background disturbs no client | GET -> 200 {Cache-Control: max-age=10, stale-while-revalidate=60 & ETag: "a"} ~ +20 GET -> 200 {Cache-Control: max-age=10 & ETag: "b"} = stored 1 ~ GET = 'body 2' & ETag: "b""#,
         "5861 §3 | after stale-while-revalidate the client waits | GET -> 200 {Cache-Control: max-age=10, stale-while-revalidate=60} ~ +100 GET -> 200",
         "8246 §2 | immutable is fresh while max-age lasts | GET -> 200 {Cache-Control: max-age=60, immutable} ~ +30 GET",
         "8246 §2 | immutable ends with max-age | GET -> 200 {Cache-Control: max-age=60, immutable} ~ +90 GET -> 200",

@@ -47,6 +47,10 @@ extension HTTPCase {
         #"9111 §4.3.3 | a new response replaces the old one | GET -> 200 {Cache-Control: max-age=10 & ETag: "a"} ~ +20 GET -> 200 {Cache-Control: max-age=10 & ETag: "b"} ~ GET = stored 2 & ETag: "b""#,
         #"9111 §4.3.3 | a 404 to a validation is passed on | GET -> 200 {Cache-Control: max-age=10 & ETag: "a"} ~ +20 GET -> 404 ~ GET -> 404"#,
         #"9111 §4.3.3 | a 403 to a validation is passed on | GET -> 200 {Cache-Control: max-age=10 & ETag: "a"} ~ +20 GET -> 403 'no'"#,
+        #"9111 §4.3.3 | a refusal with a lifetime does not delete what is stored | GET -> 200 {Cache-Control: max-age=10 & ETag: "a"} ~ +20 GET -> 403 {Cache-Control: max-age=60} 'no' ~ GET -> revalidated = asks If-None-Match: "a""#,
+        #"9111 §4.3.3 | after a refusal stored bytes stand in for a failing origin | GET -> 200 {Cache-Control: max-age=10 & ETag: "a"} ~ +20 GET -> 401 {Cache-Control: max-age=60} 'no' ~ GET -> 503 = 200 & stored 1"#,
+        #"9111 §4.3.3 | a redirect with a lifetime does not delete what is stored | GET -> 200 {Cache-Control: max-age=10 & ETag: "a"} ~ +20 GET -> 302 {Cache-Control: max-age=60 & Location: /sign-in} ~ GET -> revalidated"#,
+        #"9111 §4.3.3 | a 404 with a lifetime takes the place of what was stored | GET -> 200 {Cache-Control: max-age=10 & ETag: "a"} ~ +20 GET -> 404 {Cache-Control: max-age=60} ~ GET = stored 2"#,
         "9111 §4.3.1 | without validator the request has no condition | GET -> 200 {Cache-Control: max-age=10} ~ +20 GET -> 200 = asks no If-None-Match & asks no If-Modified-Since",
         "9111 §4.3.1 | a stored error is validated as well | GET -> 404 {Cache-Control: max-age=10 & ETag: \"a\"} ~ +20 GET -> revalidated",
     ]

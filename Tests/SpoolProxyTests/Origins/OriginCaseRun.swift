@@ -47,10 +47,14 @@ final class OriginCaseRun {
         defer { origin.stop() }
         var options = CurlTransportOptions()
         // The one real clock in a row on a socket.
-        if row.waitsInVain { (options.firstByteTimeout, options.stallTimeout) = (.seconds(1), .seconds(1)) }
+        if row.waitsInVain { options.stallTimeout = .seconds(1) }
         let loop = try LoopThread(name: "spool-loop")
         let world = try ProxyWorld(
-            time: time, transport: CurlTransport(options: options, on: loop), loop: loop, configuration: row.configure)
+            time: time, transport: CurlTransport(options: options, on: loop), loop: loop,
+            configuration: { configuration in
+                row.configure(&configuration)
+                if row.waitsInVain { (configuration.network.patience.head, configuration.network.patience.brief) = (.seconds(1), .seconds(1)) }
+            })
         defer { world.stop() }
         return try OriginCaseRun(row, world, script, time, socket: origin).play()
     }
