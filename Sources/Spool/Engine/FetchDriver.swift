@@ -56,6 +56,7 @@ struct FetchDriver {
         guard var request else { return }
         if let site = intake.ask.site { request.fields["Origin"] = site }
         request.reach = session.shared.bounds.current
+        request.decodesContent = playlistExtensions.contains(pathExtension(url: request.url))
         addConditions(of: intake.ask, to: &request.fields)
         session.shared.record(.fetchStarted(session.key, lower: intake.ask.lower, upper: intake.ask.upper))
         session.shared.counters.add { $0.originRequests += 1 }

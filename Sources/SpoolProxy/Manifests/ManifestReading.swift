@@ -24,7 +24,7 @@ final class ManifestReading {
     }
 
     /// The most bytes of a resource that only its first bytes and a common type make a suspect.
-    private static let possibleBytes: Int64 = 1 << 20
+    private static let possibleBytes = Representation.maxVagueBytes
     /// The first bytes that decide.
     private static let headBytes = 8
     /// The most times that a read begins anew because the version changed meanwhile.
@@ -78,7 +78,7 @@ final class ManifestReading {
     func step(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) -> Step {
         guard bytes != nil || mayBeManifest(representation, reader) else { return .other }
         if bytes == nil {
-            if let path = redirect(of: representation) { return .elsewhere(path: path) }
+            if suspicion(representation) == .named, let path = redirect(of: representation) { return .elsewhere(path: path) }
             let cause = door.cause(key, url: url, generation: generation, request: request)
             // Bytes that are not stored have to be fetched, so that they are those of now.
             if reader.wasValidated || reader.coverage(of: []) == .complete, let known = door.known(cause) {
@@ -112,6 +112,7 @@ final class ManifestReading {
 
     /// Judges the age of the manifest, and the URL by which the client has it.
     private func finish(_ entry: ManifestMemo.Entry, _ reader: SessionReader, _ representation: Representation) -> Step {
+        if let path = redirect(of: representation) { return .elsewhere(path: path) }
         var note = door.note(key)
         note.isManifest = true
         note.lifetime = entry.contents.lifetime

@@ -86,6 +86,23 @@ import Testing
         }
     }
 
+    @Test func `a redirected manifest is found by its bytes where URL and type are common ones`() throws {
+        let play = "https://origin.example/play?id=1", moved = "https://cdn.example/deep/er/get?token=1"
+        let origin = DocumentOrigin([
+            play: .redirect(to: moved), moved: .init("#EXTM3U\n#EXTINF:4,\n/a.ts\n", type: "application/octet-stream"),
+            "https://origin.example/text": .redirect(to: "https://cdn.example/text"),
+            "https://cdn.example/text": .init("no manifest", type: "text/plain"),
+        ])
+        let world = try world(origin)
+        defer { world.stop() }
+        for _ in 0..<2 {
+            let answer = try world.get(target(play))
+            #expect(answer.status == 302 && answer["Location"] == target(moved))
+            #expect(try world.get(target(moved)).text.contains("\n/https/cdn.example/a.ts\n"))
+            #expect(try world.get("/https/origin.example/text").text == "no manifest")
+        }
+    }
+
     @Test func `a media playlist imports the variables of the multivariant playlist that names it`() throws {
         let origin = DocumentOrigin([
             master: .init("#EXTM3U\n#EXT-X-DEFINE:NAME=\"cdn\",VALUE=\"https://cdn.example\"\n#EXT-X-STREAM-INF:BANDWIDTH=1\nv.m3u8\n"),
