@@ -85,6 +85,7 @@ package struct RedirectPolicy: Sendable {
         var next = OriginRequest(url: url, fields: from == to ? request.fields : fieldsForOtherOrigin(url), access: request.access)
         next.reach = request.reach
         next.decodesContent = request.decodesContent
+        next.isHeldBack = request.isHeldBack
         return next
     }
 

@@ -45,6 +45,8 @@ public struct OriginRequest: Hashable, Sendable {
     public var body: RequestBody?
     /// Whether the layer around a transport follows redirects. If false, a redirect is the answer.
     public var followsRedirects = true
+    /// Whether the origin may hold the answer back until its content exists, as a live stream does.
+    package var isHeldBack = false
     /// Whether the transport removes the content coding of the body. Only requests for manifests set
     /// it, because a coded manifest can't be rewritten. Media are never decoded.
     package var decodesContent = false

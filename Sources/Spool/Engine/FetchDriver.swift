@@ -16,9 +16,9 @@ struct FetchDriver {
     // MARK: Starting
 
     func submit(_ intake: FetchIntake) {
-        let (priority, sequence) = session.state.withLock { ($0.priority, $0.prioritySequence) }
+        let (priority, sequence, isHeldBack) = session.state.withLock { ($0.priority, $0.prioritySequence, $0.request.isHeldBack) }
         let ticket = session.shared.limiter.submit(
-            host: session.host, priority: priority, sequence: sequence,
+            host: isHeldBack ? session.hostOfHeldBack : session.host, priority: priority, sequence: sequence,
             start: { [self] in start(intake) },
             preempt: { [self] in preempt(intake.id) })
         let (isOver, newer) = session.state.withLock { state in

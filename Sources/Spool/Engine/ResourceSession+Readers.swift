@@ -35,9 +35,11 @@ extension ResourceSession {
 
     /// Returns the rules by which a reader with these options uses stored bytes.
     private func rules(of options: ReadOptions) -> UseRules {
-        UseRules(
+        var rules = UseRules(
             policy: shared.configuration.policy(for: url, options.cachePolicy), mode: options.mode, isShared: shared.configuration.isShared,
             request: options.request)
+        rules.isManifest = options.isManifest
+        return rules
     }
 
     /// Adopts the request of the newest reader: its URL has the signature that is still valid, and
@@ -47,6 +49,7 @@ extension ResourceSession {
         state.withLock { state in
             state.request.url = url
             state.request.followsRedirects = options.followsRedirects
+            state.request.isHeldBack = options.isHeldBack || DeliveryDirectives(url: url).isBlocking
             if !options.requestFields.lines.isEmpty {
                 state.request.fields = requestFields
                 for field in options.requestFields.lines { state.request.fields[field.name] = nil }

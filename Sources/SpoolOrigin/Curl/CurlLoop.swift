@@ -323,7 +323,9 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     /// connection (libcurl has its own timeout for that) or is paused.
     private func deadline(of transfer: CurlTransfer) -> MonotonicInstant? {
         guard !transfer.isPaused, !transfer.isSendPaused, let last = transfer.lastActivity else { return nil }
-        guard let began = transfer.answerBegan else { return last + options.firstByteTimeout }
+        guard let began = transfer.answerBegan else {
+            return last + (transfer.request.isHeldBack ? options.heldBackTimeout : options.firstByteTimeout)
+        }
         let stalled = last + options.stallTimeout
         return transfer.hasHead ? stalled : min(stalled, began + options.headTimeout)
     }

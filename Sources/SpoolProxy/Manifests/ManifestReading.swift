@@ -57,12 +57,17 @@ final class ManifestReading {
 
     /// Changes the options of the read as the manifest needs it.
     func adjust(_ options: inout ReadOptions) {
+        if let edge = door.edges.edge(of: url) {
+            options.isHeldBack = true
+            // A stored failure must not hide a part that exists by now.
+            if options.request == CacheControl("") { options.request = CacheControl("max-age=\(edge.targetSeconds)") }
+        }
         guard isExpected || directives.isMomentary, options.mode == .automatic else { return }
         if directives.isMomentary { options.mode = .doNotStore }
         let note = door.note(key)
-        if note.isManifest, options.cachePolicy == nil, !door.storesEverything { options.cachePolicy = .standard }
+        options.isManifest = note.isManifest
         guard note.mustAsk || isStale(note) else { return }
-        options.cachePolicy = .standard
+        options.isManifest = true
         options.request = CacheControl("no-cache")
     }
 
