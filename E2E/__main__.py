@@ -6,8 +6,10 @@ import sys
 
 import cases_browser
 import cases_bytes
+import cases_dash
 import cases_encryption
 import cases_http
+import cases_live
 import cases_network
 import cases_players
 import cases_site
@@ -28,7 +30,8 @@ def main():
     cases = [
         case
         for module in (
-            cases_http, cases_network, cases_bytes, cases_players, cases_site, cases_streams, cases_browser, cases_trouble, cases_encryption)
+            cases_http, cases_network, cases_bytes, cases_players, cases_site, cases_streams, cases_dash, cases_live, cases_browser,
+            cases_trouble, cases_encryption)
         for case in module.CASES
         if options.only.lower() in case.name.lower()
     ]

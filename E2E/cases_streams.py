@@ -31,7 +31,7 @@ def expect_through_proxy(t, requests):
     expect_equal(around, [], "requests around the proxy")
     seen = {}
     for request in requests:
-        if not request.uri.split("?")[0].endswith(".m3u8") and request.status in (200, 206):
+        if not request.uri.split("?")[0].endswith((".m3u8", ".mpd", ".mpp")) and request.status in (200, 206):
             seen.setdefault(request.uri, []).append(request)
     # A byte range of a single file is a request of its own.
     again = [uri for uri, asked in seen.items() if len(asked) > 1 and len({request.range for request in asked}) < len(asked)]

@@ -19,11 +19,11 @@ from media import SECONDS
 NOBODY = 65534
 
 
-def ffmpeg_frames(context, url, start=None, length=None):
+def ffmpeg_frames(context, url, start=None, length=None, options=()):
     """Returns a checksum of every decoded picture and sound frame, as ffmpeg's framemd5 prints it."""
     arguments = ["-v", "error", "-nostdin"]
     arguments += ["-ss", start] if start else []
-    arguments += ["-i", url]
+    arguments += [*options, "-i", url]
     arguments += ["-t", length] if length else []
     return context.run(context.program("ffmpeg"), *arguments, "-map", "0", "-f", "framemd5", "-").stdout
 
@@ -109,6 +109,26 @@ def chromium_stream(context, page_url, url, seconds=90):
         if failure := browser.open(page_url):
             raise RuntimeError(f"Chromium can't open {page_url}: {failure}")
         return browser.evaluate(f"{script}\nreturn await playStream({json.dumps(url)});", seconds)
+
+
+def chromium_dash(context, page_url, url, types=('video/mp4; codecs="avc1.640015"', 'audio/mp4; codecs="mp4a.40.2"')):
+    """Plays a DASH stream with Media Source Extensions, and returns its duration, its bytes and the frames after two seeks."""
+    return _run_page(context, page_url, f"playDASH({json.dumps(url)}, {json.dumps(list(types))})")
+
+
+def chromium_low_latency(context, page_url, url, kind):
+    """Plays the parts of a playlist with low latency with Media Source Extensions, and returns the same report."""
+    return _run_page(context, page_url, f"playLowLatency({json.dumps(url)}, {json.dumps(kind)})")
+
+
+def _run_page(context, page_url, call, seconds=90):
+    script = "\n".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("player.js", "mse.js"))
+    with Chromium(context) as browser:
+        # The page's own policy allows no media from a script.
+        browser.call("Page.setBypassCSP", enabled=True)
+        if failure := browser.open(page_url):
+            raise RuntimeError(f"Chromium can't open {page_url}: {failure}")
+        return browser.evaluate(f"{script}\nreturn await {call};", seconds)
 
 
 def compare_report(found, wanted, file, expect, expect_equal):

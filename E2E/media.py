@@ -9,6 +9,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import dash
+import live
 import streams
 
 SECONDS = 24
@@ -83,7 +85,7 @@ class Media:
         self.directory = Path(directory)
         # After a change of the recipes or the encoder, all files are made again.
         version = subprocess.run([ffmpeg, "-version"], capture_output=True, check=True).stdout.splitlines()[0]
-        recipes = Path(__file__).read_bytes() + Path(streams.__file__).read_bytes()
+        recipes = b"".join(Path(file).read_bytes() for file in (__file__, streams.__file__, dash.__file__, live.__file__))
         stamp = hashlib.sha256(recipes + version).hexdigest()
         stamp_file = self.directory / ".recipe"
         if not stamp_file.exists() or stamp_file.read_text(encoding="utf-8") != stamp:
@@ -114,6 +116,8 @@ class Media:
                     [ffmpeg, "-v", "error", "-nostdin", "-y", *words, "-fflags", "+bitexact", "-flags", "+bitexact", str(aside / name)],
                     check=True, timeout=120)
             streams.make(aside / "streams", ffmpeg, aside / "faststart.mp4")
+            dash.make(aside / "dash", ffmpeg, aside / "faststart.mp4")
+            live.make(aside / "live", ffmpeg, aside / "faststart.mp4")
             (aside / "random.bin").write_bytes(random.Random(64).randbytes(RANDOM_BYTES))
             with open(aside / "sparse.bin", "wb") as file:
                 file.truncate(SPARSE_BYTES)

@@ -40,7 +40,7 @@ http {{
     types {{
         text/html html; video/mp4 mp4; video/x-matroska mkv; video/webm webm; audio/mpeg mp3; audio/flac flac;
         application/octet-stream bin; audio/mp4 m4a; image/jpeg jpg; text/vtt vtt; application/vnd.apple.mpegurl m3u8; video/mp2t ts;
-        video/iso.segment m4s; application/octet-stream key;
+        video/iso.segment m4s; application/octet-stream key; application/dash+xml mpd;
     }}
     sendfile on;
     keepalive_timeout 75s;

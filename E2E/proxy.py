@@ -80,6 +80,10 @@ class Spool:
     def url(self, path):
         return f"http://{self.authority}{self.path(path)}"
 
+    def absolute(self, place):
+        """Returns the URL of a place below the proxy: scheme, authority and path of another origin."""
+        return f"http://{self.authority}/{self.token + '/' if self.token else ''}{place}"
+
     def query_url(self, path):
         """Returns the form with the origin's URL as a query item."""
         return f"http://{self.authority}/?url={quote(self.origin.url(path), safe='')}"

@@ -30,6 +30,7 @@ private func plainRows() -> [any Row] {
             HitRangeRow(label: "4k", rangeBytes: 4 * 1024, connections: 1, requests: 8000, isBesideOthers: true),
             HitSequentialRow(),
             FirstPassRow(),
+            ManifestRow(),
             FirstByteHitRow(),
             FirstByteMissRow(),
             SeekColdRow(),

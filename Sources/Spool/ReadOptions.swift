@@ -38,6 +38,10 @@ public struct ReadOptions: Sendable {
     /// The number of last bytes that are read, if their position is not known. The reader starts at
     /// 0 then.
     package var suffix: Int64?
+    /// Whether the resource is known to be a manifest. It changes while it is played.
+    package var isManifest = false
+    /// Whether the origin may hold the answer back until its content exists.
+    package var isHeldBack = false
     /// Whether redirects of the origin are followed. If not, a redirect is a response.
     package var followsRedirects = true
     /// The web site for which a browser sends the request: the value of its `Origin`, which is

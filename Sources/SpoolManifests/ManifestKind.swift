@@ -52,7 +52,7 @@ package enum ManifestSuspicion: Hashable, Sendable {
             self = .none
         } else if Self.manifestExtensions.contains(ofURL) {
             self = .named
-        } else if Self.vagueTypes.contains(essence ?? ""), !isMediaExtension(ofURL) {
+        } else if vagueMediaTypes.contains(essence ?? ""), !isMediaExtension(ofURL) {
             self = .possible
         } else {
             self = .none
@@ -65,8 +65,4 @@ package enum ManifestSuspicion: Hashable, Sendable {
         "vnd.apple/mpegurl", "application/dash+xml", "application/dash-patch+xml",
     ]
     private static let pageTypes: Set<String> = ["text/html", "application/xhtml+xml"]
-    private static let vagueTypes: Set<String> = [
-        "", "application/json", "application/octet-stream", "application/xml", "binary/octet-stream", "text/json", "text/plain",
-        "text/xml",
-    ]
 }

@@ -84,6 +84,8 @@ package struct RedirectPolicy: Sendable {
         asked.append(url)
         var next = OriginRequest(url: url, fields: from == to ? request.fields : fieldsForOtherOrigin(url), access: request.access)
         next.reach = request.reach
+        next.decodesContent = request.decodesContent
+        next.isHeldBack = request.isHeldBack
         return next
     }
 

@@ -2,7 +2,8 @@ public import SpoolCore
 
 /// The way to talk to origins: it sends requests and passes on each response as it arrives.
 ///
-/// A transport follows no redirect, decodes no content coding, keeps no cookie, and verifies TLS.
+/// A transport follows no redirect, decodes no content coding of media, keeps no cookie, and
+/// verifies TLS.
 /// It retries nothing except a request on a pooled connection that was dead before the first
 /// response byte.
 ///
@@ -44,6 +45,11 @@ public struct OriginRequest: Hashable, Sendable {
     public var body: RequestBody?
     /// Whether the layer around a transport follows redirects. If false, a redirect is the answer.
     public var followsRedirects = true
+    /// Whether the origin may hold the answer back until its content exists, as a live stream does.
+    package var isHeldBack = false
+    /// Whether the transport removes the content coding of the body. Only requests for manifests set
+    /// it, because a coded manifest can't be rewritten. Media are never decoded.
+    package var decodesContent = false
     /// The bounds on the origins and networks that the request may reach. Every bound holds.
     package var reach: [OriginReach] = []
     /// The most time to connect, or nil for that of the transport.

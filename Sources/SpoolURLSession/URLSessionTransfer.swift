@@ -161,10 +161,14 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         guard let response = response as? HTTPURLResponse else { return finish(.failed(.malformed("this is not HTTP"))) }
         // On Linux, 1xx responses arrive here as well.
         guard response.statusCode >= 200, !hasHead else { return }
-        let head = ResponseHead(status: response.statusCode, fields: Self.fields(of: response))
+        var head = ResponseHead(status: response.statusCode, fields: Self.fields(of: response))
         if let defect = HeadCollector.lengthDefect(of: head.fields) { return finish(.failed(.malformed(defect))) }
-        if let coding = head.fields["Content-Encoding"], !coding.isEmpty, !coding.equalsIgnoringCase("identity") {
-            return finish(.failed(.malformed("URLSession would decode the content coding \(coding)")))
+        if head.hasCodedBody {
+            // URLSession decodes every body. A manifest may be decoded, and media may not.
+            guard request.decodesContent, let decoded = head.withoutCoding else {
+                return finish(.failed(.malformed("URLSession would decode the content coding \(head.fields["Content-Encoding"] ?? "")")))
+            }
+            head = decoded
         }
         hasHead = true
         let length = head.fields["Transfer-Encoding"] == nil ? head.fields["Content-Length"].flatMap { Int64($0) } : nil

@@ -89,6 +89,17 @@ import Testing
         #expect(!UseRules().mayUseUnvalidated(playlist, now: Timestamp(seconds: 1_000_000)))
     }
 
+    @Test func `a playlist with no-cache plays without its origin where stored media do`() {
+        let now = Timestamp(seconds: 1_000_000)
+        let playlist = stored(["Content-Type": "application/vnd.apple.mpegurl", "Cache-Control": "no-cache"])
+        let untyped = stored(["Content-Type": "text/plain", "Cache-Control": "no-cache"])
+        var known = UseRules()
+        known.isManifest = true
+        #expect(UseRules().use(of: playlist, now: now) == .revalidate && known.use(of: untyped, now: now) == .revalidate)
+        #expect(UseRules().mayUseUnvalidated(playlist, now: now) && known.mayUseUnvalidated(untyped, now: now))
+        #expect(!UseRules(policy: .standard).mayUseUnvalidated(playlist, now: now))
+    }
+
     @Test func `a reload revalidates under every policy`() {
         for policy in [CachePolicy.standard, .preferStored, .storeEverything] {
             let rules = UseRules(policy: policy, mode: .reload)

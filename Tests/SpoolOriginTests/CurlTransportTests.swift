@@ -201,6 +201,22 @@ struct CurlTransportTests {
         guard case .failed(.timeout) = end else { return unexpected(end) }
     }
 
+    @Test func `a request that the origin may hold back waits longer`() throws {
+        let time = HandTime()
+        let world = try World(CurlTransportOptions(), time: time) { _, _ in .silence }
+        var request = OriginRequest(url: world.origin.url("/v"), fields: [:])
+        request.isHeldBack = true
+        let held = TransferProbe(world.content)
+        held.start(request, on: world.transport)
+        let other = world.start()
+        while world.origin.log.entries.count < 2 { sched_yield() }
+        time.advance(by: .seconds(8))
+        guard case .failed(.timeout) = other.waitForEnd() else { return #expect(Bool(false)) }
+        #expect(held.value.end == nil)
+        time.advance(by: .seconds(52))
+        guard case .failed(.timeout) = held.waitForEnd() else { return #expect(Bool(false)) }
+    }
+
     @Test func `a stalled body times out after its bytes were handed over`() throws {
         let time = HandTime()
         let world = try World(CurlTransportOptions(), time: time) { _, _ in .stall(afterBytes: 100_000, .correct) }

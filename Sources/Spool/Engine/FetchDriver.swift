@@ -16,9 +16,9 @@ struct FetchDriver {
     // MARK: Starting
 
     func submit(_ intake: FetchIntake) {
-        let (priority, sequence) = session.state.withLock { ($0.priority, $0.prioritySequence) }
+        let (priority, sequence, isHeldBack) = session.state.withLock { ($0.priority, $0.prioritySequence, $0.request.isHeldBack) }
         let ticket = session.shared.limiter.submit(
-            host: session.host, priority: priority, sequence: sequence,
+            host: isHeldBack ? session.hostOfHeldBack : session.host, priority: priority, sequence: sequence,
             start: { [self] in start(intake) },
             preempt: { [self] in preempt(intake.id) })
         let (isOver, newer) = session.state.withLock { state in
@@ -57,6 +57,7 @@ struct FetchDriver {
         if let site = intake.ask.site { request.fields["Origin"] = site }
         request.reach = session.shared.bounds.current
         session.state.withLock { request.wait($0.patience, isBrief: intake.ask.isBrief || $0.priority < .playing) }
+        request.decodesContent = playlistExtensions.contains(pathExtension(url: request.url))
         addConditions(of: intake.ask, to: &request.fields)
         session.shared.record(.fetchStarted(session.key, lower: intake.ask.lower, upper: intake.ask.upper))
         session.shared.counters.add { $0.originRequests += 1 }

@@ -35,10 +35,12 @@ extension ResourceSession {
 
     /// Returns the rules by which a reader with these options uses stored bytes.
     private func rules(of options: ReadOptions) -> UseRules {
-        UseRules(
+        var rules = UseRules(
             policy: shared.configuration.policy(for: url, options.cachePolicy), mode: options.mode,
             isShared: shared.configuration.freshness.isShared,
             request: options.request)
+        rules.isManifest = options.isManifest
+        return rules
     }
 
     /// Adopts the request of the newest reader: its URL has the signature that is still valid, and
@@ -49,6 +51,7 @@ extension ResourceSession {
             state.request.url = url
             state.request.followsRedirects = options.followsRedirects
             if let patience = options.patience { state.patience = patience }
+            state.request.isHeldBack = options.isHeldBack || DeliveryDirectives(url: url).isBlocking
             if !options.requestFields.lines.isEmpty {
                 state.request.fields = requestFields
                 for field in options.requestFields.lines { state.request.fields[field.name] = nil }

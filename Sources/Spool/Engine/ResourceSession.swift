@@ -27,6 +27,9 @@ final class ResourceSession: Sendable {
     /// The scheme and authority of the origin. Requests to one host are limited together, and those
     /// that the origin may hold back apart from all others, which must not wait for them.
     let host: String
+    /// The name under which requests that the origin holds back wait for their turn. They must not
+    /// take the turns of media.
+    var hostOfHeldBack: String { "\(host) (held back)" }
     let shared: SharedParts
     let access: AccessRecorder
     let state: Locked<State>
@@ -128,7 +131,7 @@ final class ResourceSession: Sendable {
         self.key = key
         self.number = number
         self.url = url.withoutUserinfo
-        host = origin.description + (DeliveryDirectives(url: url).isBlocking ? " (held back)" : "")
+        host = origin.description
         self.shared = shared
         access = AccessRecorder(key)
         let defaults = shared.configuration

@@ -14,11 +14,22 @@ extension Representation {
         return fields
     }
 
-    /// Keeps the final URL of a response if the response is a manifest. An origin can't set it.
+    /// Keeps the final URL of a response if the response may be a manifest. An origin can't set it.
     mutating func keepFinalURL(of head: ResponseHead) {
-        let isManifest = isPlaylist || playlistExtensions.contains(head.url.map { pathExtension(url: $0) } ?? "")
-        if head.url != nil || finalURL != nil { fields[Self.finalURLField] = isManifest ? head.url : nil }
+        if head.url != nil || finalURL != nil { fields[Self.finalURLField] = mayBeManifest(at: head.url) ? head.url : nil }
     }
+
+    /// Whether the response may be a manifest, by its type, its URL and its length. Its bytes decide
+    /// where it is used.
+    private func mayBeManifest(at url: String?) -> Bool {
+        let pathExtension = url.map { SpoolCore.pathExtension(url: $0) } ?? ""
+        if isPlaylist || playlistExtensions.contains(pathExtension) { return true }
+        let essence = contentType.flatMap(MediaType.init)?.essence ?? ""
+        return vagueMediaTypes.contains(essence) && !isMediaExtension(pathExtension) && length ?? 0 <= Self.maxVagueBytes
+    }
+
+    /// The most bytes of a manifest whose type and URL are common ones.
+    package static let maxVagueBytes: Int64 = 1 << 20
 
     private static let finalURLField = "Spool-Final-URL"
 }

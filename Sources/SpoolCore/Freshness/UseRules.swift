@@ -8,6 +8,8 @@ package struct UseRules: Hashable, Sendable {
     package var isShared: Bool
     /// The directives of the client's request; empty where there is no HTTP client.
     package var request: CacheControl
+    /// Whether the resource is known to be a manifest, which its type may not show.
+    package var isManifest = false
 
     /// Creates the rules.
     package init(
@@ -32,7 +34,7 @@ package struct UseRules: Hashable, Sendable {
     /// Returns the permitted use of `representation` at `now`.
     package func use(of representation: Representation, now: Timestamp) -> Use {
         if mode == .reload { return .revalidate }
-        if policy != .storeEverything, request.noCache != nil { return .revalidate }
+        if policy != .storeEverything || isManifest, request.noCache != nil { return .revalidate }
         guard policy(for: representation) == .standard else { return .use }
         let control = CacheControl(response: representation.fields, isShared: isShared)
         if control.noCache == .response || representation.isInvalidated { return .revalidate }
@@ -71,15 +73,22 @@ package struct UseRules: Hashable, Sendable {
         if representation.isInvalidated || representation.status >= 500 { return false }
         let control = CacheControl(response: representation.fields, isShared: isShared)
         let freshness = Freshness(representation, isShared: isShared, now: now)
-        if control.noCache == .response || (!freshness.isFresh && forbidsStale(control)) { return false }
+        if control.noCache == .response, !playsWithoutOrigin(representation) { return false }
+        if !freshness.isFresh, forbidsStale(control) { return false }
         guard let seconds = request.staleIfError ?? control.staleIfError else { return true }
         return freshness.staleness <= seconds
+    }
+
+    /// Whether the response is a manifest of media that play without the origin. Most live streams
+    /// send theirs with `no-cache`, so none of them would play any more.
+    private func playsWithoutOrigin(_ representation: Representation) -> Bool {
+        policy != .standard && representation.isContent && (isManifest || representation.isPlaylist)
     }
 
     /// The policy for this representation. Playlists change during playback, and other statuses than
     /// 200 pass, so no policy uses a stale one while the origin can be reached.
     func policy(for representation: Representation) -> CachePolicy {
-        representation.isPlaylist || !representation.isContent ? .standard : policy
+        isManifest || representation.isPlaylist || !representation.isContent ? .standard : policy
     }
 
     /// Whether the response must never be used stale (RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10).

@@ -31,6 +31,11 @@ extension Representation {
 /// The extensions of playlists and manifests, which may change during playback.
 package let playlistExtensions: Set<String> = ["m3u8", "mpd"]
 
+/// The types that servers send for manifests, and for other content: JSON, XML, text, bytes, none.
+package let vagueMediaTypes: Set<String> = [
+    "", "application/json", "application/octet-stream", "application/xml", "binary/octet-stream", "text/json", "text/plain", "text/xml",
+]
+
 /// The longest extension that is used, in bytes.
 private let maxExtensionBytes = 8
 

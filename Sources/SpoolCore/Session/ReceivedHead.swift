@@ -45,6 +45,7 @@ struct ReceivedHead {
         passReason =
             passReason ?? outcome.passReason
             ?? session.ledger.rules.passReason(status: head.status, for: head.fields, length: outcome.length)
+        if isUnchangedManifest(fetch, session) { return notModified(index, &session, now: now) }
         if case .failed(.status) = outcome, let actions = otherStatus(index, &session, now: now) { return actions }
         if let error = contradiction(outcome, session.ledger) { return contradicted(index, by: error, outcome, &session, now: now) }
         if outcome.bringsBytes { session.origin.pagesInARow = 0 }
@@ -61,6 +62,13 @@ struct ReceivedHead {
         case .failed(let error):
             return failed(id, error, &session, now: now)
         }
+    }
+
+    /// Whether a 204 means that a stored manifest has not changed. Servers of DASH answer a refresh
+    /// in this way, with or without a condition in the request.
+    private func isUnchangedManifest(_ fetch: FetchState, _ session: SessionState) -> Bool {
+        guard head.status == 204, let version = session.version else { return false }
+        return fetch.revalidates == version.generation && version.isComplete && version.representation.isPlaylist
     }
 
     /// Ends the fetch with `error`.

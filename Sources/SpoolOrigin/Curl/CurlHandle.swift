@@ -50,6 +50,7 @@ final class CurlHandle {
             try set(CURLOPT_ERRORBUFFER, pointer: errorText)
             try setCallbacks(Unmanaged.passUnretained(transfer).toOpaque())
             try setConnection(options, of: transfer.request)
+            try setCoding(transfer.request)
             // Only a hint: a handle that has a buffer already keeps its size, and works.
             _ = spool_curl_set_long(raw, CURLOPT_BUFFERSIZE, isAlone ? options.loneReceiveBufferBytes : options.receiveBufferBytes)
             try setSecurity(options)
@@ -105,7 +106,6 @@ final class CurlHandle {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_HTTPGET, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
-        try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         // "Tell libcurl to not handle sequences of /../ or /./ in the given URL": only the origin
         // interprets its paths.
@@ -122,6 +122,13 @@ final class CurlHandle {
             try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
             try set(CURLOPT_PIPEWAIT, 1)
         }
+    }
+
+    /// Selects whether libcurl removes a content coding. It does so only when it may ask for one. The
+    /// request's own `Accept-Encoding` takes the place of the list.
+    private func setCoding(_ request: OriginRequest) throws(Refusal) {
+        try set(CURLOPT_HTTP_CONTENT_DECODING, request.decodesContent ? 1 : 0)
+        if request.decodesContent { try set(CURLOPT_ACCEPT_ENCODING, "") }
     }
 
     private func setSecurity(_ options: CurlTransportOptions) throws(Refusal) {

@@ -324,7 +324,9 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private func deadline(of transfer: CurlTransfer) -> MonotonicInstant? {
         guard !transfer.isPaused, !transfer.isSendPaused, let last = transfer.lastActivity else { return nil }
         let headTimeout = transfer.request.headTimeout ?? options.firstByteTimeout
-        guard let began = transfer.answerBegan, !transfer.isBetweenHeads else { return last + headTimeout }
+        guard let began = transfer.answerBegan, !transfer.isBetweenHeads else {
+            return last + (transfer.request.isHeldBack ? max(headTimeout, options.heldBackTimeout) : headTimeout)
+        }
         let stalled = last + options.stallTimeout
         return transfer.hasHead ? stalled : min(stalled, began + max(options.headTimeout, headTimeout))
     }

@@ -172,6 +172,10 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
             receiver.interimReceived(head)
             return !isCancelled
         case .head(let head):
+            guard let head = request.decodesContent ? head.withoutCoding : head else {
+                decidedEnd = .failed(.malformed("the origin sent a part of a manifest with a content coding"))
+                return false
+            }
             receiver.headReceived(head)
             return !isCancelled
         case .refused(let reason):

@@ -20,6 +20,9 @@ package struct CurlTransportOptions: Sendable {
     package var connectTimeout: Nanoseconds = .seconds(10)
     /// The most time from the request to the first byte of the answer, for requests that name none.
     package var firstByteTimeout: Nanoseconds = .seconds(60)
+    /// The same time for an answer that the origin may hold back until its content exists. A live
+    /// stream holds one for up to three target durations (rfc8216bis §6.2.5.2).
+    package var heldBackTimeout: Nanoseconds = .seconds(60)
     /// The most time from the first line of the answer to the end of its head, 1xx responses
     /// included. It bounds a head that comes in small parts.
     package var headTimeout: Nanoseconds = .seconds(30)

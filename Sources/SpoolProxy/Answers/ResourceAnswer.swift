@@ -200,6 +200,7 @@ final class ResourceAnswer {
         switch honoursRange ? range?.resolve(length: length) ?? .whole : .whole {
         case .whole:
             answerWhole(reader, generation, representation)
+        case .unsatisfiable where mayHaveGrown(reader): lookAgain()
         case .unsatisfiable:
             answerUnsatisfiable(length: length)
         case .ranges(let ranges) where ranges.count == 1:
@@ -275,6 +276,20 @@ final class ResourceAnswer {
         return "spool-" + String(random.next(), radix: 36) + String(random.next(), radix: 36)
     }
 
+    /// Whether the stored resource may be longer at its origin: parts of a live playlist address it by
+    /// byte range while it grows.
+    private func mayHaveGrown(_ reader: SessionReader) -> Bool {
+        reader.foundVersion && !reader.wasValidated && !isSecondLook && !onlyStored && manifests.edges.edge(of: url) != nil
+    }
+
+    /// Asks the origin before a stored length counts.
+    private func lookAgain() {
+        isSecondLook = true
+        reader?.leave()
+        (options.request, options.isManifest) = (CacheControl("no-cache"), true)
+        join(start: 0, end: nil, wantsBytes: false)
+    }
+
     private func answerUnsatisfiable(length: Int64?) {
         var fields = HTTPFields()
         if let length { fields["Content-Range"] = ContentRange.unsatisfied(length: .bytes(length)).fieldValue }
@@ -331,9 +346,9 @@ final class ResourceAnswer {
             case .partial: .forwarded(.partial)
             case .none: .forwarded(.uriMiss)
             }
-        // The origin's cookies for this client are forwarded where the proxy stands in for the
-        // site.
-        let cookies = fieldRules.isSite ? reader?.takeCookies() ?? [] : []
+        // The origin's cookies are for the client whose request it answered.
+        var cookies = reader?.takeCookies() ?? []
+        if !fieldRules.isSite { cookies = manifests.cookies(cookies, from: url, for: exchange.request) }
         let isOther = !representation.isContent && !(reader?.foundVersion != false)
         var fields = fieldRules.content(
             of: representation, source, cookies: cookies, forwardStatus: isOther ? representation.status : nil)

@@ -30,10 +30,10 @@ final class ManifestDoor: @unchecked Sendable {
     let prefix: String
     let reader = ManifestReader()
     let wallNow: @Sendable () -> Timestamp
-    /// Whether the cache uses everything without asking the origin.
-    let storesEverything: Bool
     private let names: Pseudonyms
     private var memo = ManifestMemo()
+    /// The resources at the edge of live playlists.
+    private(set) var edges = LiveEdges()
     private var notes: [ResourceKey: Note] = [:]
     /// The variables of the multivariant playlist that named a playlist, by the playlist's URL.
     private var variables: [String: [String: String]] = [:]
@@ -41,9 +41,8 @@ final class ManifestDoor: @unchecked Sendable {
     private var redirected: [String: ResourceKey] = [:]
 
     init(
-        rules: ProxyTargetRules, prefix: String, names: Pseudonyms, storesEverything: Bool, wallNow: @escaping @Sendable () -> Timestamp
+        rules: ProxyTargetRules, prefix: String, names: Pseudonyms, wallNow: @escaping @Sendable () -> Timestamp
     ) {
-        self.storesEverything = storesEverything
         self.rules = rules
         self.prefix = prefix
         self.names = names
@@ -52,6 +51,12 @@ final class ManifestDoor: @unchecked Sendable {
 
     /// Returns the proof for an origin, which the paths of its resources contain with a fixed origin.
     func proof(_ origin: URIReference.Origin) -> String { names.proof(for: origin.description) }
+
+    /// Returns the cookies of an origin for the client of a request, so that they go back with the
+    /// children of a manifest.
+    func cookies(_ values: [String], from url: String, for request: RequestHead) -> [String] {
+        ProxiedCookie.values(values, from: url, for: request) { rules.childPath(of: $0, prefix: prefix, proof: proof) }
+    }
 
     // MARK: Notes
 
@@ -94,7 +99,11 @@ final class ManifestDoor: @unchecked Sendable {
     }
 
     /// Returns the manifest that was rewritten before for the same cause.
-    func known(_ cause: ManifestMemo.Cause) -> ManifestMemo.Entry? { memo.entry(for: cause) }
+    func known(_ cause: ManifestMemo.Cause) -> ManifestMemo.Entry? {
+        guard let entry = memo.entry(for: cause) else { return nil }
+        keepVariables(of: entry.contents)
+        return entry
+    }
 
     /// Rewrites a manifest.
     ///
@@ -104,6 +113,7 @@ final class ManifestDoor: @unchecked Sendable {
         do { contents = try reader.contents(of: bytes, at: cause.url, variables: cause.variables) } catch { return nil }
         guard let contents else { return nil }
         keepVariables(of: contents)
+        edges.update(cause.url, contents)
         let address = ManifestAddress(
             rules: rules, prefix: prefix, isPathForm: cause.isPathForm, authority: cause.authority, proof: proof)
         let body = reader.rewritten(bytes, contents, replacement: address.replacement)
@@ -118,7 +128,7 @@ final class ManifestDoor: @unchecked Sendable {
     private func keepVariables(of contents: ManifestContents) {
         guard !contents.variables.isEmpty else { return }
         for reference in contents.references where reference.role == .playlist {
-            guard let url = reference.url else { continue }
+            guard let url = reference.url, variables[url] != contents.variables else { continue }
             if variables.count >= Self.noteCapacity { variables.removeAll(keepingCapacity: true) }
             variables[url] = contents.variables
         }

@@ -24,7 +24,7 @@ final class ManifestReading {
     }
 
     /// The most bytes of a resource that only its first bytes and a common type make a suspect.
-    private static let possibleBytes: Int64 = 1 << 20
+    private static let possibleBytes = Representation.maxVagueBytes
     /// The first bytes that decide.
     private static let headBytes = 8
     /// The most times that a read begins anew because the version changed meanwhile.
@@ -57,12 +57,17 @@ final class ManifestReading {
 
     /// Changes the options of the read as the manifest needs it.
     func adjust(_ options: inout ReadOptions) {
+        if let edge = door.edges.edge(of: url) {
+            options.isHeldBack = true
+            // A stored failure must not hide a part that exists by now.
+            if options.request == CacheControl("") { options.request = CacheControl("max-age=\(edge.targetSeconds)") }
+        }
         guard isExpected || directives.isMomentary, options.mode == .automatic else { return }
         if directives.isMomentary { options.mode = .doNotStore }
         let note = door.note(key)
-        if note.isManifest, options.cachePolicy == nil, !door.storesEverything { options.cachePolicy = .standard }
+        options.isManifest = note.isManifest
         guard note.mustAsk || isStale(note) else { return }
-        options.cachePolicy = .standard
+        options.isManifest = true
         options.request = CacheControl("no-cache")
     }
 
@@ -78,7 +83,7 @@ final class ManifestReading {
     func step(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) -> Step {
         guard bytes != nil || mayBeManifest(representation, reader) else { return .other }
         if bytes == nil {
-            if let path = redirect(of: representation) { return .elsewhere(path: path) }
+            if suspicion(representation) == .named, let path = redirect(of: representation) { return .elsewhere(path: path) }
             let cause = door.cause(key, url: url, generation: generation, request: request)
             // Bytes that are not stored have to be fetched, so that they are those of now.
             if reader.wasValidated || reader.coverage(of: []) == .complete, let known = door.known(cause) {
@@ -112,6 +117,7 @@ final class ManifestReading {
 
     /// Judges the age of the manifest, and the URL by which the client has it.
     private func finish(_ entry: ManifestMemo.Entry, _ reader: SessionReader, _ representation: Representation) -> Step {
+        if let path = redirect(of: representation) { return .elsewhere(path: path) }
         var note = door.note(key)
         note.isManifest = true
         note.lifetime = entry.contents.lifetime

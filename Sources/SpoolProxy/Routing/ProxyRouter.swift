@@ -35,8 +35,7 @@ final class ProxyRouter: Handler {
         fieldRules = ResourceFields(site: site)
         self.wallNow = wallNow
         manifests = ManifestDoor(
-            rules: rules, prefix: prefix, names: loops.names,
-            storesEverything: cache.configuration.freshness.policy == .storeEverything, wallNow: wallNow)
+            rules: rules, prefix: prefix, names: loops.names, wallNow: wallNow)
     }
 
     /// Whether the proxy stands in for a site, and the resource is of another one, which a manifest

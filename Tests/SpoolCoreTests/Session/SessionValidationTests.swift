@@ -38,6 +38,14 @@ import Testing
         #expect(probe.actions.contains(.representationUpdated))
     }
 
+    @Test func `a 204 means that a manifest has not changed`() {
+        let fields: HTTPFields = ["Content-Type": "application/dash+xml", "ETag": "\"v1\"", "Cache-Control": "max-age=60"]
+        let (probe, reader, fetch) = asking(fields: fields)
+        probe.head(fetch, 204, ["Date": HTTPDate.format(probe.wallNow)])
+        #expect(probe.read(reader) == 1000)
+        #expect(probe.changes == [])
+    }
+
     @Test func `a new version replaces the stale one`() {
         let (probe, reader, fetch) = asking()
         probe.full(fetch, length: 500, fields: ["ETag": "\"v2\""])

@@ -28,10 +28,18 @@ struct MadePlaylist {
         "/root.ts?x#f", "caf%C3%A9/%20x.ts", "%2e%2e%2Fx.ts", "café/ü.ts", "https://cdn.example/日本.ts?q=ü", "a b.ts", "a//b.ts", "/a//b.ts",
         "a:b/c.ts?x".replacing(":", with: "%3A"), "a;v=1/b,c.ts", "~u/(x)!*'.ts", "{$n}.ts", "{$b}/v.ts", "/p/{$n}/v.ts?{$n}", "x{y}.ts",
         "https://u:p@cdn.example/in.ts", "http://[2001:db8::1]:81/six.ts", "a.ts?url=https://x.example/y",
-        "https://cdn.example/a/./b/../c.ts",
+        "https://cdn.example/a/./b/../c.ts", ".", "..", "a/..", "/..", "https://cdn.example/..", "#fragment", "seg.ts?", "seg.ts?#",
+        "a\\b.ts", "a|b^c`.ts", "a%zz.ts", "seg[1].ts?a[]=1", "/https/x.example/y.ts", "_spool/x.ts", "/_spool/status", "./a:b.ts",
+        "%2F%2Fhost/x.ts", "a/%2e%2e/b.ts", ".hidden.ts", "...", "..x/y.ts", "$Number$.ts", "{$n}?{$b}", "{$e}{$n}.ts", "{$up}/x.ts",
+        "https://{$h}/v.ts", "//{$h}/w.ts", "s?_HLS_x=1", "https://cdn.example//double.ts", "?",
     ]
 
-    static let variables = ["n": "na-me", "b": "https://var.example/base"]
+    static let variables = ["n": "na-me", "b": "https://var.example/base", "e": "", "h": "host.example:8443", "up": ".."]
+
+    /// The text with its variables replaced.
+    static func substituted(_ text: String) -> String {
+        variables.reduce(text) { $0.replacing("{$\($1.key)}", with: $1.value) }
+    }
 
     /// The forms of URIs that are not for a proxy.
     static let untouched = ["skd://key-42", "data:text/plain;base64,AAAA", "urn:uuid:1-2-3", "mailto:x@y.example"]
@@ -43,8 +51,9 @@ struct MadePlaylist {
         playlist.plain("#EXTM3U")
         playlist.plain("#EXT-X-VERSION:11")
         playlist.plain("#EXT-X-UNKNOWN:URI=\"https://unknown.example/x\",A=1")
-        playlist.plain("#EXT-X-DEFINE:NAME=\"n\",VALUE=\"na-me\"")
-        playlist.plain("#EXT-X-DEFINE:NAME=\"b\",VALUE=\"https://var.example/base\"")
+        for (name, value) in variables.sorted(by: { $0.key < $1.key }) {
+            playlist.plain("#EXT-X-DEFINE:NAME=\"\(name)\",VALUE=\"\(value)\"")
+        }
         playlist.plain("# comment https://comment.example/x.ts")
         playlist.plain("")
         let rows = isMultivariant ? multivariantRows : mediaRows
@@ -64,7 +73,7 @@ struct MadePlaylist {
             }
             let takesOther = line.contains("KEY") && generator.below(3) == 0
             let form = takesOther ? Self.untouched[generator.below(Self.untouched.count)] : Self.forms[generator.below(Self.forms.count)]
-            let meaning = form.replacing("{$n}", with: Self.variables["n"]!).replacing("{$b}", with: Self.variables["b"]!)
+            let meaning = Self.substituted(form)
             lines.append(
                 Line(before: String(line[..<at]), reference: form, after: String(line[line.index(after: at)...]), meaning: meaning))
         }
@@ -81,6 +90,11 @@ struct MadePlaylist {
         "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"^\",BYTERANGE-START=0",
         "#EXT-X-RENDITION-REPORT:URI=\"^\",LAST-MSN=7,LAST-PART=1",
         "#EXT-X-DATERANGE:ID=\"a,b\",CLASS=\"com.apple.hls.interstitial\",START-DATE=\"2026-01-01\",X-ASSET-LIST=\"^\",X-SNAP=\"OUT\"",
+        "#EXT-X-DATERANGE:ID=\"i\",X-ASSET-URI=\"^\",CLASS=\"com.apple.hls.interstitial\"",
+        "#EXT-X-MAP:BYTERANGE=\"720@0\",URI=\"^\"",
+        "#EXT-X-KEY:METHOD=AES-128 , URI=\"^\"",
+        "#EXT-X-PRELOAD-HINT:TYPE=MAP,URI=\"^\"",
+        "#EXTINF:4,\n  ^ \t",
         "#EXT-X-DATERANGE:ID=\"p\",CLASS=\"com.apple.hls.preload\",X-URI=\"^\"",
         "#EXT-X-DATERANGE:ID=\"o\",CLASS=\"other\",X-ASSET-URI=\"https://beacon.example/x\",X-URI=\"/y\"",
         "#EXT-X-GAP\n#EXTINF:4,\n^",

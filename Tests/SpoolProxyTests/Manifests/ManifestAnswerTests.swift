@@ -86,6 +86,23 @@ import Testing
         }
     }
 
+    @Test func `a redirected manifest is found by its bytes where URL and type are common ones`() throws {
+        let play = "https://origin.example/play?id=1", moved = "https://cdn.example/deep/er/get?token=1"
+        let origin = DocumentOrigin([
+            play: .redirect(to: moved), moved: .init("#EXTM3U\n#EXTINF:4,\n/a.ts\n", type: "application/octet-stream"),
+            "https://origin.example/text": .redirect(to: "https://cdn.example/text"),
+            "https://cdn.example/text": .init("no manifest", type: "text/plain"),
+        ])
+        let world = try world(origin)
+        defer { world.stop() }
+        for _ in 0..<2 {
+            let answer = try world.get(target(play))
+            #expect(answer.status == 302 && answer["Location"] == target(moved))
+            #expect(try world.get(target(moved)).text.contains("\n/https/cdn.example/a.ts\n"))
+            #expect(try world.get("/https/origin.example/text").text == "no manifest")
+        }
+    }
+
     @Test func `a media playlist imports the variables of the multivariant playlist that names it`() throws {
         let origin = DocumentOrigin([
             master: .init("#EXTM3U\n#EXT-X-DEFINE:NAME=\"cdn\",VALUE=\"https://cdn.example\"\n#EXT-X-STREAM-INF:BANDWIDTH=1\nv.m3u8\n"),
@@ -173,5 +190,79 @@ import Testing
         #expect(origin.count(of: directed) == 2, "the answer to a blocking request is for one moment")
         #expect(try world.get(target(master)).text == full)
         #expect(try world.status(of: directed)?.isComplete != true, "it is not stored")
+    }
+
+    @Test func `a playlist with no-cache serves while the origin is away, as its stored segments do`() throws {
+        for (policy, serves) in [(CachePolicy.preferStored, true), (.storeEverything, true), (.standard, false)] {
+            let playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n1.ts\n"
+            let origin = DocumentOrigin([master: .init(playlist, fields: ["Cache-Control": "no-cache"])])
+            let world = try ProxyWorld(time: time, transport: origin, configuration: { $0.cachePolicy = policy })
+            defer { world.stop() }
+            for _ in 0..<2 { #expect(try world.get(target(master)).status == 200) }
+            #expect(origin.count(of: master) == 2, "\(policy): it is asked for each time")
+            origin.stop()
+            time.advance(by: .seconds(60))
+            #expect((try world.get(target(master)).status == 200) == serves, "\(policy)")
+        }
+    }
+
+    @Test func `cookies of an origin go to the client that it answered, with the path of its resources`() throws {
+        let cookie = "t=1~acl; Domain=.example; Path=/a; Secure; HttpOnly; SameSite=None"
+        let playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n1.ts\n#EXT-X-ENDLIST\n"
+        let origin = DocumentOrigin([master: .init(playlist, fields: ["Cache-Control": "max-age=60", "Set-Cookie": cookie])])
+        let world = try world(origin)
+        defer { world.stop() }
+        #expect(try world.get(target(master))["Set-Cookie"] == "t=1~acl; HttpOnly; Path=/https/origin.example/a")
+        #expect(try world.get(target(master))["Set-Cookie"] == nil, "the next client was not answered by the origin")
+        origin["https://origin.example/a/1.ts"] = .init("x", type: "video/mp2t", fields: ["Set-Cookie": "k=v"])
+        let ofBrowser = try world.get("/https/origin.example/a/1.ts", ["Sec-Fetch-Site": "same-origin"])
+        #expect(ofBrowser["Set-Cookie"] == nil)
+        origin["https://origin.example/2.ts"] = .init("x", type: "video/mp2t", fields: ["Set-Cookie": "k=v; Domain=other.example"])
+        #expect(try world.get("/https/origin.example/2.ts")["Set-Cookie"] == nil, "an origin sets none for another one")
+    }
+
+    @Test func `a resource that grows at the edge of a live playlist is asked for before its stored length counts`() throws {
+        let growing = "https://origin.example/a/all.ts"
+        func playlist(_ parts: Int) -> DocumentOrigin.Document {
+            let lines = (0..<parts).map { "#EXT-X-PART:DURATION=1,URI=\"all.ts\",BYTERANGE=\"5@\($0 * 5)\"\n" }.joined()
+            return .init("#EXTM3U\n#EXT-X-TARGETDURATION:4\n\(lines)")
+        }
+        func resource(_ text: String) -> DocumentOrigin.Document {
+            .init(text, type: "video/mp2t", fields: ["Cache-Control": "max-age=600"])
+        }
+        let origin = DocumentOrigin([master: playlist(1), growing: resource("11111")])
+        let world = try world(origin)
+        defer { world.stop() }
+        _ = try world.get(target(master))
+        #expect(try world.get(target(growing), ["Range": "bytes=0-4"]).text == "11111")
+        origin[growing] = resource("1111122222")
+        origin[master] = playlist(2)
+        time.advance(by: .seconds(3))
+        _ = try world.get(target(master))
+        #expect(try world.get(target(growing), ["Range": "bytes=5-9"]).text == "22222")
+        #expect(try world.get(target(growing), ["Range": "bytes=10-14"]).status == 416)
+        let asked = origin.count(of: growing)
+        origin[master] = .init("#EXTM3U\n#EXT-X-TARGETDURATION:4\nother.ts\n#EXT-X-ENDLIST\n")
+        time.advance(by: .seconds(3))
+        _ = try world.get(target(master))
+        #expect(try world.get(target(growing), ["Range": "bytes=10-14"]).status == 416)
+        #expect(origin.count(of: growing) == asked, "once the stream has ended, the stored length counts")
+    }
+
+    @Test func `a failure at the edge of a live playlist is forgotten after a target duration`() throws {
+        let hint = "https://origin.example/a/2.1.mp4"
+        var missing = DocumentOrigin.Document("no", type: "text/plain", fields: ["Cache-Control": "max-age=600"])
+        (missing.status, missing.hasTag) = (404, false)
+        let live = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n1.mp4\n#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"2.1.mp4\"\n"
+        let origin = DocumentOrigin([master: .init(live), hint: missing])
+        let world = try world(origin)
+        defer { world.stop() }
+        _ = try world.get(target(master))
+        for _ in 0..<2 { #expect(try world.get(target(hint)).status == 404) }
+        #expect(origin.count(of: hint) == 1)
+        origin[hint] = .init("part", type: "video/mp4")
+        time.advance(by: .seconds(5))
+        #expect(try world.get(target(hint)).text == "part")
+        #expect(origin.asked.last?.isHeldBack == true, "the origin may hold the answer back")
     }
 }

@@ -60,8 +60,7 @@ import Testing
                 if reference != line.reference { return "'\(found)' was '\(line.text)'" }
                 continue
             }
-            let resolved = reference.replacing("{$n}", with: MadePlaylist.variables["n"]!)
-                .replacing("{$b}", with: MadePlaylist.variables["b"]!)
+            let resolved = MadePlaylist.substituted(reference)
             let isAbsolute = resolved.prefix { $0 != "/" && $0 != "?" }.contains(":")
             if line.before.hasPrefix("#EXT-X-RENDITION-REPORT"), isAbsolute { return "'\(found)' is not relative" }
             let asked = PlayerURL.resolve(resolved, at: proxied)

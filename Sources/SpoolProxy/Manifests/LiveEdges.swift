@@ -1,0 +1,53 @@
+import SpoolManifests
+
+/// The newest resources of live playlists: the last segments and parts, and those that are announced.
+///
+/// Their origin may hold an answer back until they exist, a failure means little, and a resource that
+/// parts address by byte range may have grown since it was stored.
+struct LiveEdges {
+    /// The place of a resource at the edge of a playlist.
+    struct Edge: Equatable {
+        fileprivate var playlist: String
+        /// The target duration of the playlist.
+        var targetSeconds: Int64
+    }
+
+    /// The most resources of one playlist that count.
+    static let resourcesOfPlaylist = 8
+    /// The most references of a playlist that are looked at.
+    private static let references = 64
+    /// The most playlists.
+    private static let capacity = 256
+
+    private var edges: [String: Edge] = [:]
+    /// The resources at the edge of each playlist, by the playlist's URL without query: an answer to
+    /// delivery directives is of the same playlist.
+    private var resources: [String: [String]] = [:]
+
+    /// The place of a resource, or nil when it is at no edge.
+    func edge(of url: String) -> Edge? { edges.isEmpty ? nil : edges[url] }
+
+    /// Takes the newest version of a playlist. One that is not live has no edge.
+    mutating func update(_ url: String, _ contents: ManifestContents) {
+        let playlist = String(url.prefix { $0 != "?" })
+        for url in resources.removeValue(forKey: playlist) ?? [] where edges[url]?.playlist == playlist { edges[url] = nil }
+        guard contents.kind == .hlsMedia, case .atMost(let milliseconds) = contents.lifetime else { return }
+        if resources.count >= Self.capacity { (edges, resources) = ([:], [:]) }
+        // The lifetime is half a target duration.
+        let edge = Edge(playlist: playlist, targetSeconds: max(1, milliseconds / 500))
+        for reference in contents.references.suffix(Self.references).reversed() where reference.role.isOfEdge {
+            guard resources[playlist, default: []].count < Self.resourcesOfPlaylist else { break }
+            guard let url = reference.url?.withoutFragment, edges[url]?.playlist != playlist else { continue }
+            edges[url] = edge
+            resources[playlist, default: []].append(url)
+        }
+    }
+}
+
+extension ManifestReference.Role {
+    fileprivate var isOfEdge: Bool { self == .segment || self == .part || self == .hint }
+}
+
+extension String {
+    fileprivate var withoutFragment: String { utf8.firstIndex(of: UInt8(ascii: "#")).map { String(self[..<$0]) } ?? self }
+}
