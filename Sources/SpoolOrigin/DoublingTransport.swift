@@ -10,7 +10,7 @@ package final class DoublingTransport: Transport {
     private let base: any Transport
     private let watch: AnswerWatch
 
-    /// Creates a transport around another one, with the clock that tells when an answer is late.
+    /// Creates a transport around another one, with the clock for late answers.
     package init(_ base: any Transport, time: any TimeSource, on mailbox: any Mailbox) {
         self.base = base
         watch = AnswerWatch(time: time, mailbox: mailbox)

@@ -23,7 +23,10 @@ import Testing
     @Test func `a stale response is revalidated with its validators`() {
         let (probe, _, _) = asking()
         let conditions = Revalidation(entityTag: "\"v1\"", lastModified: "Thu, 01 Jan 1970 00:00:00 GMT")
-        #expect(probe.starts == [OriginAsk(lower: 0, upper: nil, ifRange: nil, revalidation: conditions, isBrief: true)])
+        var ask = OriginAsk(lower: 0, upper: nil, ifRange: nil, revalidation: conditions)
+        // Stored bytes stand in for the answer after a short time.
+        ask.isBrief = true
+        #expect(probe.starts == [ask])
     }
 
     @Test func `a 304 makes a response fresh for this reader and the next`() {
