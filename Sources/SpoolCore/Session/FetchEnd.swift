@@ -12,7 +12,7 @@ struct FetchEnd {
         if fetch.isOwn { return endOwn(fetch, &session, now: now) }
         if fetch.isValidation { return failValidation(fetch, error ?? .truncated(afterBytes: 0), &session, now: now) }
         let failure = fetch.failure(error, expectedEnd: fetch.servedEnd ?? session.version?.representation.length)
-        let knownEnd = session.knownEnd
+        let knownEnd = FetchPlanner.knownEnd(session)
         drain(index, &session)
         var actions: [SessionAction] = [.ended(id, failure)]
         if let failure {

@@ -250,6 +250,21 @@ enum FetchPlanner {
         return demand - fetch.front >= window / 2 || demand >= end
     }
 
+    /// The offset of the slowest reader that reads from the memory of a relay, or the front of the
+    /// relay if none does.
+    static func lowestAttached(to fetch: FetchState, _ session: SessionState) -> Int64 {
+        let attached = session.readers.filter {
+            $0.draws(from: fetch) && session.window(of: $0) != nil && $0.position >= fetch.released && $0.position <= fetch.front
+        }
+        return attached.map(\.position).min() ?? fetch.front
+    }
+
+    /// The offset after the last byte that the current version is known to have.
+    static func knownEnd(_ session: SessionState) -> Int64 {
+        let received = session.fetches.filter { !$0.isOwn && !$0.isRequested && $0.front > $0.released }.map(\.front).max() ?? 0
+        return max(session.version?.stored.upperBound ?? 0, received, session.version?.passedEnd ?? 0)
+    }
+
     /// Whether a slow reader has not taken the bytes in the memory of a relay, and another reader
     /// waits at its front.
     private static func isHeldBack(_ fetch: FetchState, _ session: SessionState) -> Bool {

@@ -212,6 +212,11 @@ extension ReaderState {
         (waitsFor != .nothing && !waitsForVerification(in: version)) || (version == nil && wantsBytes && !onlyStored)
     }
 
+    /// Whether it waits at or beyond `offset` for a request that is not its own.
+    func dependsOnRequest(from offset: Int64, in version: SessionVersion?) -> Bool {
+        failure == nil && !isApart && isAsking(in: version) && position >= offset
+    }
+
     /// Whether it waits for the next bytes of this fetch, or for its version.
     func isWaiting(for fetch: FetchState) -> Bool {
         waitsFor != .nothing && draws(from: fetch) && fetch.leases(position) && (!fetch.isRelay || fetch.serves(position))

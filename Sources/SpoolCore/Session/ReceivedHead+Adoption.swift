@@ -13,7 +13,7 @@ extension ReceivedHead {
         let fetch = session.fetches[index]
         guard let version = session.version, !session.ledger.revalidatesWithoutValidator(fetch),
             session.ledger.isSameVersion(candidate, isConditional: isConditional),
-            version.representation.length.map({ servedUpper <= $0 }) ?? (session.knownEnd <= candidate.length ?? .max)
+            version.representation.length.map({ servedUpper <= $0 }) ?? (FetchPlanner.knownEnd(session) <= candidate.length ?? .max)
         else {
             return session.cancelFetches { $0.id != fetch.id && !$0.isOwn } + session.replaceVersion(by: candidate, self, fetch)
         }

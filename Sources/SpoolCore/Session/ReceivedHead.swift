@@ -214,11 +214,11 @@ struct ReceivedHead {
         _ fetch: FetchState, _ version: SessionVersion, length: Int64?, _ session: inout SessionState, now: MonotonicInstant
     ) -> [SessionAction] {
         switch (version.representation.length, length) {
-        case (nil, let length?) where fetch.start >= length && session.knownEnd == length && length > 0:
+        case (nil, let length?) where fetch.start >= length && FetchPlanner.knownEnd(session) == length && length > 0:
             // A fetch reached exactly this end, so the length is certain. Without any byte, the
             // length 0 may be that of another version.
             return session.learn(length)
-        case (nil, let length?) where fetch.start >= length && session.knownEnd < length:
+        case (nil, let length?) where fetch.start >= length && FetchPlanner.knownEnd(session) < length:
             // The 416 names a length, but no fetch has reached that end yet. Fail the readers
             // beyond it. The others read on and discover the real end.
             session.failReaders(from: length, .rangeNotSatisfiable(length: length))

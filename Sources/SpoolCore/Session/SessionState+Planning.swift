@@ -15,7 +15,7 @@ extension SessionState {
         if version == nil {
             actions += discover(now: now)
         } else {
-            actions += verifyForWaiting()
+            actions += ledger.version?.verify(forWaiting: readers, limits) ?? []
             actions += revalidate(now: now)
             if version?.isCombinable == false { actions += serveWaitingApart(now: now) }
             actions += fetchUrgentGaps(now: now)
@@ -49,19 +49,6 @@ extension SessionState {
         let failed = failOnlyStored()
         guard let request else { return failed }
         return failed + start(request, now: now)
-    }
-
-    /// Requests the verification of the bytes that waiting readers need next.
-    private mutating func verifyForWaiting() -> [SessionAction] {
-        guard let generation = version?.generation, version?.unverified.isEmpty == false else { return [] }
-        var actions: [SessionAction] = []
-        for reader in readers where reader.waitsFor == .bytes {
-            let limit = min(reader.end ?? .max, reader.position.addingClamped(limits.verifyBytes))
-            if let range = ledger.version?.beginVerification(from: reader.position, to: limit, limits) {
-                actions.append(.verify(range, generation))
-            }
-        }
-        return actions
     }
 
     /// Asks the origin whether the version is current, if a reader waits for that or has used a

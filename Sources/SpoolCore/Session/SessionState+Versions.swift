@@ -74,12 +74,6 @@ extension SessionState {
         return [.representationUpdated]
     }
 
-    /// The offset after the last byte that the current version is known to have.
-    var knownEnd: Int64 {
-        let received = fetches.filter { !$0.isOwn && !$0.isRequested && $0.front > $0.released }.map(\.front).max() ?? 0
-        return max(version?.stored.upperBound ?? 0, received, version?.passedEnd ?? 0)
-    }
-
     /// Removes the drained memory of fetches of other versions: it is neither stored nor waited
     /// for.
     mutating func forgetRetiredFetches() {

@@ -97,10 +97,7 @@ struct SessionState: Sendable {
 
     /// Fails the readers at or beyond `offset` that depend on a request.
     mutating func failReaders(from offset: Int64, _ error: OriginError) {
-        for index in readers.indices
-        where readers[index].failure == nil && !readers[index].isApart && readers[index].isAsking(in: version)
-            && readers[index].position >= offset
-        {
+        for index in readers.indices where readers[index].dependsOnRequest(from: offset, in: version) {
             readers[index].failure = .origin(error)
         }
     }
@@ -129,14 +126,10 @@ struct SessionState: Sendable {
     mutating func releaseRelays() -> [SessionAction] {
         var actions: [SessionAction] = []
         for index in fetches.indices where fetches[index].isRelay {
-            let fetch = fetches[index]
-            let attached = readers.filter {
-                $0.draws(from: fetch) && window(of: $0) != nil && $0.position >= fetch.released && $0.position <= fetch.front
-            }
-            let lowest = attached.map(\.position).min() ?? fetch.front
-            guard lowest > fetch.released else { continue }
+            let lowest = FetchPlanner.lowestAttached(to: fetches[index], self)
+            guard lowest > fetches[index].released else { continue }
             fetches[index].released = lowest
-            actions.append(.release(fetch.id, below: lowest))
+            actions.append(.release(fetches[index].id, below: lowest))
         }
         fetches.removeAll { $0.isDrained }
         return actions

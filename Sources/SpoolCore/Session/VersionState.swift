@@ -142,6 +142,17 @@ extension SessionVersion {
         return range
     }
 
+    /// Begins the verification of the bytes that waiting readers need next.
+    mutating func verify(forWaiting readers: [ReaderState], _ limits: SessionLimits) -> [SessionAction] {
+        guard !self.unverified.isEmpty else { return [] }
+        var actions: [SessionAction] = []
+        for reader in readers where reader.waitsFor == .bytes {
+            let limit = min(reader.end ?? .max, reader.position.addingClamped(limits.verifyBytes))
+            if let range = beginVerification(from: reader.position, to: limit, limits) { actions.append(.verify(range, self.generation)) }
+        }
+        return actions
+    }
+
     /// Begins the verification of the bytes that a moving reader will come to next, so that it need
     /// not wait there.
     ///
