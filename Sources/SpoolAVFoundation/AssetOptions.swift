@@ -67,7 +67,7 @@ extension HTTPCookie {
             return false
         }
         if isSecure, url.scheme?.lowercased() != "https" { return false }
-        return (expiresDate ?? .distantFuture) > now
+        return expiresDate.map { $0 > now } != false
     }
 }
 #endif

@@ -1,9 +1,6 @@
 public import SpoolCore
 public import SpoolOrigin
 public import SpoolStore
-#if !os(Linux)
-public import Foundation
-#endif
 
 // The names of settings before they had sections.
 
