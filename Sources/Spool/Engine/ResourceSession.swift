@@ -27,6 +27,8 @@ final class ResourceSession: Sendable {
     /// The scheme and authority of the origin. Requests to one host are limited together, and those
     /// that the origin may hold back apart from all others, which must not wait for them.
     let host: String
+    /// The origin of `url`.
+    let origin: URIReference.Origin
     let shared: SharedParts
     let access: AccessRecorder
     let state: Locked<State>
@@ -58,6 +60,13 @@ final class ResourceSession: Sendable {
         /// The names for `Via`, if the cache belongs to a gateway.
         let via: Pseudonyms?
         let bounds: OriginBounds
+
+        /// Returns the fields of every request to `url`, before those of readers.
+        func requestFields(for url: String, at origin: URIReference.Origin) -> HTTPFields {
+            var fields = configuration.fields(for: url)
+            if let via { fields.append("Via", via.via(for: origin.description)) }
+            return fields
+        }
     }
 
     struct State {
@@ -101,6 +110,12 @@ final class ResourceSession: Sendable {
         var passReason: PassReason?
         /// The request by which the origin is asked. The newest reader decides.
         var request: OriginRequest
+        /// The client whose fields the requests for the version have.
+        var client: ClientRequest?
+        /// The clients of the readers.
+        var clients: [ReaderID: ClientRequest] = [:]
+        /// The last request that failed or was refused.
+        var failedRequest: FailedRequest?
         /// Whether the session was taken out of the table. A holder of a link then needs another
         /// session.
         var isDetached = false
@@ -126,12 +141,12 @@ final class ResourceSession: Sendable {
         self.key = key
         self.number = number
         self.url = url.withoutUserinfo
+        self.origin = origin
         host = origin.description + (DeliveryDirectives(url: url).isBlocking ? " (held back)" : "")
         self.shared = shared
         access = AccessRecorder(key)
         let defaults = shared.configuration
-        var requestFields = defaults.fields(for: url)
-        if let via = shared.via { requestFields.append("Via", via.via(for: origin.description)) }
+        let requestFields = shared.requestFields(for: url, at: origin)
         self.requestFields = requestFields
         var rules = StoringRules(
             policy: defaults.cachePolicy, isShared: defaults.isShared, isAuthorized: requestFields["Authorization"] != nil,
@@ -212,6 +227,7 @@ final class ResourceSession: Sendable {
                 effects.append(.open)
             case .start(let id, let ask):
                 let intake = FetchIntake(id: id, ask: ask, session: self)
+                intake.client = client(for: id, state)
                 state.intakes[id] = intake
                 effects.append(.submit(intake))
             case .resume(let id):
@@ -347,7 +363,9 @@ final class ResourceSession: Sendable {
                 shared.makeStale(key)
                 shared.storeFailed()
             }
-            run { state, effects in
+            // A version of an earlier format has no mark.
+            if let mark = found?.representation.knownMark { found?.representation.mark = mark }
+            run { [found] state, effects in
                 state.file = file
                 state.fileGeneration = file == nil ? nil : found?.generation
                 if state.passReason == nil { state.passReason = trouble }
