@@ -7,6 +7,7 @@ import sys
 import cases_browser
 import cases_bytes
 import cases_encryption
+import cases_fields
 import cases_http
 import cases_network
 import cases_players
@@ -27,7 +28,8 @@ def main():
     cases = [
         case
         for module in (
-            cases_http, cases_network, cases_bytes, cases_players, cases_streams, cases_browser, cases_trouble, cases_encryption)
+            cases_http, cases_network, cases_bytes, cases_players, cases_streams, cases_browser, cases_fields, cases_trouble,
+            cases_encryption)
         for case in module.CASES
         if options.only.lower() in case.name.lower()
     ]
