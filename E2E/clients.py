@@ -45,12 +45,12 @@ def mpv_output(context, url, kind, *options):
     return len(names), digest.hexdigest()
 
 
-def vlc_output(context, url):
+def vlc_output(context, url, *options):
     """Returns length and hash of the samples that VLC decodes."""
     directory = Path(tempfile.mkdtemp(prefix="spool-vlc-"))
     sound = directory / "sound.wav"
     command = [
-        context.program("vlc"), "--intf=dummy", "--no-video", "--no-one-instance", "--no-media-library", "--play-and-exit",
+        context.program("vlc"), "--intf=dummy", "--no-video", "--no-one-instance", "--no-media-library", "--play-and-exit", *options,
         f"--sout=#transcode{{acodec=s16l}}:std{{access=file,mux=wav,dst={sound}}}", url, "vlc://quit",
     ]
     if os.geteuid() == 0:

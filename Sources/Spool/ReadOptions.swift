@@ -44,6 +44,8 @@ public struct ReadOptions: Sendable {
     package var isHeldBack = false
     /// Whether redirects of the origin are followed. If not, a redirect is a response.
     package var followsRedirects = true
+    /// The request of the client of a door, whose fields go to the origin.
+    package var client: ClientRequest?
     /// The web site for which a browser sends the request: the value of its `Origin`, which is
     /// passed to the origin.
     package var site: String?

@@ -13,6 +13,10 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// disk is read-only or full: commits then fail.
     var isWritable: Bool { get }
 
+    /// A secret of this store, by which it keeps digests of credentials and never the credentials.
+    /// It stays the same as long as the contents do.
+    var secret: [UInt8] { get }
+
     /// Returns a generation number that was never returned before, in this process or an earlier
     /// one.
     func makeGeneration() -> GenerationID
@@ -250,6 +254,8 @@ extension ResourceStore {
     public var owesSweep: Bool { false }
     /// False.
     public var hasUncountedFiles: Bool { false }
+    /// Empty. A store whose contents end with the process shows its digests to no reader.
+    public var secret: [UInt8] { [] }
     /// Returns false: nothing is certain.
     public func certainlyLacks(_ key: ResourceKey) -> Bool { false }
     /// Does nothing.

@@ -59,6 +59,8 @@ package final class SQLiteStore: ResourceStore {
 
     /// Whether this process is the writer. Changes when it becomes the writer, or is suspended.
     package var isWritable: Bool { role.withLock { $0.lock != nil } }
+    /// The identifier of the store, which is random.
+    package let secret: [UInt8]
     let layout: StoreLayout
     let fileSystem: any FileSystem
     let files: StoreFiles
@@ -100,6 +102,7 @@ package final class SQLiteStore: ResourceStore {
         let opening = StoreOpening(
             layout: StoreLayout(root: directory), fileSystem: fileSystem, random: random, options: options)
         let opened = try opening.open()
+        secret = try opened.index.meta.bytes(.storeID) ?? []
         layout = opening.layout
         self.fileSystem = fileSystem
         self.options = options

@@ -14,6 +14,11 @@ import Testing
         init(_ isServed: Bool, _ fields: HTTPFields) { (self.fields, self.isServed) = (fields, isServed) }
     }
 
+    /// The fields of a browser that names no site, as to a plain network address.
+    private static func fromBrowser(_ fields: HTTPFields) -> HTTPFields {
+        fields.replacing(with: ["User-Agent": "Mozilla/5.0", "Accept-Language": "en", "Accept-Encoding": "identity"])
+    }
+
     @Test(arguments: [
         Case(true, [:]), Case(true, ["Sec-Fetch-Site": "same-origin"]), Case(true, ["Sec-Fetch-Site": "same-site"]),
         Case(true, ["Sec-Fetch-Site": "none"]), Case(false, ["Sec-Fetch-Site": "cross-site"]),
@@ -34,8 +39,12 @@ import Testing
         Case(false, ["Origin": "https://player.example.evil.example"]),
         // Browsers without these fields name the page in `Referer`.
         Case(true, ["Referer": "http://127.0.0.1:8080/_spool/"]), Case(true, ["Referer": "http://localhost:3000/page?q"]),
-        Case(true, ["Referer": "https://player.example/watch"]), Case(false, ["Referer": "https://evil.example/"]),
-        Case(false, ["Referer": "http://127.0.0.1.evil.example/"]), Case(false, ["Referer": "nonsense"]),
+        Case(true, ["Referer": "https://player.example/watch"]), Case(false, fromBrowser(["Referer": "https://evil.example/"])),
+        Case(false, fromBrowser(["Referer": "http://127.0.0.1.evil.example/"])), Case(false, fromBrowser(["Referer": "nonsense"])),
+        Case(false, ["Referer": "https://evil.example/", "User-Agent": "AppleCoreMedia/1.0.0"]),
+        // A player sends the referrer that its user gives it.
+        Case(true, ["Referer": "https://evil.example/", "User-Agent": "Lavf/59.27.100"]),
+        Case(true, ["Referer": "https://evil.example/", "User-Agent": "Mozilla/5.0", "Accept-Language": "en"]),
         Case(true, ["Referer": "https://evil.example/", "Sec-Fetch-Site": "same-origin"]),
         Case(true, ["Referer": "https://evil.example/", "Origin": "http://localhost"]),
         Case(true, ["Host": "media.home:8080", "Referer": "http://media.home:8080/x"]),

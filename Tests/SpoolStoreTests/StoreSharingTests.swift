@@ -300,7 +300,7 @@ import Testing
         for path in try disk.dataFiles() {
             #expect(try POSIXFileSystem().open(path, .readWrite).lock(.exclusive), "\(path) is locked")
         }
-        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 6])
+        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 7])
         #expect(try store.resume())
         #expect(try file.bytes(at: 0, count: 10) == film.pattern(generation.rawValue, at: 0, count: 10))
         try store.close()

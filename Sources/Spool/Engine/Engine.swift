@@ -27,6 +27,10 @@ final class Engine: Sendable {
     /// The time of the last try to become the writer.
     let lastWriterTry = Locked<MonotonicInstant?>(nil)
     let keysAreRead = Locked(false)
+    /// Digests of credentials and selecting values, under a secret of the store.
+    let digests: KeyedDigest
+    /// The places of new variants, with the digest of the request that each was reserved for.
+    let pendingVariants = Locked<[ResourceKey: PendingVariant]>([:])
     /// The state of a key rotation.
     let rotationState = Locked(RotationState())
     private let sinks: [any EventSink]
@@ -42,6 +46,7 @@ final class Engine: Sendable {
         self.configuration = configuration
         self.environment = environment
         self.store = store
+        digests = KeyedDigest(secret: store.secret)
         sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? [])
         limiter = FetchLimiter(total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost)
         pool = BufferPool(capacity: configuration.fetching.bufferCount)

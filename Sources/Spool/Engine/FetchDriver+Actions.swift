@@ -6,6 +6,7 @@ import SpoolOrigin
 extension FetchDriver {
     func begin(_ id: FetchID, _ ask: OriginAsk, _ state: inout State, _ effects: inout [Effect]) {
         let intake = FetchIntake(id: id, ask: ask, session: session)
+        intake.client = session.client(for: id, state)
         state.intakes[id] = intake
         effects.append(.submit(intake))
     }

@@ -50,8 +50,8 @@ struct FetchDriver {
             guard !intake.isCancelled else { return nil }
             intake.requestTime = session.shared.environment.time.wallNow
             intake.isStarted = true
-            state.machine.sent(intake.id)
-            return state.request
+            state.machine.sent(intake.id, isForOneUser: intake.client?.selection.hasCredentials == true)
+            return session.request(of: intake, state)
         }
         guard var request else { return }
         if let site = intake.ask.site { request.fields["Origin"] = site }
@@ -123,10 +123,15 @@ struct FetchDriver {
         let generation = session.shared.committer.makeGeneration()
         let responseTime = session.shared.environment.time.wallNow
         session.run { state, effects in
+            var head = head
+            head.mark = session.mark(of: head, for: intake, state)
+            session.noteRefusal(head, of: intake, &state, &effects)
             let actions = state.machine.headReceived(
-                intake.id, head, requestTime: intake.requestTime, responseTime: responseTime,
-                newGeneration: generation, passReason: state.passReason, now: session.now)
+                intake.id, head, requestTime: intake.requestTime, responseTime: responseTime, newGeneration: generation,
+                passReason: state.passReason ?? session.passReason(for: head, intake), now: session.now)
             intake.generation = state.machine.version?.generation
+            // The fields of this client selected the version.
+            if intake.generation == generation { state.client = intake.client }
             session.apply(actions, &state, &effects)
         }
     }
@@ -195,6 +200,7 @@ struct FetchDriver {
         let ticket = session.run { state, effects in
             intake.isFinished = true
             intake.transfer = nil
+            if case .failed = end { state.failedRequest = ResourceSession.FailedRequest(client: intake.client) }
             switch end {
             case .complete:
                 session.apply(state.machine.finished(intake.id, error: nil, now: session.now), &state, &effects)

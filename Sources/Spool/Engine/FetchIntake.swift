@@ -31,6 +31,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     var isLate = false
     var fetchedBytes: Int64 = 0
     var requestTime = Timestamp(nanoseconds: 0)
+    /// The client whose fields the request has, if it is known.
+    var client: ClientRequest?
 
     init(id: FetchID, ask: OriginAsk, session: ResourceSession) {
         self.id = id

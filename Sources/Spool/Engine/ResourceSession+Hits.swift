@@ -93,13 +93,13 @@ extension ResourceSession {
         let wallNow = wallNow
         let hit = state.withLock { state -> StoredHit? in
             guard !state.isDetached, let file = state.file, let descriptor = file.descriptor,
+                hasClient(for: url, state),
                 let hit = state.machine.hit(
                     spec, policy: policy, isShared: shared.configuration.freshness.isShared,
                     fetchPolicy: shared.configuration.fetching.policy, max: max,
                     wallNow: wallNow)
             else { return nil }
-            // The request of the newest reader decides how the origin is asked, should that be
-            // needed.
+            // The newest URL is asked, should that be needed.
             if state.request.url != url { state.request.url = url }
             state.claims += 1
             return StoredHit(
@@ -110,6 +110,16 @@ extension ResourceSession {
         shared.counters.add { $0.readers += 1 }
         shared.record(.readerJoined(key, start: hit.range.lowerBound, end: hit.range.upperBound))
         return hit
+    }
+}
+
+extension ResourceSession {
+    /// Whether a gap behind the first bytes of a hit could be fetched with the fields that belong
+    /// to `url`. A session that was opened again learns them from a longer path.
+    private func hasClient(for url: String, _ state: borrowing State) -> Bool {
+        if state.machine.version?.isComplete == true { return true }
+        guard let client = state.client else { return false }
+        return state.request.url == url || client.fields.origin == (try? URIReference(url))?.origin
     }
 }
 

@@ -30,6 +30,7 @@ extension ResourceSession {
             session: self, start: start, end: end, policy: options.fetchPolicy ?? shared.configuration.fetching.policy,
             rules: rules(of: options), site: options.site, wantsBytes: wantsBytes, endsSoon: options.endsSoon,
             takesAnyStatus: options.takesAnyStatus, suffix: options.suffix, priority: options.priority,
+            client: options.mode == .onlyStored ? nil : options.client,
             transform: options.contentTransform ?? shared.configuration.contentTransform, wake: wake)
     }
 
@@ -48,7 +49,8 @@ extension ResourceSession {
     private func adoptRequest(url: String, _ options: ReadOptions) {
         guard options.mode != .onlyStored else { return }
         state.withLock { state in
-            state.request.url = url
+            // The client of a door may not use the version. Its URL is asked once it does.
+            if options.client == nil { state.request.url = url }
             state.request.followsRedirects = options.followsRedirects
             if let patience = options.patience { state.patience = patience }
             state.request.isHeldBack = options.isHeldBack || DeliveryDirectives(url: url).isBlocking

@@ -30,6 +30,8 @@ final class ResourceSession: Sendable {
     /// The name under which requests that the origin holds back wait for their turn. They must not
     /// take the turns of media.
     var hostOfHeldBack: String { "\(host) (held back)" }
+    /// The origin of `url`.
+    let origin: URIReference.Origin
     let shared: SharedParts
     let access: AccessRecorder
     let state: Locked<State>
@@ -61,6 +63,13 @@ final class ResourceSession: Sendable {
         /// The names for `Via`, if the cache belongs to a gateway.
         let via: Pseudonyms?
         let bounds: OriginBounds
+
+        /// Returns the fields of every request to `url`, before those of readers.
+        func requestFields(for url: String, at origin: URIReference.Origin) -> HTTPFields {
+            var fields = configuration.fields(for: url)
+            if let via { fields.append("Via", via.via(for: origin.description)) }
+            return fields
+        }
     }
 
     struct State {
@@ -106,6 +115,12 @@ final class ResourceSession: Sendable {
         var request: OriginRequest
         /// How long the origin may take. The newest reader with a patience of its own decides.
         var patience = OriginPatience()
+        /// The client whose fields the requests for the version have.
+        var client: ClientRequest?
+        /// The clients of the readers.
+        var clients: [ReaderID: ClientRequest] = [:]
+        /// The last request that failed or was refused.
+        var failedRequest: FailedRequest?
         /// Whether the session was taken out of the table. A holder of a link then needs another
         /// session.
         var isDetached = false
@@ -131,12 +146,12 @@ final class ResourceSession: Sendable {
         self.key = key
         self.number = number
         self.url = url.withoutUserinfo
+        self.origin = origin
         host = origin.description
         self.shared = shared
         access = AccessRecorder(key)
         let defaults = shared.configuration
-        var requestFields = defaults.fields(for: url)
-        if let via = shared.via { requestFields.append("Via", via.via(for: origin.description)) }
+        let requestFields = shared.requestFields(for: url, at: origin)
         self.requestFields = requestFields
         var rules = StoringRules(
             policy: defaults.freshness.policy, isShared: defaults.freshness.isShared, isAuthorized: requestFields["Authorization"] != nil,
@@ -240,7 +255,9 @@ final class ResourceSession: Sendable {
                 shared.makeStale(key)
                 shared.storeFailed()
             }
-            run { state, effects in
+            // A version of an earlier format has no mark.
+            if let mark = found?.representation.knownMark { found?.representation.mark = mark }
+            run { [found] state, effects in
                 state.file = file
                 state.fileGeneration = file == nil ? nil : found?.generation
                 if state.passReason == nil { state.passReason = trouble }

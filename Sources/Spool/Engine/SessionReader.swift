@@ -55,7 +55,7 @@ package final class SessionReader: Sendable {
     init(
         session: ResourceSession, start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules, site: String? = nil, wantsBytes: Bool,
         endsSoon: Bool = false, takesAnyStatus: Bool = false, suffix: Int64? = nil,
-        priority: ReadPriority = .playing, transform: (any ContentTransform)? = nil,
+        priority: ReadPriority = .playing, client: ClientRequest? = nil, transform: (any ContentTransform)? = nil,
         wake: @escaping @Sendable () -> Void
     ) {
         self.session = session
@@ -66,6 +66,7 @@ package final class SessionReader: Sendable {
                 start: start, end: end, policy: policy, rules: rules, site: site, wantsBytes: wantsBytes, endsSoon: endsSoon,
                 takesAnyStatus: takesAnyStatus, suffix: suffix)
             state.wakes[id] = wake
+            state.clients[id] = client
             if takesAnyStatus { state.interims[id] = [] }
             state.claims -= 1
             session.fetching.prioritize(id, priority, &state, &effects)
@@ -296,6 +297,7 @@ package final class SessionReader: Sendable {
         session.run { state, effects in
             guard state.wakes.removeValue(forKey: id) != nil else { return }
             state.interims[id] = nil
+            state.clients[id] = nil
             // A resource that was played to its end was also used at that moment.
             effects.append(.call { [session] in session.shared.committer.touch(session.access) })
             session.apply(state.machine.readerLeft(id, explicitly: explicitly, now: session.now), &state, &effects)

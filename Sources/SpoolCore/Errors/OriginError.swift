@@ -57,7 +57,9 @@ extension OriginError {
 
     /// The error for a response with an unexpected status.
     package static func status(_ head: ResponseHead) -> OriginError {
-        let telling = head.fields.lines.filter { line in tellingFields.contains { $0.equalsIgnoringCase(line.name) } }
+        // A 304 names the version that it confirms.
+        let names = head.status == 304 ? tellingFields + ["ETag"] : tellingFields
+        let telling = head.fields.lines.filter { line in names.contains { $0.equalsIgnoringCase(line.name) } }
         return .status(head.status, fields: HTTPFields(telling))
     }
 }

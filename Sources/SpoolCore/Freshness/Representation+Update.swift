@@ -14,6 +14,7 @@ extension Representation {
         keepFinalURL(of: head)
         self.requestTime = requestTime
         self.responseTime = responseTime
+        mark = VariantMark.merged(mark, with: head.mark)
     }
 
     /// Marks the response as changed at the origin by another request. It is used again only after

@@ -6,6 +6,9 @@ public struct ResponseHead: Hashable, Sendable {
     public var fields: HTTPFields
     /// The URL at the end of a chain of redirects; nil when the requested URL itself responded.
     public var url: String?
+    /// The requests that the response answers, or nil for all. A session sets it, because it has
+    /// sent the request.
+    package var mark: VariantMark?
 
     /// Creates a head.
     public init(status: Int, fields: HTTPFields, url: String? = nil) {

@@ -16,6 +16,8 @@ public struct Representation: Hashable, Sendable {
     public var requestTime: Timestamp
     /// The time at which the response arrived.
     public var responseTime: Timestamp
+    /// The requests that this version answers, or nil for all.
+    package var mark: VariantMark?
 
     /// Creates a representation.
     public init(
@@ -36,4 +38,10 @@ public struct Representation: Hashable, Sendable {
     public var contentType: String? { fields["Content-Type"] }
     /// The content coding; nil for identity. Ranges count coded bytes (RFC 9110 §14.1.2).
     public var contentCoding: String? { fields["Content-Encoding"] }
+
+    /// The mark, also for a version that was stored without one. If such a version varies, the
+    /// request that fetched it is not known.
+    package var knownMark: VariantMark? {
+        mark ?? (fields["Vary"] == nil ? nil : VariantMark(of: fields, for: nil, isShared: false))
+    }
 }

@@ -110,6 +110,7 @@ struct FetchEnd {
         session.backOff(after: error, now: now)
         var actions: [SessionAction] = [.ended(fetch.id, error)]
         if let version = session.version, version.generation == fetch.revalidates {
+            let isGone = error.isGone && session.holdsForEverybody(fetch)
             for index in session.readers.indices where session.readers[index].awaitsOrigin && session.readers[index].failure == nil {
                 if !error.isGone, error.isTransient, session.readers[index].mayDoWithoutOrigin {
                     actions.append(.usedUnvalidated(error))
@@ -119,7 +120,7 @@ struct FetchEnd {
                 }
             }
             // A resource that the origin no longer has is not served any more (RFC 9111 §4.3.3).
-            if error.isGone { actions += [.gone(version.generation)] + session.forgetVersion() }
+            if isGone { actions += [.gone(version.generation)] + session.forgetVersion() }
         }
         return actions + session.wakeReaders() + session.replan(now: now)
     }

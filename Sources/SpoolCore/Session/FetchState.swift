@@ -22,6 +22,8 @@ package struct FetchState: Hashable, Sendable {
     package var isOwn = false
     /// Whether the readers that it was started for asked that nothing be stored.
     package var storesNothing = false
+    /// Whether the request has credentials of one client, so that a refusal holds for that client.
+    var isForOneUser = false
     /// Whether it asks for the last bytes. Its first offset is known with its head.
     var asksForSuffix = false
     /// Whether body bytes are taken now.

@@ -34,6 +34,8 @@ package struct ReaderState: Hashable, Sendable {
     var brokenBy: OriginError?
     /// Whether its window counts: it asked for bytes, or announced on joining that it will.
     package var wantsBytes: Bool
+    /// Whether it needs bytes if the index has no version. It looks at a stored one first.
+    var wantsBytesIfUnknown = false
     /// The event that it waits for.
     package var waitsFor: Wait = .nothing
     /// Whether it needs a response of its own and has to wait until `BackOff.retryAt` to request

@@ -14,10 +14,10 @@ extension ReceivedHead {
         }
         guard let asker, case .full(let length) = ResponseOutcome.whole(head) else { return nil }
         guard !(fetch.isValidation && error.isTransient && session.readers[asker].mayDoWithoutOrigin) else { return nil }
-        if mayReplace(session.version, error, fetch) { return full(index, length: length.bytes, &session, now: now) }
+        if mayReplace(error, fetch, session) { return full(index, length: length.bytes, &session, now: now) }
         passWhole(index, to: asker, representation(length: length.bytes), &session)
         var actions = settleOthers(besides: asker, error, fetch, &session)
-        if error.isGone, let version = session.version, version.generation == fetch.revalidates {
+        if error.isGone, session.holdsForEverybody(fetch), let version = session.version, version.generation == fetch.revalidates {
             actions += [.gone(version.generation)] + session.forgetVersion()
         }
         if error.isRetryable { session.backOff(after: error, now: now) }
@@ -25,11 +25,13 @@ extension ReceivedHead {
     }
 
     /// Whether the response takes the place of the version. Bytes of the resource stay stored unless
-    /// the resource is gone: a lifetime in the refusal of an expired token must not delete a film. The
-    /// answer to a request for a gap replaces nothing.
-    private func mayReplace(_ version: SessionVersion?, _ error: OriginError, _ fetch: FetchState) -> Bool {
+    /// the resource is gone for every client: neither a refusal to one user nor a lifetime in the
+    /// refusal of an expired token may delete a film. The answer to a request for a gap replaces
+    /// nothing.
+    private func mayReplace(_ error: OriginError, _ fetch: FetchState, _ session: SessionState) -> Bool {
         guard passReason == nil, !fetch.isOwn else { return false }
-        guard let version else { return true }
+        guard let version = session.version else { return true }
+        guard !version.representation.isContent || session.holdsForEverybody(fetch) else { return false }
         return fetch.isValidation && (error.isGone || !version.representation.isContent)
     }
 

@@ -32,6 +32,7 @@ struct ReceivedHead {
             fields: storedFields(of: head.fields),
             requestTime: requestTime, responseTime: responseTime)
         representation.keepFinalURL(of: head)
+        representation.mark = head.mark
         return representation
     }
 

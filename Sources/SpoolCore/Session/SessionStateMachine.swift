@@ -171,6 +171,37 @@ package struct SessionStateMachine: Sendable {
         return readerAdvanced(id, by: count, now: now) + readerLeft(id, explicitly: false, now: now)
     }
 
+    // MARK: Variants
+
+    /// Returns the current version without using it: no freshness is checked, and no request is
+    /// caused.
+    ///
+    /// - Parameter wantsBytes: whether the reader needs bytes if no version is stored.
+    package mutating func look(_ id: ReaderID, wantsBytes: Bool) -> Look {
+        state.index(of: id).map { state.look($0, wantsBytes: wantsBytes) } ?? .unknown
+    }
+
+    /// Makes the window of the reader count, although it joined without need of bytes.
+    package mutating func readerWantsBytes(_ id: ReaderID) {
+        if let index = state.index(of: id) { state.readers[index].wantsBytes = true }
+    }
+
+    /// Ends the interest of a reader that goes on to another variant, so that it leaves no goal
+    /// behind.
+    package mutating func readerWithdrew(_ id: ReaderID) {
+        if let index = state.index(of: id), readers[index].failure == nil { state.readers[index].failure = .closed }
+    }
+
+    /// Lets the request of `client` have the current version, because the origin confirmed it for
+    /// that request.
+    package mutating func admit(_ client: ClientSelection) -> [SessionAction] { state.changeMark { $0.admit(client) } }
+
+    /// Takes the current version from the credentials of `client`, because the origin refused it to
+    /// them.
+    package mutating func revoke(_ client: ClientSelection) -> [SessionAction] { state.changeMark { $0.revoke(client) } }
+
+    // MARK: Cookies and sources
+
     /// Removes and returns the cookies that the origin set in the response to this reader's
     /// request.
     /// - Returns: the values of `Set-Cookie`; empty for every other reader and from the second call
@@ -218,7 +249,7 @@ package struct SessionStateMachine: Sendable {
         {
             actions.append(.unfinished(unusable))
         }
-        if version == nil { for index in readers.indices { state.readers[index].awaitedVersion = true } }
+        if version == nil { state.awaitDiscovery() }
         if state.owesInvalidation { actions += state.invalidateVersion() }
         return actions + state.wakeReaders() + state.replan(now: now)
     }
@@ -245,8 +276,11 @@ package struct SessionStateMachine: Sendable {
     }
 
     /// Records that the request is sent now, with the present request fields.
-    package mutating func sent(_ id: FetchID) {
+    ///
+    /// - Parameter isForOneUser: whether the request also has credentials of one client.
+    package mutating func sent(_ id: FetchID, isForOneUser: Bool = false) {
         guard let index = state.index(of: id) else { return }
+        state.fetches[index].isForOneUser = isForOneUser
         state.fetches[index].variant.fields = state.ledger.requestFields
     }
 

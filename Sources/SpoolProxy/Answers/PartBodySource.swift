@@ -14,12 +14,17 @@ final class PartBodySource: BodySource {
     private let page: String?
     private let range: ByteRange
     private let generation: GenerationID
+    private let storesNothing: Bool
     private let relay = WakeRelay()
     private var source: SessionBodySource?
     private var reader: SessionReader?
     private var problem: String?
 
-    init(cache: MediaCache, url: String, key: ResourceKey?, page: String?, range: ByteRange, generation: GenerationID) {
+    /// - Parameter storesNothing: Whether the parts are passed on and not stored.
+    init(
+        cache: MediaCache, url: String, key: ResourceKey?, page: String?, range: ByteRange, generation: GenerationID, storesNothing: Bool
+    ) {
+        self.storesNothing = storesNothing
         self.cache = cache
         self.url = url
         self.key = key
@@ -50,6 +55,7 @@ final class PartBodySource: BodySource {
             // validation by the origin.
             var options = ReadOptions(cachePolicy: .storeEverything)
             options.site = page
+            if storesNothing { options.mode = .doNotStore }
             let reader = try cache.sessionReader(
                 for: url, key: key, start: range.lowerBound, end: range.upperBound, wantsBytes: true, options: options,
                 wake: { [relay] in relay.wake() })

@@ -14,6 +14,8 @@ final class ResourceAnswer {
     private let cache: MediaCache
     private let url: String
     private let key: ResourceKey?
+    /// The way to the variant that answers the request, or nil for a URL without a key.
+    private var route: VariantRoute?
     private let now: @Sendable () -> Timestamp
     private let fieldRules: ResourceFields
     private let relay = WakeRelay()
@@ -27,6 +29,10 @@ final class ResourceAnswer {
     private var beginsInMemory = false
     /// Whether the reader was started again at 0.
     private var isSecondLook = false
+    /// Whether a manifest is read again from its beginning.
+    private var readsWhole = false
+    /// Whether the reader has joined without need of bytes, and needs some.
+    private var owesWish = false
     private let manifests: ManifestDoor
     /// The search for a manifest, or nil once the resource is known to be none.
     private var manifest: ManifestReading?
@@ -47,15 +53,18 @@ final class ResourceAnswer {
     ///   - policy: When stored bytes are used without asking the origin, or nil for the cache's
     ///     policy.
     ///   - manifests: The memory about manifests, whose references lead through the proxy.
+    ///   - client: The client's own request for the origin, or nil for a URL that cannot be asked.
     ///   - page: The requesting page's web site, in the form for the origin, or nil for none.
     init(
-        exchange: Exchange, cache: MediaCache, url: String, key: ResourceKey?, policy: CachePolicy?, manifests: ManifestDoor, page: String?,
+        exchange: Exchange, cache: MediaCache, url: String, key: ResourceKey?, policy: CachePolicy?, manifests: ManifestDoor,
+        client: ClientRequest?, page: String?,
         fields: ResourceFields, now: @escaping @Sendable () -> Timestamp
     ) {
         self.exchange = exchange
         self.cache = cache
         self.url = url
         self.key = key
+        if let key, let client { route = VariantRoute(client, to: key, isShared: cache.configuration.isShared) }
         self.now = now
         fieldRules = fields
         let request = exchange.request
@@ -89,24 +98,43 @@ final class ResourceAnswer {
 
     /// Begins. The response comes now or later.
     func begin() {
-        let (start, end, wantsBytes) = firstWish
         // The relay keeps this object alive until the response, or until the client leaves.
         let loop = exchange.loop
         let box = LoopConfined(self)
         relay.set { loop.post { box.value.proceed() } }
         exchange.onClose { self.giveUp() }
-        join(start: start, end: end, wantsBytes: wantsBytes)
+        guard let route else { return join() }
+        switch cache.liveVerdict(of: route.base, for: route.client) {
+        case .use: join()
+        case nil: join(isLooking: true)
+        case .ask, .other: search()
+        }
     }
 
-    private func join(start: Int64, end: Int64?, wantsBytes: Bool) {
+    /// Joins the session of the resource, or of its variant.
+    ///
+    /// - Parameter isLooking: Whether the version there may answer other requests. Then the reader
+    ///   causes no fetch before it has looked.
+    private func join(isLooking: Bool = false) {
+        let (start, end, wantsBytes) = wish
+        owesWish = wantsBytes && isLooking
+        var options = options
+        options.client = route?.client
+        if route?.isApart == true { options.mode = .doNotStore }
         do {
             reader = try cache.sessionReader(
-                for: url, key: key, start: start, end: end, wantsBytes: wantsBytes, options: options,
+                for: url, key: route?.key ?? key, start: start, end: end, wantsBytes: wantsBytes && !isLooking, options: options,
                 wake: { [relay] in relay.wake() })
         } catch {
             return fail(error)
         }
         proceed()
+    }
+
+    /// The range that the next reader joins with.
+    private var wish: (start: Int64, end: Int64?, wantsBytes: Bool) {
+        if isSecondLook { return (0, nil, false) }
+        return readsWhole ? (0, nil, true) : firstWish
     }
 
     /// The range of the first origin request for a resource that is not known yet.
@@ -133,14 +161,56 @@ final class ResourceAnswer {
         if let site = fieldRules.site {
             for head in reader.takeInterims() { exchange.sendInterim(head.status, fields: site.fieldsForClient(head, exchange.request)) }
         }
+        if let step = route?.look(at: reader, wantsBytes: owesWish), step != .open { return take(step) }
+        if owesWish { reader.wantBytes() }
+        owesWish = false
         // The head and the first byte leave together.
         switch reader.prepare(withFirstByte: true) {
         case .wait: return
         case .failed(let error): return fail(error)
         case .ready(let generation, let representation):
+            if let step = route?.judge(representation, reader), step != .open { return take(step) }
             if !readsManifest(reader, generation, representation) { decide(reader, generation, representation) }
         }
     }
+
+    // MARK: Variants
+
+    private func take(_ step: VariantRoute.Step) {
+        if step == .wait || step == .open { return }
+        reader?.withdraw()
+        reader = nil
+        position = nil
+        manifest?.startOver()
+        if let duplicate = route?.takeDuplicate() { cache.dropVariant(duplicate) }
+        if step == .search { search() } else { join(isLooking: true) }
+    }
+
+    /// Looks for the variant that answers the request, and joins it.
+    private func search() {
+        guard let route else { return }
+        if route.isLost { return found(.success(.apart(key: route.apart, unasked: nil))) }
+        let loop = exchange.loop
+        let box = LoopConfined(self)
+        cache.findVariant(of: route.base, for: route.client) { found in loop.post { box.value.found(found) } }
+    }
+
+    private func found(_ result: Result<VariantChoice, CacheError>) {
+        guard !isAnswered else { return }
+        switch result {
+        case .failure(let error): fail(error)
+        case .success(let choice):
+            guard route?.isApart != true else {
+                return fail(CacheError(.removed, "the resource's variants change too often; ask again", key: key))
+            }
+            guard route?.found(choice, onlyStored: onlyStored) == true else {
+                return fail(CacheError(.notStored, "no stored variant answers this request, and only stored ones were asked for", key: key))
+            }
+            join(isLooking: true)
+        }
+    }
+
+    // MARK: Manifests
 
     /// Goes on with the search for a manifest.
     ///
@@ -159,7 +229,8 @@ final class ResourceAnswer {
         case .again:
             reader.leave()
             manifest.adjust(&options)
-            join(start: 0, end: nil, wantsBytes: true)
+            readsWhole = true
+            join(isLooking: true)
         case .manifest(let entry): answer(ManifestResponse(entry, of: representation, request: exchange.request), reader)
         case .bytes(let bytes): answer(ManifestResponse(bytes, of: representation, request: exchange.request), reader)
         case .elsewhere(let path): answer(Response(302, fields: fieldRules.error(["Location": path])))
@@ -258,9 +329,12 @@ final class ResourceAnswer {
     ) {
         guard let coverage = coverageIfReady(reader, generation, ranges) else { return }
         var fields = fields(representation, coverage)
-        let parts = ranges.map { [cache, url, key, options] range in
+        let storesNothing = options.mode == .doNotStore || route?.isApart == true
+        let parts = ranges.map { [cache, url, options, key = reader.key] range in
             MultipartByteRanges.Part(range) {
-                PartBodySource(cache: cache, url: url, key: key, page: options.site, range: range, generation: generation)
+                PartBodySource(
+                    cache: cache, url: url, key: key, page: options.site, range: range, generation: generation,
+                    storesNothing: storesNothing)
             }
         }
         let multipart = MultipartByteRanges(parts: parts, partType: representation.contentType, total: length, boundary: boundary())
@@ -360,6 +434,7 @@ final class ResourceAnswer {
 
     private func fail(_ error: CacheError) {
         if error.code == .rangeNotSatisfiable { return rangeFailed(error) }
+        if let reader, let step = route?.goOn(after: error, of: reader) { return take(step) }
         let status = error.statusForClient
         manifests.childFailed(url, status: status)
         var fields = error.tellingFields
@@ -381,7 +456,7 @@ final class ResourceAnswer {
         guard mayHoldYet, !isSecondLook else { return answerUnsatisfiable(length: error.length) }
         isSecondLook = true
         reader?.leave()
-        join(start: 0, end: nil, wantsBytes: false)
+        join(isLooking: true)
     }
 
     private func answer(_ response: Response) {

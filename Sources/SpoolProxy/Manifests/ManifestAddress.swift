@@ -7,6 +7,7 @@ final class ManifestAddress {
     private let rules: ProxyTargetRules
     private let prefix: String
     private let isPathForm: Bool
+    private let home: URIReference.Origin?
     private let authority: String
     private let proof: (URIReference.Origin) -> String
     /// The last origin that a URL began with, as `scheme://authority/`, and its place at this proxy.
@@ -18,14 +19,18 @@ final class ManifestAddress {
     ///   - prefix: The beginning of every path at this proxy.
     ///   - isPathForm: Whether the client has the manifest by its path form, so that relative
     ///     references lead through the proxy by themselves.
+    ///   - home: The origin of the manifest, whose resources get the client's credentials, or nil
+    ///     when the manifest itself is one of another origin.
     ///   - authority: Host and port by which the client reaches the proxy.
     ///   - proof: Returns the proof for an origin besides the one that the proxy stands in for.
     init(
-        rules: ProxyTargetRules, prefix: String, isPathForm: Bool, authority: String, proof: @escaping (URIReference.Origin) -> String
+        rules: ProxyTargetRules, prefix: String, isPathForm: Bool, home: URIReference.Origin?, authority: String,
+        proof: @escaping (URIReference.Origin) -> String
     ) {
         self.rules = rules
         self.prefix = prefix
         self.isPathForm = isPathForm
+        self.home = home
         self.authority = authority
         self.proof = proof
     }
@@ -40,7 +45,7 @@ final class ManifestAddress {
         return isPathForm && leads(reference, to: path) ? nil : path
     }
 
-    private func path(of url: String) -> String? { rules.childPath(of: url, prefix: prefix, proof: proof) }
+    private func path(of url: String) -> String? { rules.childPath(of: url, prefix: prefix, home: home, proof: proof) }
 
     /// Returns the path for an absolute URL in the usual form. A long playlist has thousands of one
     /// origin.
@@ -114,16 +119,26 @@ extension UInt8 {
 
 extension ProxyTargetRules {
     /// The beginning of the paths, below the proxy's own, of resources of other origins than the
-    /// fixed one.
+    /// fixed one, or than the one whose manifest names them. They get no credentials of clients.
     static let foreignPrefix = "child/"
+
+    /// Whether a request's path is one of such a resource.
+    func isForeign(path: String, prefix: String) -> Bool {
+        path.utf8.starts(with: "\(prefix)\(Self.ownPrefix)\(Self.foreignPrefix)".utf8)
+    }
 
     /// Returns the path at the proxy of a resource that a manifest names, with its query and
     /// fragment. The last segments stay, because players look at the extension.
     ///
-    /// - Parameter proof: Returns the proof for another origin than the fixed one. A manifest of the
-    ///   fixed origin may name it, and no client can make it.
+    /// - Parameters:
+    ///   - home: The origin whose resources get the client's credentials in a general proxy, or nil
+    ///     for none.
+    ///   - proof: Returns the proof for another origin than the fixed one. A manifest of the fixed
+    ///     origin may name it, and no client can make it.
     /// - Returns: The path, or nil for a resource that the proxy does not serve.
-    func childPath(of url: String, prefix: String, proof: (URIReference.Origin) -> String) -> String? {
+    func childPath(
+        of url: String, prefix: String, home: URIReference.Origin?, proof: (URIReference.Origin) -> String
+    ) -> String? {
         guard case .resource(let url, _) = checked(url, keepsFragment: true), let reference = try? URIReference(url),
             let origin = reference.origin
         else { return nil }
@@ -131,17 +146,20 @@ extension ProxyTargetRules {
         let rest = path + (reference.query.map { "?\($0)" } ?? "") + (reference.fragment.map { "#\($0)" } ?? "")
         if origin.description == fixedOrigin { return prefix + rest.dropFirst() }
         let authority = (reference.userinfo.map { "\($0)@" } ?? "") + origin.authority
-        let place = fixedOrigin == nil ? "" : "\(Self.ownPrefix)\(Self.foreignPrefix)\(proof(origin))/"
+        let foreign = "\(Self.ownPrefix)\(Self.foreignPrefix)"
+        let place = fixedOrigin == nil ? (origin == home ? "" : foreign) : "\(foreign)\(proof(origin))/"
         return "\(prefix)\(place)\(origin.scheme)/\(authority)\(rest)"
     }
 
-    /// Returns the meaning of a path below `foreignPrefix`: `proof/scheme/authority/path`.
+    /// Returns the meaning of a path below `foreignPrefix`: `scheme/authority/path`, behind a proof
+    /// with a fixed origin.
     ///
     /// With a fixed origin, only resources that a manifest named are served. The gateway would be an
     /// open proxy otherwise.
     func foreign(_ path: Substring, isFromNetwork: Bool, proof: (URIReference.Origin) -> String) -> ProxyTarget {
         let refusal = ProxyTarget.refused(.init(status: 403, explanation: "no manifest of this site names this resource"))
-        guard fixedOrigin != nil, let slash = path.firstIndex(of: "/") else { return refusal }
+        guard fixedOrigin != nil else { return withinReach(pathForm(path), isFromNetwork: isFromNetwork) }
+        guard let slash = path.firstIndex(of: "/") else { return refusal }
         let target = withinReach(pathForm(path[path.index(after: slash)...]), isFromNetwork: isFromNetwork)
         guard case .resource(let url, _) = target else { return target }
         guard let origin = (try? URIReference(url))?.origin, constantTimeEqual(path[..<slash], proof(origin)) else { return refusal }

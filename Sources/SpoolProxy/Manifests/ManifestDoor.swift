@@ -92,10 +92,17 @@ final class ManifestDoor: @unchecked Sendable {
 
     /// Returns the cause of a rewritten manifest for a request.
     func cause(_ key: ResourceKey, url: String, generation: GenerationID, request: RequestHead) -> ManifestMemo.Cause {
-        let own = rules.childPath(of: url, prefix: prefix, proof: proof)
+        let home = home(of: url, path: request.path)
+        let own = rules.childPath(of: url, prefix: prefix, home: home, proof: proof)
         return ManifestMemo.Cause(
-            key: key, url: url, generation: generation, isPathForm: own == request.path, authority: request.authority ?? "localhost",
-            variables: variables[url] ?? [:])
+            key: key, url: url, generation: generation, isPathForm: own == request.path, home: home,
+            authority: request.authority ?? "localhost", variables: variables[url] ?? [:])
+    }
+
+    /// Returns the origin of a manifest, if the client asked for the manifest itself, and not for a
+    /// child of another origin's manifest.
+    func home(of url: String, path: String) -> URIReference.Origin? {
+        rules.isForeign(path: path, prefix: prefix) ? nil : (try? URIReference(url))?.origin
     }
 
     /// Returns the manifest that was rewritten before for the same cause.
@@ -115,7 +122,7 @@ final class ManifestDoor: @unchecked Sendable {
         keepVariables(of: contents)
         edges.update(cause.url, contents)
         let address = ManifestAddress(
-            rules: rules, prefix: prefix, isPathForm: cause.isPathForm, authority: cause.authority, proof: proof)
+            rules: rules, prefix: prefix, isPathForm: cause.isPathForm, home: cause.home, authority: cause.authority, proof: proof)
         let body = reader.rewritten(bytes, contents, replacement: address.replacement)
         let check = body.withUnsafeBytes { CRC32C.of($0) }
         let tag = "\"spool-\(String(cause.generation.rawValue, radix: 36))-\(String(check, radix: 36))-\(body.count)\""

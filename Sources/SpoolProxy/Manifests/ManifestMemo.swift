@@ -15,6 +15,8 @@ struct ManifestMemo {
         var url: String
         var generation: GenerationID
         var isPathForm: Bool
+        /// The origin whose resources get the client's credentials.
+        var home: URIReference.Origin?
         /// Absolute references name the proxy as the client does.
         var authority: String
         var variables: [String: String]

@@ -127,7 +127,8 @@ final class ManifestReading {
         door.keep(note, for: key)
         if !isConfirmed, restarts < Self.attempts, isStale(note) { return again() }
         if !entry.cause.isPathForm, request.path.hasPrefix("\(door.prefix)?"), !request.path.contains("key="),
-            let path = door.rules.childPath(of: url, prefix: door.prefix, proof: door.proof)
+            let path = door.rules.childPath(
+                of: url, prefix: door.prefix, home: entry.cause.home, proof: door.proof)
         {
             return .elsewhere(path: path)
         }
@@ -138,7 +139,8 @@ final class ManifestReading {
     /// there, so that its references and its reloads have the right base.
     private func redirect(of representation: Representation) -> String? {
         guard let final = representation.finalURL, final != url,
-            let path = door.rules.childPath(of: final, prefix: door.prefix, proof: door.proof)
+            let path = door.rules.childPath(
+                of: final, prefix: door.prefix, home: door.home(of: url, path: request.path), proof: door.proof)
         else { return nil }
         var note = door.note(key)
         (note.isManifest, note.mustAsk) = (true, false)
@@ -149,9 +151,12 @@ final class ManifestReading {
 
     private func again() -> Step {
         restarts = min(restarts + 1, Self.attempts)
-        bytes = nil
+        startOver()
         return .again
     }
+
+    /// Forgets the bytes so far, because another reader comes.
+    func startOver() { bytes = nil }
 
     // MARK: Suspicion
 

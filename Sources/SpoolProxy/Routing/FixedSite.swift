@@ -18,9 +18,15 @@ struct FixedSite: Sendable {
         // A client must not open a tunnel through a site, and an echo would show fields that a page
         // must not see (RFC 9110 §9.3.8).
         case "CONNECT", "TRACE": false
-        case "GET", "HEAD": request.has("Authorization") || request.has("Cookie")
+        case "GET", "HEAD": (request.has("Authorization") || request.has("Cookie")) && !Self.isForMedia(request)
         default: true
         }
+    }
+
+    /// Whether the request is for media, which are stored whatever the credentials are. A player
+    /// asks for a range, and a page does not.
+    private static func isForMedia(_ request: RequestHead) -> Bool {
+        request.has("Range") || isMediaExtension(pathExtension(url: request.path))
     }
 
     /// Whether a method changes nothing at the origin (RFC 9110 §9.2.1).

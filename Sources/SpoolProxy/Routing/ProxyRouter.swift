@@ -76,7 +76,9 @@ final class ProxyRouter: Handler {
         let isFromNetwork = exchange.isFromNetwork
         let meaning = memo.meaning(of: path, authority: authority, isFromNetwork: isFromNetwork) {
             var target = read(path: path, authority: authority, isFromNetwork: isFromNetwork)
+            var isChild = false
             if case .own(let path) = target, path.hasPrefix(ProxyTargetRules.foreignPrefix) {
+                isChild = true
                 target = rules.foreign(
                     path.dropFirst(ProxyTargetRules.foreignPrefix.count), isFromNetwork: isFromNetwork, proof: manifests.proof)
             }
@@ -86,12 +88,13 @@ final class ProxyRouter: Handler {
             guard let key = try? cache.readingKey(for: url, chosen: chosen.map(ResourceKey.init(normalized:))) else {
                 return .init(target: target)
             }
+            let isForeign = isChild || isForeign(url)
             // A manifest is never a plain hit.
-            if ManifestSuspicion(contentType: nil, url: url) == .named { return .init(target: target, key: key) }
+            if ManifestSuspicion(contentType: nil, url: url) == .named { return .init(target: target, key: key, isForeign: isForeign) }
             let hits = HitAnswer(
                 cache: cache, key: key, url: url, policy: cache.policy(for: url, policy(for: url)), fields: fields(for: url),
                 wallNow: wallNow)
-            return .init(target: target, key: key, hits: hits)
+            return .init(target: target, key: key, isForeign: isForeign, hits: hits)
         }
         if case .refused(let refusal) = meaning.target { return exchange.respond(.error(refusal.status, refusal.explanation)) }
         if let refusal = sites.refusal(of: request) { return exchange.respond(.error(403, refusal)) }
@@ -112,7 +115,8 @@ final class ProxyRouter: Handler {
             if let hits = meaning.hits, hits.respond(to: request, on: exchange) { return }
             ResourceAnswer(
                 exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy(for: url), manifests: manifests,
-                page: page(of: request), fields: fieldRules, now: wallNow
+                client: client(of: request, for: url, isForeign: meaning.isForeign), page: page(of: request), fields: fieldRules,
+                now: wallNow
             ).begin()
         case .own where request.method != "GET" && request.method != "HEAD":
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
@@ -127,6 +131,15 @@ final class ProxyRouter: Handler {
 }
 
 extension ProxyRouter {
+    /// Returns the request in the form for the origin.
+    private func client(of request: RequestHead, for url: String, isForeign: Bool) -> ClientRequest? {
+        if let site, !isForeign { return cache.clientRequest(site.fieldsForOrigin(request), for: url, at: .site) }
+        let place = RequestFields.Place.general(authority: request.authority) { [rules] path in
+            if case .resource(let url, _) = rules.read(path: path, host: nil) { url } else { nil }
+        }
+        return cache.clientRequest(request.fields, for: url, at: place, isForeign: isForeign)
+    }
+
     /// Returns the web site whose page makes a browser send the request, for the request to the
     /// origin. A page of the proxy counts as one of the site that the proxy stands in for. Call it
     /// only for a request that `SitePolicy` allows.

@@ -193,7 +193,11 @@ extension ProxyTargetRules {
         let isAbsolute = !target.hasPrefix("/")
         let path: String
         do { path = try isAbsolute ? String(URIReference(lenient: target).path) : target } catch { return "(unreadable)" }
-        switch read(path: path, host: nil) {
+        var target = read(path: path, host: nil)
+        if fixedOrigin == nil, case .own(let own) = target, own.hasPrefix(Self.foreignPrefix) {
+            target = pathForm(own.dropFirst(Self.foreignPrefix.count))
+        }
+        switch target {
         case .resource(let url, _):
             do { return try URIReference(url).redactedForLog } catch { return "(unreadable)" }
         case .own(let own):

@@ -7,7 +7,8 @@ import SpoolSystem
 ///
 /// A page of any site can point a browser at an address of this machine. Browsers name the
 /// requesting page in fields that the page cannot forge: `Origin` (RFC 6454), else
-/// `Sec-Fetch-Site`, else `Referer`. Players send none of them, and are served.
+/// `Sec-Fetch-Site`, else `Referer`. Players send neither of the first two. A player may send the
+/// `Referer` that its user gives it, and is served.
 struct SitePolicy: Sendable {
     private let allowsAll: Bool
     /// The allowed sites in the form of `Origin`, in lower case.
@@ -49,7 +50,7 @@ struct SitePolicy: Sendable {
     /// Checks the `Referer`. It is the most that browsers without Fetch Metadata send, and that any
     /// browser sends to a plain network address.
     private func refusalByReferer(of request: RequestHead) -> String? {
-        guard request.has("Referer"), let referer = request["Referer"] else { return nil }
+        guard request.has("Referer"), let referer = request["Referer"], mayComeFromPage(request.fields) else { return nil }
         let origin: URIReference.Origin?
         do { origin = try URIReference(lenient: referer).origin } catch { origin = nil }
         guard let origin, isAllowed(origin.description, request.authority) else {
@@ -57,6 +58,11 @@ struct SitePolicy: Sendable {
             return "the Referer names a foreign site, \(site); allow it with --allow-site"
         }
         return nil
+    }
+
+    /// Whether a page may have caused the request. Safari leaves media to a player of the system.
+    private func mayComeFromPage(_ fields: HTTPFields) -> Bool {
+        RequestFields.isFromBrowser(fields) || fields["User-Agent"]?.hasPrefix("AppleCoreMedia/") == true
     }
 
     private func isAllowed(_ text: String, _ authority: String?) -> Bool {

@@ -18,6 +18,8 @@ final class TargetMemo: @unchecked Sendable {
     struct Meaning {
         var target: ProxyTarget
         var key: ResourceKey?
+        /// Whether the resource is one of another origin, which a manifest names.
+        var isForeign = false
         var hits: HitAnswer?
     }
 

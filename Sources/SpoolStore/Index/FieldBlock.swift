@@ -7,12 +7,14 @@ package import SpoolCore
 /// name has no colon and neither part has CR, LF or NUL.
 ///
 /// A response with another status than 200 has a line `:status: 404` before its fields. No field of
-/// HTTP has such a name.
+/// HTTP has such a name. The mark of a variant is a line behind the fields.
 package enum FieldBlock {
-    /// Returns the bytes of a response's status and fields.
-    static func encode(_ representation: Representation) -> [UInt8] {
+    /// Returns the bytes of a response's status, fields and mark.
+    package static func encode(_ representation: Representation) -> [UInt8] {
         let status = representation.isContent ? "" : "\(statusName): \(representation.status)\r\n"
-        return Array(status.utf8) + encode(representation.fields)
+        let fields = HTTPFields(representation.fields.lines.filter { !$0.name.equalsIgnoringCase(markName) })
+        let mark = representation.mark.map { "\(markName): \($0.text)\r\n" } ?? ""
+        return Array(status.utf8) + encode(fields) + Array(mark.utf8)
     }
 
     /// Returns the status of a block: that of its status line, or 200.
@@ -50,6 +52,19 @@ package enum FieldBlock {
             fields.append(String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self))
         }
         return fields
+    }
+
+    // MARK: The mark of a variant
+
+    /// The name of the line for a version's mark. It has a space, so no field of HTTP has it.
+    private static let markName = "spool variant"
+
+    /// Returns the fields and the mark of a version. A version of an earlier format has no mark.
+    package static func decodeVersion(_ bytes: [UInt8]) -> (fields: HTTPFields, mark: VariantMark?) {
+        var fields = decode(bytes)
+        guard let text = fields[markName] else { return (fields, nil) }
+        fields[markName] = nil
+        return (fields, VariantMark(text: text))
     }
 
     /// Returns the bytes before the end of the first line, as text.

@@ -106,5 +106,8 @@ enum IndexSchema {
         // The status is a line of the header block. The number keeps programs that would take a
         // stored 404 for the resource from opening the store.
         Migration(number: 6, name: "responses of other statuses", statements: ""),
+        // The header block may have the mark of a variant. The number keeps programs that would
+        // serve a variant to every client from opening the store.
+        Migration(number: 7, name: "variants", statements: ""),
     ]
 }

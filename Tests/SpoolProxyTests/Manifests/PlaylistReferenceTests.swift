@@ -33,7 +33,11 @@ import Testing
             let target = String(proxied.dropFirst("http://127.0.0.1:\(world.port)".count))
             let answer = try client.get(target)
             try #require(answer.status == 200, "\(target)")
-            let wrong = Self.firstWrong(made, answer.text, url: url, proxied: proxied) { Self.original($0, base: base) }
+            let wrong = Self.firstWrong(made, answer.text, url: url, proxied: proxied) { asked in
+                // Resources of other origins are below a path of their own.
+                asked.contains("_spool/child/")
+                    ? Self.original(asked, base: base + "_spool/child/") : Self.original(asked, base: base)
+            }
             try #require(wrong == nil, "\(wrong ?? ""), playlist \(number)")
             // Every other one twice, so that the memo and the stored version answer, too.
             if number % 2 == 0 { #expect(try client.get(target).body == answer.body) }
@@ -129,6 +133,32 @@ import Testing
         #expect(origin.asked.allSatisfy { $0.fields["Cookie"] == nil }, "the cookie of the site stays with the site")
         #expect(try world.get(child.replacing("cdn.example", with: "evil.example")).status == 403)
         #expect(try world.get("/_spool/child/0000000000000000/https/cdn.example/s.ts").status == 403)
+    }
+
+    /// A player sends its fields with every URL at the proxy. Without the proxy, its cookies would stay
+    /// with their host.
+    @Test func `a resource of another origin than its manifest gets no credentials in a general proxy`() throws {
+        let origin = DocumentOrigin([
+            "https://origin.example/m.m3u8": .init("#EXTM3U\nhttps://cdn.example/v.m3u8\n"),
+            "https://cdn.example/v.m3u8": .init("#EXTM3U\n#EXTINF:4,\ns.ts\n#EXTINF:4,\nhttps://far.example/s.ts\n#EXT-X-ENDLIST\n"),
+            "https://cdn.example/s.ts": .init("segment", type: "video/mp2t"), "https://far.example/s.ts": .init("far", type: "video/mp2t"),
+        ])
+        let world = try ProxyWorld(transport: origin)
+        defer { world.stop() }
+        let fields: HTTPFields = ["Cookie": "session=1", "Authorization": "Bearer t", "X-Key": "k", "Referer": "https://site.example/"]
+        #expect(try world.get("/https/origin.example/m.m3u8", fields).text == "#EXTM3U\n/_spool/child/https/cdn.example/v.m3u8\n")
+        let child = "/_spool/child/https/cdn.example/"
+        #expect(
+            try world.get("\(child)v.m3u8", fields).text
+                == "#EXTM3U\n#EXTINF:4,\ns.ts\n#EXTINF:4,\n/_spool/child/https/far.example/s.ts\n#EXT-X-ENDLIST\n")
+        #expect(try world.get("\(child)s.ts", fields).text == "segment")
+        #expect(try world.get("/_spool/child/https/far.example/s.ts", fields).text == "far")
+        for request in origin.asked {
+            let isHome = request.url.hasPrefix("https://origin.example/")
+            for name in ["Cookie", "Authorization", "X-Key"] { #expect((request.fields[name] != nil) == isHome, "\(request.url)") }
+            #expect(request.fields["Referer"] == "https://site.example/")
+        }
+        #expect(origin.asked.count == 4)
     }
 }
 

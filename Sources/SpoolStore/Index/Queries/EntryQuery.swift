@@ -111,10 +111,11 @@ struct EntryQuery {
             database.onUnreadable()
             return nil
         }
-        let representation = Representation(
+        let (versionFields, mark) = FieldBlock.decodeVersion(block)
+        var representation = Representation(
             status: FieldBlock.status(block), length: row.optionalInt64(5).flatMap { $0 >= 0 ? $0 : nil }, validator: validator,
-            fields: FieldBlock.decode(block), requestTime: Timestamp(nanoseconds: row.int64(9)),
-            responseTime: Timestamp(nanoseconds: row.int64(10)))
+            fields: versionFields, requestTime: Timestamp(nanoseconds: row.int64(9)), responseTime: Timestamp(nanoseconds: row.int64(10)))
+        representation.mark = mark
         let check = RepresentationColumns.factsCheck(keyHash: keyHash, generation: version.generation, representation)
         // A row of an earlier format has no check.
         if !fields.isSealed, let found = row.optionalInt64(12), found != check {

@@ -1,0 +1,161 @@
+package import SpoolCore
+import SpoolOrigin
+
+// The fields of clients in the requests of a session. A version is fetched, completed and
+// revalidated with the fields of the client that it was fetched for, because an origin may choose
+// the bytes by any field.
+
+extension ResourceSession {
+    /// Returns the client whose fields a fetch sends. Called under the lock, when the fetch begins.
+    ///
+    /// Without a version, and for a response of one reader alone, that is the reader's client. Else
+    /// it is the client of the version.
+    func client(for id: FetchID, _ state: State) -> ClientRequest? {
+        let fetch = state.machine.fetches.first { $0.id == id }
+        let asker = fetch?.askedBy.flatMap { state.clients[$0] }
+        guard state.machine.version == nil || fetch?.isOwn == true else { return state.client ?? asker }
+        // A reader of the app has no client, and gets no other reader's fields.
+        return fetch?.askedBy == nil ? state.client : asker
+    }
+
+    /// Returns the request of a fetch, without range and conditions. Called under the lock.
+    ///
+    /// The URL may be of another reader than the fields, and at another host, if several hosts share
+    /// a key. That host gets no field that may carry credentials.
+    func request(of intake: FetchIntake, _ state: State) -> OriginRequest {
+        let hasVersion = state.machine.version != nil
+        var request = state.request
+        if let client = intake.client, !hasVersion { request.url = client.url }
+        let asked = request.url == url ? origin : (try? URIReference(request.url))?.origin ?? origin
+        if asked != origin {
+            // The configured fields of one host stay with it.
+            let rest = HTTPFields(request.fields.lines.filter { !requestFields.lines.contains($0) })
+            request.fields = shared.requestFields(for: request.url, at: asked).replacing(with: rest)
+        }
+        guard let client = intake.client else { return request }
+        // Configured fields stay.
+        request.fields = client.fields.fields(for: asked).replacing(with: request.fields)
+        if !hasVersion, !client.offeredTags.isEmpty, intake.ask.revalidation == nil, intake.ask.ifRange == nil {
+            request.fields["If-None-Match"] = client.offeredTags.joined(separator: ", ")
+        }
+        return request
+    }
+
+    /// Notes that the origin refused a request, so that its client alone bears the consequences.
+    /// Called under the lock.
+    func noteRefusal(_ head: ResponseHead, of intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
+        if !(200..<400).contains(head.status) { state.failedRequest = FailedRequest(client: intake.client) }
+        guard let client = intake.client, [401, 403, 404, 410].contains(head.status) else { return }
+        apply(state.machine.revoke(client.selection), &state, &effects)
+    }
+
+    /// Returns the mark of a response: the requests that it answers. Called under the lock.
+    func mark(of head: ResponseHead, for intake: FetchIntake, _ state: State) -> VariantMark? {
+        var fields = head.fields
+        if head.status == 304, let stored = state.machine.version?.representation.fields {
+            // A 304 may leave out fields that the stored response has (RFC 9110 §15.4.5).
+            for name in ["Vary", "Cache-Control", "CDN-Cache-Control"] where fields[name] == nil {
+                for value in stored.values(of: name) { fields.append(name, value) }
+            }
+        }
+        if intake.client == nil, fields["Vary"] == nil { return nil }
+        return VariantMark(
+            of: fields, isRefusal: head.status == 403, for: intake.client?.selection, isShared: shared.configuration.isShared)
+    }
+
+    /// Returns the reason why the response to this client must not be stored (RFC 9111 §3.5).
+    ///
+    /// A refusal of credentials is not stored, whatever its lifetime is. Out of reach of the origin
+    /// it would stand in the way of stored bytes.
+    func passReason(for head: ResponseHead, _ intake: FetchIntake) -> PassReason? {
+        let isRefusal = [401, 407].contains(head.status) || (head.status == 403 && intake.client?.selection.hasCredentials == true)
+        if intake.client != nil, isRefusal { return .status(head.status) }
+        guard shared.configuration.isShared, shared.configuration.cachePolicy != .storeEverything,
+            intake.client?.fields.fields["Authorization"] != nil
+        else { return nil }
+        let control = CacheControl(response: head.fields, isShared: true)
+        return control.public || control.sMaxAge != nil || control.mustRevalidate ? nil : .authorizedRequest
+    }
+
+    /// A request that failed or was refused.
+    struct FailedRequest {
+        /// The client whose fields it had; nil for a reader of the app.
+        var client: ClientRequest?
+    }
+
+    /// The state of the session, for the choice of a variant.
+    struct VariantState {
+        /// The representation that its readers get.
+        var representation: Representation?
+        /// Whether a reader or a fetch uses it.
+        var isBusy: Bool
+        /// Whether its bytes are not stored.
+        var passes: Bool
+    }
+
+    var variantState: VariantState {
+        state.withLock { state in
+            VariantState(
+                representation: state.machine.version?.representation, isBusy: !state.isIdle,
+                passes: state.machine.version?.passReason != nil)
+        }
+    }
+}
+
+// MARK: - Readers
+
+extension SessionReader {
+    /// Returns the current version without using it.
+    ///
+    /// - Parameter wantsBytes: Whether the reader needs bytes if no version is stored.
+    package func look(wantsBytes: Bool) -> SessionStateMachine.Look {
+        session.state.withLock { $0.machine.look(id, wantsBytes: wantsBytes) }
+    }
+
+    /// Notes that the reader needs bytes, although it joined without.
+    package func wantBytes() {
+        session.state.withLock { $0.machine.readerWantsBytes(id) }
+    }
+
+    /// Leaves, because another variant answers the reader's client.
+    package func withdraw() {
+        session.state.withLock { $0.machine.readerWithdrew(id) }
+        leave()
+    }
+
+    /// Begins to use the version, which answers the reader's client: from now on its URL is asked.
+    /// The version keeps the fields by which it was fetched, if these are known.
+    package func enter() {
+        session.state.withLock { state in
+            guard let client = state.clients[id] else { return }
+            state.request.url = client.url
+            if state.client?.fields.origin != client.fields.origin { state.client = client }
+        }
+    }
+
+    /// Lets the reader's client have the version, because the origin confirmed it for that client.
+    package func admit() {
+        session.run { state, effects in
+            guard let client = state.clients[id] else { return }
+            session.apply(state.machine.admit(client.selection), &state, &effects)
+        }
+    }
+
+    /// Whether the last request of the session that failed had the fields of the reader's client.
+    package var failedAsItself: Bool {
+        session.state.withLock { state in
+            guard let mine = state.clients[id], let failed = state.failedRequest else { return true }
+            return failed.client?.sendsSame(as: mine) == true
+        }
+    }
+
+    /// Makes the session ask with the fields of the reader's client from now on, because the origin
+    /// refused the ones before.
+    package func takeOver() {
+        session.state.withLock { state in
+            guard let client = state.clients[id] else { return }
+            state.client = client
+            state.request.url = client.url
+        }
+    }
+}

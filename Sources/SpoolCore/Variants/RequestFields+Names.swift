@@ -1,0 +1,73 @@
+// The names that decide which fields of a client go to an origin, to another origin, and which may
+// identify a user. All names are in lower case.
+
+extension RequestFields {
+    /// Whether a client's field of this name may go to an origin at all.
+    package static func isForwarded(_ name: String) -> Bool {
+        !ofConnection.contains(name) && !ofCache.contains(name) && !changingBodies.contains(name) && !ofRouting.contains(name)
+            && !name.hasSuffix(".dlna.org") && !name.hasPrefix("x-forwarded-") && !name.hasPrefix("proxy-") && !name.hasPrefix("content-")
+            && !name.isEmpty
+    }
+
+    /// Fields of one connection (RFC 9110 §7.6.1), and those that the transport sets.
+    private static let ofConnection: Set<String> = [
+        "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "host", "expect", "max-forwards", "via",
+        "http2-settings",
+    ]
+
+    /// Fields that the cache decides for each of its requests: ranges, conditions, codings, the
+    /// directives of caching, and the web site of a page.
+    private static let ofCache: Set<String> = [
+        "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if", "accept-encoding",
+        "cache-control", "pragma", "origin", "upgrade-insecure-requests",
+    ]
+
+    /// Fields by which servers change the body without a `Vary` field: metadata inside radio
+    /// streams, differences to other versions (RFC 3229), other methods. So do the fields of DLNA,
+    /// which seek by time.
+    private static let changingBodies: Set<String> = [
+        "icy-metadata", "a-im", "x-http-method-override", "x-http-method", "x-method-override",
+    ]
+
+    /// Fields that name a client, a host or a path behind a proxy. An origin may build its answer
+    /// from them, and a client could write anything there.
+    private static let ofRouting: Set<String> = [
+        "forwarded", "x-real-ip", "x-original-url", "x-rewrite-url", "x-original-uri", "x-original-host", "x-host", "x-client-ip",
+        "true-client-ip", "cf-connecting-ip", "x-cluster-client-ip", "x-remote-user", "remote-user",
+    ]
+
+    /// Whether a browser ties the field to the address of the proxy, which all origins share in a
+    /// general proxy. The metadata of the browser's request describes that address, too.
+    ///
+    /// Scripts send bearer tokens and the like themselves. A browser adds the listed schemes by
+    /// itself, to every path of the proxy.
+    static func belongsToBrowserOrigin(_ name: String, _ value: String) -> Bool {
+        if name == "authorization" {
+            let scheme = value.prefix { $0 != " " }.asciiLowercased
+            return ["basic", "digest", "negotiate", "ntlm"].contains(scheme)
+        }
+        return name == "cookie" || name.hasPrefix("sec-")
+    }
+
+    /// Whether another origin may see the field after a redirect, or at another host of the same
+    /// resource.
+    static func mayCrossOrigins(_ name: String) -> Bool { name.hasPrefix("accept") || name == "user-agent" }
+
+    /// Whether the field may identify a user.
+    ///
+    /// Credentials have many names. For several users, every field that is not known to be harmless
+    /// counts. For one user, the field has to look like credentials.
+    static func mayIdentifyUser(_ name: String, isShared: Bool) -> Bool {
+        guard !name.hasPrefix("accept"), !name.hasPrefix("sec-"), !name.hasPrefix("cmcd-"), !harmless.contains(name) else { return false }
+        return isShared || partsOfCredentials.contains { name.contains($0) }
+    }
+
+    private static let partsOfCredentials = [
+        "auth", "cookie", "credential", "jwt", "key", "passw", "secret", "session", "signature", "token",
+    ]
+
+    private static let harmless: Set<String> = [
+        "user-agent", "referer", "dnt", "save-data", "priority", "purpose", "x-purpose", "x-playback-session-id", "x-requested-with",
+        "device-memory", "downlink", "dpr", "ect", "rtt", "viewport-width", "width", "early-data",
+    ]
+}

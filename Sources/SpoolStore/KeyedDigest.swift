@@ -1,0 +1,23 @@
+/// Digests of secrets that the index keeps in their place: HMAC-SHA-256 under a key of the store,
+/// shortened to 128 bits.
+///
+/// Equal texts have equal digests in one store, also after a restart. A reader of the index cannot
+/// compare them with those of another store.
+package final class KeyedDigest: Sendable {
+    /// The number of bytes of a digest.
+    private static let byteCount = 16
+
+    private let key: EncryptionKey
+
+    /// Creates the digests of a store.
+    ///
+    /// - Parameter secret: The secret of the store. Empty for a store that ends with the process.
+    package init(secret: [UInt8]) {
+        key = EncryptionKey { $0.copyBytes(from: SHA256Digest.of("spool variants " + secret.hexadecimal)) }
+    }
+
+    /// Returns the digest of a text, as hexadecimal digits.
+    package func of(_ text: String) -> String {
+        Array(KeyDerivation.hmac(text.utf8, key: key).prefix(Self.byteCount)).hexadecimal
+    }
+}
