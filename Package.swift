@@ -55,7 +55,7 @@ var targets: [Target] = [
     module("SpoolStore", ["SpoolCore", "SpoolSystem"] + sqlite + cryptography),
     module("SpoolOrigin", ["SpoolCore", "SpoolSystem"] + curl),
     module("SpoolURLSession", ["SpoolCore", "SpoolSystem", "SpoolOrigin"]),
-    module("Spool", ["SpoolCore", "SpoolSystem", "SpoolStore"] + defaultTransport),
+    module("Spool", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolManifests"] + defaultTransport),
 
     // The HTTP door
     module("SpoolServer", ["SpoolCore", "SpoolSystem"]),
@@ -63,7 +63,7 @@ var targets: [Target] = [
     module("SpoolProxy", exclude: ["Pages/Status"], ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolManifests", "Spool"]),
 
     // The AVFoundation door
-    module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "Spool"] + avFoundation),
+    module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "Spool", "SpoolProxy"] + avFoundation),
 
     // Fakes, simulator and contract suites; imports no test framework
     module("SpoolTesting", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool"]),
@@ -129,7 +129,8 @@ targets += [
     // They drive the double, so they cannot compile where AVFoundation is real.
     tests(
         "SpoolAVFoundationTests",
-        ["SpoolAVFoundation", "Spool", "SpoolStore", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"] + avFoundation),
+        ["SpoolAVFoundation", "SpoolProxy", "Spool", "SpoolStore", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"] + avFoundation
+    ),
     // Kills a process that plays and looks at what it left; no product.
     .executableTarget(
         name: "SpoolCrashTest",
