@@ -63,6 +63,10 @@ public struct Configuration: Sendable {
     public var maximumFetches = 64
     /// The most origin requests at once to one host; at least 1. The default is 6, as in browsers.
     public var maximumFetchesPerHost = 6
+    /// Whether the proxy hands out stored segments of an HLS or DASH presentation at the rate of the
+    /// link to their origin, as long as a variant of the presentation is missing. Players choose
+    /// variants by that rate. The default is false: stored bytes come as fast as possible.
+    public var pacesStreams = false
     /// The rules that map URLs to keys.
     public var keyPolicy = KeyPolicy()
     /// Fields for every origin request, for example `User-Agent`. On a redirect to another origin,

@@ -29,6 +29,9 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     var isStarved = false
     var fetchedBytes: Int64 = 0
     var requestTime = Timestamp(nanoseconds: 0)
+    /// When the request was sent, until the rate of its link is measured. Nil unless streams are
+    /// paced.
+    var unmeasuredSince: MonotonicInstant?
 
     init(id: FetchID, ask: OriginAsk, session: ResourceSession) {
         self.id = id

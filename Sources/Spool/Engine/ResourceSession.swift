@@ -58,6 +58,8 @@ final class ResourceSession: Sendable {
         /// The names for `Via`, if the cache belongs to a gateway.
         let via: Pseudonyms?
         let bounds: OriginBounds
+        /// The rates of links, if streams are paced.
+        let links: LinkRates?
     }
 
     struct State {

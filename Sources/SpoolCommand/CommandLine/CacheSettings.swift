@@ -45,6 +45,10 @@ struct CacheSettings {
             + " besides, where libcurl knows one (Debian, Ubuntu). Not on Apple's systems: add the certificate to the keychain there.")
     static let http2 = Flag(
         "http2", help: "Ask HTTPS origins by HTTP/2 where they offer it: one connection for many requests, but a pause buffers more.")
+    static let paceStreams = Flag(
+        "pace-streams",
+        help: "Hand out stored segments of an HLS or DASH stream at the rate of its link, as long as a variant is missing, so that players"
+            + " choose no variant that the link can't carry.")
     static let verbose = Flag("verbose", "v", help: "Log every request and every fetch.")
     static let logJSON = Flag("log-json", help: "Log one JSON object a line.")
 
@@ -54,7 +58,7 @@ struct CacheSettings {
     /// The flags of commands that fetch.
     static let fetching =
         store + LimitFlags.all + [LimitFlags.maximumResource, readAhead, policy, freshness, IdentitySettings.identity]
-        + HeaderSettings.all + KeySettings.all + [certificates, http2, verbose, logJSON]
+        + HeaderSettings.all + KeySettings.all + [paceStreams, certificates, http2, verbose, logJSON]
 
     /// Creates the settings from the arguments.
     ///
@@ -86,6 +90,7 @@ struct CacheSettings {
         #endif
         configuration.certificateFile = try arguments.value(Self.certificates, expected: "a file that can be read", Self.readableFile)
         configuration.usesHTTP2 = arguments.has(Self.http2)
+        configuration.pacesStreams = arguments.has(Self.paceStreams)
         configuration.identities = try IdentitySettings.read(arguments)
         configuration.maximumResourceBytes = try LimitFlags.maximumResourceBytes(arguments)
         encryption = try EncryptionSettings(arguments)

@@ -30,9 +30,13 @@ final class ManifestDoor: @unchecked Sendable {
     let prefix: String
     let reader = ManifestReader()
     let wallNow: @Sendable () -> Timestamp
+    /// The cache, which has the parts of presentations.
+    let cache: MediaCache
     /// Whether the cache uses everything without asking the origin.
-    let storesEverything: Bool
+    var storesEverything: Bool { cache.configuration.cachePolicy == .storeEverything }
     private let names: Pseudonyms
+    /// The choice of answers that are paced, or nil when none is.
+    let pacing: StreamPacing?
     private var memo = ManifestMemo()
     private var notes: [ResourceKey: Note] = [:]
     /// The variables of the multivariant playlist that named a playlist, by the playlist's URL.
@@ -40,10 +44,9 @@ final class ManifestDoor: @unchecked Sendable {
     /// The manifests that were redirected to a URL.
     private var redirected: [String: ResourceKey] = [:]
 
-    init(
-        rules: ProxyTargetRules, prefix: String, names: Pseudonyms, storesEverything: Bool, wallNow: @escaping @Sendable () -> Timestamp
-    ) {
-        self.storesEverything = storesEverything
+    init(cache: MediaCache, rules: ProxyTargetRules, prefix: String, names: Pseudonyms, wallNow: @escaping @Sendable () -> Timestamp) {
+        self.cache = cache
+        pacing = cache.configuration.pacesStreams ? StreamPacing(cache: cache, wallNow: wallNow) : nil
         self.rules = rules
         self.prefix = prefix
         self.names = names
@@ -104,14 +107,31 @@ final class ManifestDoor: @unchecked Sendable {
         do { contents = try reader.contents(of: bytes, at: cause.url, variables: cause.variables) } catch { return nil }
         guard let contents else { return nil }
         keepVariables(of: contents)
+        pacing?.note(bytes, of: cause)
+        let entry = entry(bytes, contents, cause)
+        memo.insert(entry)
+        return entry
+    }
+
+    /// Returns a manifest that offers only the renditions that play without the network, or nil when
+    /// it is no manifest or nothing would change.
+    func reduce(_ inventory: PresentationInventory, _ cause: ManifestMemo.Cause) -> ManifestMemo.Entry? {
+        let playable = inventory.playable
+        guard !playable.isEmpty, playable.count < inventory.outline.renditions.count else { return nil }
+        guard var contents = try? reader.contents(of: inventory.bytes, at: cause.url, variables: cause.variables) else { return nil }
+        contents.offer(playable, of: inventory.outline)
+        var entry = entry(inventory.bytes, contents, cause)
+        entry.isReduced = true
+        return entry
+    }
+
+    private func entry(_ bytes: [UInt8], _ contents: ManifestContents, _ cause: ManifestMemo.Cause) -> ManifestMemo.Entry {
         let address = ManifestAddress(
             rules: rules, prefix: prefix, isPathForm: cause.isPathForm, authority: cause.authority, proof: proof)
         let body = reader.rewritten(bytes, contents, replacement: address.replacement)
         let check = body.withUnsafeBytes { CRC32C.of($0) }
         let tag = "\"spool-\(String(cause.generation.rawValue, radix: 36))-\(String(check, radix: 36))-\(body.count)\""
-        let entry = ManifestMemo.Entry(cause: cause, body: body, tag: tag, contents: contents)
-        memo.insert(entry)
-        return entry
+        return ManifestMemo.Entry(cause: cause, body: body, tag: tag, contents: contents)
     }
 
     /// Keeps the variables of a multivariant playlist for the playlists that it names.
