@@ -57,7 +57,7 @@ var targets: [Target] = [
     module("SpoolStore", ["SpoolCore", "SpoolLibc", "SpoolSystem"] + sqlite + cryptography),
     module("SpoolOrigin", ["SpoolCore", "SpoolLibc", "SpoolSystem"] + curl),
     module("SpoolURLSession", ["SpoolCore", "SpoolSystem", "SpoolOrigin"]),
-    module("Spool", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore"] + defaultTransport),
+    module("Spool", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolManifests"] + defaultTransport),
 
     // The HTTP door
     module("SpoolServer", ["SpoolCore", "SpoolLibc", "SpoolSystem"]),
@@ -65,7 +65,7 @@ var targets: [Target] = [
     module("SpoolProxy", exclude: ["Pages/Status"], ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolManifests", "Spool"]),
 
     // The AVFoundation door
-    module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "Spool"] + avFoundation),
+    module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "Spool", "SpoolProxy"] + avFoundation),
 
     // Fakes, simulator and contract suites; imports no test framework
     module("SpoolTesting", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool"]),
@@ -132,7 +132,8 @@ targets += [
     // They drive the double, so they cannot compile where AVFoundation is real.
     tests(
         "SpoolAVFoundationTests",
-        ["SpoolAVFoundation", "Spool", "SpoolStore", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"] + avFoundation),
+        ["SpoolAVFoundation", "SpoolProxy", "Spool", "SpoolStore", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"] + avFoundation
+    ),
     // Kills a process that plays and looks at what it left; no product.
     .executableTarget(
         name: "SpoolCrashTest",

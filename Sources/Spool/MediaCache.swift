@@ -212,7 +212,10 @@ public final class MediaCache: Sendable {
     ///
     /// `done` is called once for each call. If the cache is closed already, it is called at once,
     /// because there may be no thread left to call it on.
-    package func close(_ done: @escaping @Sendable () -> Void) { engine.close(done) }
+    package func close(_ done: @escaping @Sendable () -> Void) {
+        playerDoor.withLock { $0 }?.cacheCloses()
+        engine.close(done)
+    }
 }
 
 extension CacheError {

@@ -8,10 +8,18 @@ import SpoolSystem
 ///
 /// AVFoundation applies options to the requests that it makes itself. For a cached asset, Spool
 /// makes the requests.
-struct AssetOptions {
+struct AssetOptions: @unchecked Sendable {
+    // Safe to share: the values are constants, and the options contain values of Foundation that
+    // nothing changes.
+
     /// The options for `AVURLAsset`, without Spool's own.
     let forAsset: [String: Any]
     let access: NetworkAccess?
+    /// The fields of the app, without cookies from the options.
+    private let ownFields: [HTTPFields.Field]
+    private let cookies: [HTTPCookie]?
+    private let now: Timestamp
+    /// The fields for requests of the asset's URL.
     let fields: [HTTPFields.Field]
     let typeHint: String?
     let fileExtensionHint: String?
@@ -28,14 +36,26 @@ struct AssetOptions {
         renewalDate = options[CachingAVURLAsset.expiryDateKey] as? Date
         var fields: [HTTPFields.Field] = []
         if let agent = options[AVURLAssetHTTPUserAgentKey] as? String { fields.append(.init(name: "User-Agent", value: agent)) }
-        if let cookies = options[AVURLAssetHTTPCookiesKey] as? [HTTPCookie] {
-            let matching = cookies.filter { $0.applies(to: url, now: Date(timeIntervalSince1970: Double(now.seconds))) }
-            for (name, value) in HTTPCookie.requestHeaderFields(with: matching) { fields.append(.init(name: name, value: value)) }
-        }
         // A header that the app gives replaces one that follows from the options.
         fields.removeAll { field in headers.keys.contains { $0.equalsIgnoringCase(field.name) } }
-        hasCookies = options[AVURLAssetHTTPCookiesKey] != nil || headers.keys.contains { $0.equalsIgnoringCase("Cookie") }
-        self.fields = fields + headers.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }
+        let givesCookies = headers.keys.contains { $0.equalsIgnoringCase("Cookie") }
+        hasCookies = options[AVURLAssetHTTPCookiesKey] != nil || givesCookies
+        ownFields = fields + headers.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }
+        cookies = givesCookies ? nil : options[AVURLAssetHTTPCookiesKey] as? [HTTPCookie]
+        self.now = now
+        self.fields = Self.fields(ownFields, cookies, for: url, now: now)
+    }
+
+    /// The fields for requests of another URL, such as a segment's. The app's fields are sent with
+    /// each of them, and a cookie where it applies.
+    func fields(for url: URL) -> [HTTPFields.Field] { Self.fields(ownFields, cookies, for: url, now: now) }
+
+    private static func fields(
+        _ own: [HTTPFields.Field], _ cookies: [HTTPCookie]?, for url: URL, now: Timestamp
+    ) -> [HTTPFields.Field] {
+        guard let cookies else { return own }
+        let matching = cookies.filter { $0.applies(to: url, now: Date(timeIntervalSince1970: Double(now.seconds))) }
+        return own + HTTPCookie.requestHeaderFields(with: matching).map { .init(name: $0.key, value: $0.value) }
     }
 
     private static func access(_ options: [String: Any]) -> NetworkAccess? {

@@ -2,6 +2,7 @@
 public import AVFoundation
 import Spool
 public import SpoolCore
+import SpoolProxy
 import SpoolSystem
 
 /// An asset whose bytes come through a cache. Stored bytes come from the store, and others come
@@ -49,6 +50,9 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     /// The stored file that the asset plays, or nil. The file stays in the store as long as this
     /// object.
     private let file: CompleteFile?
+    /// The asset's place at the proxy, which serves its segments for as long as the asset lives, or
+    /// nil.
+    private let visit: ProxyVisit?
 
     /// The last loading error of this asset, or nil when there was none.
     ///
@@ -58,8 +62,9 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
 
     init(
         url: URL, options: [String: Any], originalURL: URL, key: ResourceKey?, route: AssetRoute, loader: AssetLoader?, queue: LoaderQueue?,
-        sources: AssetSources? = nil, file: CompleteFile? = nil
+        sources: AssetSources? = nil, file: CompleteFile? = nil, visit: ProxyVisit? = nil
     ) {
+        self.visit = visit
         self.file = file
         self.sources = sources
         self.originalURL = originalURL
@@ -99,6 +104,7 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
         sources = nil
         watch = nil
         file = nil
+        visit = nil
         super.init(url: URL, options: options)
     }
 

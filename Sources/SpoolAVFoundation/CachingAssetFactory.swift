@@ -42,6 +42,10 @@ public struct CachingAssetFactory: Sendable {
     /// The speed of delivery to the readers of an asset. Use `.full` for an export, for images and
     /// for other readers that do not play.
     public var pace = LoadingPace.playback
+    /// Whether a playlist starts a proxy in this process when the cache has no loopback endpoint
+    /// yet. The proxy listens on loopback, on a port that the system chooses, with a random token,
+    /// until the cache is closed. If false, such a playlist plays from its original URL, uncached.
+    public var startsProxy = true
     let logger: (any LogSink)?
     /// The limits of the assets' loading requests.
     package var limits = LoadingLimits()
@@ -149,6 +153,7 @@ public struct CachingAssetFactory: Sendable {
             renewalDate: parsed.renewalDate)
         source.renewal = presentRenewal
         source.cookies = parsed.hasCookies ? nil : cookies
+        source.playlistRoute = { self.playlistRoute(for: url, parsed, key) }
         let queue = makeQueue()
         var limits = limits
         pace.apply(to: &limits)
@@ -164,10 +169,10 @@ public struct CachingAssetFactory: Sendable {
     /// segments, so the asset uses the loopback endpoint or the original URL.
     private func playlist(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
         let url = sources.url
-        if let local = cache.loopback?.url(for: url.absoluteString).flatMap({ URL(string: $0) }) {
+        if let route = playlistRoute(for: url, parsed, key) {
             return CachingAVURLAsset(
-                url: local, options: parsed.forAsset, originalURL: url, key: key, route: .loopback, loader: nil, queue: nil,
-                sources: sources)
+                url: route.url, options: parsed.forAsset, originalURL: url, key: key, route: .loopback, loader: nil, queue: nil,
+                sources: sources, visit: route.visit)
         }
         return plain(sources, parsed, key, .playlistWithoutEndpoint)
     }

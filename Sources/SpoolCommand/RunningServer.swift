@@ -97,6 +97,11 @@ struct RunningServer {
     struct Outcome {
         var removed: Int64
         var bytes: Int64
+
+        mutating func add(_ other: Outcome) {
+            removed += other.removed
+            bytes += other.bytes
+        }
     }
 
     /// Removes a resource from the store.

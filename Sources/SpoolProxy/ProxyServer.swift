@@ -31,6 +31,8 @@ public final class ProxyServer: LoopbackEndpoint {
     private let state = Locked(State())
 
     private struct State {
+        /// The players with settings of their own.
+        var visits: ProxyVisits?
         /// Whether the proxy runs or is being started.
         var isStarted = false
         var server: HTTPServer?
@@ -67,10 +69,12 @@ public final class ProxyServer: LoopbackEndpoint {
         guard isFirst else { throw CacheError(.configuration, "the proxy runs already; stop it before you start it again") }
         do throws(SystemError) {
             let thread = if let shared = cache.environment.loop { shared } else { try LoopThread(name: "spool-proxy") }
-            let server = server(on: thread.loop)
+            let (server, visits) = server(on: thread.loop)
             let addresses = try server.listen(host: options.host, port: options.port)
             let bound = cache.bounds.set(rules.reach)
-            state.withLock { $0 = State(isStarted: true, server: server, thread: thread, port: addresses.first?.port, bound: bound) }
+            state.withLock {
+                $0 = State(visits: visits, isStarted: true, server: server, thread: thread, port: addresses.first?.port, bound: bound)
+            }
         } catch {
             state.withLock { $0 = State() }
             // The system error for an address in use contains advice already.
@@ -79,7 +83,7 @@ public final class ProxyServer: LoopbackEndpoint {
         }
     }
 
-    private func server(on loop: EventLoop) -> HTTPServer {
+    private func server(on loop: EventLoop) -> (HTTPServer, ProxyVisits?) {
         let environment = cache.environment
         var serverOptions = ServerOptions(wallNow: { environment.time.wallNow })
         serverOptions.maximumConnections = options.maximumConnections
@@ -95,7 +99,33 @@ public final class ProxyServer: LoopbackEndpoint {
             },
             prefix: prefix, admin: options.commandToken.map { AdminAPI(cache: cache, token: $0) }, sites: sites, loops: loops,
             site: site, wallNow: { environment.time.wallNow })
-        return HTTPServer(loop: loop, options: serverOptions, handler: handler)
+        // Without a token, each path has a meaning already.
+        let visits = options.token == nil || site != nil ? nil : ProxyVisits(main: handler, mainPrefix: prefix)
+        let root: any Handler = if let visits { visits } else { handler }
+        return (HTTPServer(loop: loop, options: serverOptions, handler: root), visits)
+    }
+
+    /// Begins to serve a player with settings of its own.
+    ///
+    /// - Returns: The visit, or nil while the proxy does not listen, with a fixed origin, and without
+    ///   a token.
+    package func visit(_ settings: VisitSettings) -> ProxyVisit? {
+        guard let visits = state.withLock({ $0.visits }) else { return nil }
+        let random = cache.environment.random
+        let token = String(random.next(), radix: 36) + String(random.next(), radix: 36)
+        let environment = cache.environment
+        let router = ProxyRouter(
+            cache: cache, rules: rules.with(token: token), pages: OwnPages(cache: cache, demoTracks: [], secret: nil) { _ in nil },
+            prefix: "/\(token)/", admin: nil, sites: sites, loops: loops, site: nil, visit: settings,
+            wallNow: { environment.time.wallNow })
+        visits.begin(token, router)
+        return ProxyVisit(token: token, server: self, visits: visits)
+    }
+
+    /// Returns the URL by which the player with this token gets the resource.
+    func url(for original: String, token: String) -> String? {
+        let host = listensEverywhere ? SocketAddress.loopback(like: options.host) : options.host
+        return baseURL(host: host, token: token).flatMap { rules.proxied(original, prefix: $0) }
     }
 
     /// Closes the listener and every connection, and returns once that is done. Idempotent. The
@@ -164,10 +194,12 @@ public final class ProxyServer: LoopbackEndpoint {
         return rules.proxied(original, prefix: base)
     }
 
-    private func baseURL(host: String) -> String? {
+    private func baseURL(host: String) -> String? { baseURL(host: host, token: options.token) }
+
+    private func baseURL(host: String, token: String?) -> String? {
         guard let port = state.withLock({ $0.port }) else { return nil }
         let host = host.contains(":") ? "[\(host)]" : host
-        return "http://\(host):\(port)" + (options.token.map { "/\($0)/" } ?? "/")
+        return "http://\(host):\(port)" + (token.map { "/\($0)/" } ?? "/")
     }
 
     private var listensEverywhere: Bool { SocketAddress(literal: options.host, port: 0)?.isUnspecified == true }

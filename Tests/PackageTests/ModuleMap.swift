@@ -12,9 +12,9 @@ enum ModuleMap {
         "SpoolURLSession": ["SpoolOrigin"],
         "SpoolServer": ["SpoolSystem"],
         "SpoolManifests": ["SpoolCore"],
-        "Spool": ["SpoolStore", "SpoolOrigin", "SpoolURLSession"],
-        "SpoolProxy": ["Spool", "SpoolServer", "SpoolManifests"],
-        "SpoolAVFoundation": ["Spool", "AVFoundation"],
+        "Spool": ["SpoolStore", "SpoolOrigin", "SpoolURLSession", "SpoolManifests"],
+        "SpoolProxy": ["Spool", "SpoolServer"],
+        "SpoolAVFoundation": ["SpoolProxy", "AVFoundation"],
         // The double for Linux, which lies among the tests.
         "AVFoundation": ["SpoolSystem"],
         "SpoolTesting": ["Spool"],

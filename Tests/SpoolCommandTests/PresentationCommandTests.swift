@@ -6,128 +6,51 @@ import Testing
 
 /// `spool get` of HLS and DASH streams.
 @Suite(.timeLimit(.minutes(20))) struct PresentationCommandTests {
-    /// An origin with the manifests of a stream. Every other URL has 1000 bytes.
-    private final class Scene {
-        let directory: ScratchDirectory
-        let origin: RawOrigin
-
-        init(_ manifests: [String: String]) throws {
-            directory = try ScratchDirectory()
-            origin = try RawOrigin(script: { request, _ in
-                let path = URL(string: request.url)?.path ?? ""
-                guard let text = manifests[path] else { return .correct }
-                let type = path.hasSuffix("mpd") ? "application/dash+xml" : "application/vnd.apple.mpegurl"
-                return .status(200, fields: ["Content-Type": type, "Cache-Control": "max-age=60"], body: Array(text.utf8))
-            })
-            let names = (1...3).flatMap { number in ["hi", "lo", "en", "de", "sub"].map { "/s/\($0)\(number).m4s" } }
-            for name in names + ["/s/init.mp4", "/s/key", "/s/whole.mp4"] {
-                origin.serve(VirtualResource(url: origin.url(name), seed: UInt64(name.utf8.count), length: 1000))
-            }
-        }
-
-        deinit { origin.stop() }
-
-        func get(_ path: String, _ flags: [String] = []) throws -> SpoolProcess.Outcome {
-            try SpoolProcess.run(["get", origin.url(path)] + flags, environment: ["SPOOL_CACHE": directory.path("store")], in: directory)
-        }
-
-        /// The paths that the origin was asked for since the last call, without manifests.
-        func asked() -> [String] {
-            let all = origin.log.entries.map { URL(string: $0.request.url)?.path ?? "" }
-            defer { seen = all.count }
-            return all.dropFirst(seen).filter { $0.hasPrefix("/s/") }.sorted()
-        }
-
-        private var seen = 0
-    }
-
-    private static func playlist(_ name: String) -> String {
-        let segments = (1...3).map { "#EXTINF:4,\n/s/\(name)\($0).m4s\n" }.joined()
-        return "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-KEY:METHOD=AES-128,URI=\"/s/key\"\n"
-            + "#EXT-X-MAP:URI=\"/s/init.mp4\"\n\(segments)#EXT-X-ENDLIST\n"
-    }
-
-    private static let hls = [
-        "/v/master.m3u8": """
-        #EXTM3U
-        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="English, of course",LANGUAGE="en",DEFAULT=YES,URI="en.m3u8"
-        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="Deutsch",LANGUAGE="de-AT",URI="de.m3u8"
-        #EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="t",NAME="English",LANGUAGE="en",URI="sub.m3u8"
-        #EXT-X-STREAM-INF:BANDWIDTH=300000,RESOLUTION=640x360,AUDIO="a",SUBTITLES="t"
-        lo.m3u8
-        #EXT-X-STREAM-INF:BANDWIDTH=3000000,RESOLUTION=1280x720,AUDIO="a",SUBTITLES="t"
-        hi.m3u8
-        """,
-        "/v/hi.m3u8": playlist("hi"), "/v/lo.m3u8": playlist("lo"), "/v/en.m3u8": playlist("en"), "/v/de.m3u8": playlist("de"),
-        "/v/sub.m3u8": playlist("sub"),
-        "/v/live.m3u8": playlist("hi").replacingOccurrences(of: "#EXT-X-ENDLIST\n", with: "")
-            .replacingOccurrences(of: "#EXT-X-PLAYLIST-TYPE:VOD\n", with: ""),
-    ]
-
-    private static let dash = [
-        "/v/stream.mpd": """
-        <MPD type="static" mediaPresentationDuration="PT12S"><BaseURL>/s/</BaseURL><Period>\
-        <AdaptationSet mimeType="video/mp4"><SegmentTemplate media="$RepresentationID$$Number$.m4s" initialization="init.mp4" \
-        duration="4" startNumber="1"/><Representation id="lo" bandwidth="300000" height="360"/>\
-        <Representation id="hi" bandwidth="3000000" height="720"/></AdaptationSet>\
-        <AdaptationSet mimeType="audio/mp4" lang="en"><SegmentTemplate media="$RepresentationID$$Number$.m4s"><SegmentTimeline>\
-        <S t="0" d="4" r="-1"/></SegmentTimeline></SegmentTemplate><Representation id="en" bandwidth="1"/></AdaptationSet>\
-        <AdaptationSet mimeType="audio/mp4" lang="de"><Representation id="de" bandwidth="1"><SegmentList>\
-        <SegmentURL media="de1.m4s"/><SegmentURL media="de2.m4s"/></SegmentList></Representation></AdaptationSet>\
-        <AdaptationSet mimeType="text/vtt" lang="en"><Representation id="t" bandwidth="1"><BaseURL>whole.mp4</BaseURL>\
-        </Representation></AdaptationSet></Period></MPD>
-        """
-    ]
-
-    private static func segments(_ names: String...) -> [String] {
-        names.flatMap { name in (1...3).map { "/s/\(name)\($0).m4s" } }
-    }
-
     @Test func `get of a multivariant playlist stores the best variant with its sound, and the second time nothing is asked`() throws {
-        let scene = try Scene(Self.hls)
+        let scene = try StreamScene(StreamScene.hls)
         let outcome = try scene.get("/v/master.m3u8")
         #expect(outcome.code == 0, "\(outcome.errors)")
         #expect(outcome.output.isEmpty)
-        #expect(scene.asked() == (Self.segments("en", "hi") + ["/s/init.mp4", "/s/key"]).sorted())
+        #expect(scene.asked() == (StreamScene.segments("en", "hi") + ["/s/init.mp4", "/s/key"]).sorted())
         #expect(try scene.get("/v/master.m3u8").code == 0)
         #expect(scene.asked() == [])
     }
 
     @Test(arguments: [
-        (["--variant", "worst"], segments("en", "lo")),
-        (["--variant", "719"], segments("en", "lo")),
-        (["--variant", "3000000", "--audio", "de"], segments("de", "hi")),
-        (["--subtitles", "all", "--audio", "fr"], segments("hi", "sub")),
+        (["--variant", "worst"], StreamScene.segments("en", "lo")),
+        (["--variant", "719"], StreamScene.segments("en", "lo")),
+        (["--variant", "3000000", "--audio", "de"], StreamScene.segments("de", "hi")),
+        (["--subtitles", "all", "--audio", "fr"], StreamScene.segments("hi", "sub")),
     ])
     func `get of a multivariant playlist takes the named renditions`(flags: [String], wanted: [String]) throws {
-        let scene = try Scene(Self.hls)
+        let scene = try StreamScene(StreamScene.hls)
         let outcome = try scene.get("/v/master.m3u8", flags)
         #expect(outcome.code == 0, "\(outcome.errors)")
         #expect(scene.asked() == (wanted + ["/s/init.mp4", "/s/key"]).sorted())
     }
 
     @Test(arguments: [
-        ([], segments("hi", "en") + ["/s/init.mp4"]),
-        (["--variant", "worst", "--audio", "de"], segments("lo") + ["/s/de1.m4s", "/s/de2.m4s", "/s/init.mp4"]),
-        (["--subtitles", "en"], segments("hi", "en") + ["/s/init.mp4", "/s/whole.mp4"]),
+        ([], StreamScene.segments("hi", "en") + ["/s/init.mp4"]),
+        (["--variant", "worst", "--audio", "de"], StreamScene.segments("lo") + ["/s/de1.m4s", "/s/de2.m4s", "/s/init.mp4"]),
+        (["--subtitles", "en"], StreamScene.segments("hi", "en") + ["/s/init.mp4", "/s/whole.mp4"]),
     ])
     func `get of an MPD stores the named representations`(flags: [String], wanted: [String]) throws {
-        let scene = try Scene(Self.dash)
+        let scene = try StreamScene(StreamScene.dash)
         let outcome = try scene.get("/v/stream.mpd", flags)
         #expect(outcome.code == 0, "\(outcome.errors)")
         #expect(scene.asked() == wanted.sorted())
     }
 
     @Test func `a second download fetches only the parts that are missing`() throws {
-        let scene = try Scene(Self.hls)
+        let scene = try StreamScene(StreamScene.hls)
         #expect(try scene.get("/v/master.m3u8", ["--variant", "worst"]).code == 0)
         _ = scene.asked()
         #expect(try scene.get("/v/master.m3u8", ["--audio", "de"]).code == 0)
-        #expect(scene.asked() == Self.segments("de", "hi"))
+        #expect(scene.asked() == StreamScene.segments("de", "hi"))
     }
 
     @Test func `a live stream and a file that is no stream are refused with the reason`() throws {
-        let scene = try Scene(Self.hls)
+        let scene = try StreamScene(StreamScene.hls)
         let live = try scene.get("/v/live.m3u8")
         #expect(live.code != 0 && live.errors.contains("live stream"))
         let file = try scene.get("/s/whole.mp4", ["--variant", "best"])
@@ -135,8 +58,8 @@ import Testing
     }
 
     @Test func `with an output, get copies the manifest itself`() throws {
-        let scene = try Scene(Self.hls)
-        #expect(try scene.get("/v/master.m3u8", ["-o", "-"]).text == Self.hls["/v/master.m3u8"])
+        let scene = try StreamScene(StreamScene.hls)
+        #expect(try scene.get("/v/master.m3u8", ["-o", "-"]).text == StreamScene.hls["/v/master.m3u8"])
         #expect(scene.asked() == [])
     }
 }

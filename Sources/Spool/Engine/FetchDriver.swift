@@ -49,6 +49,7 @@ struct FetchDriver {
         let request = session.state.withLock { state -> OriginRequest? in
             guard !intake.isCancelled else { return nil }
             intake.requestTime = session.shared.environment.time.wallNow
+            if session.shared.links != nil { intake.unmeasuredSince = session.now }
             intake.isStarted = true
             state.machine.sent(intake.id, isForOneUser: intake.client?.selection.hasCredentials == true)
             return session.request(of: intake, state)
@@ -154,7 +155,10 @@ struct FetchDriver {
         } else if waitsForDisk {
             session.shared.backlog.whenRoom { [self] in bufferAvailable(intake) }
         }
-        if answer == .pause { session.shared.limiter.reclaim() }
+        if answer == .pause {
+            session.shared.limiter.reclaim()
+            measure(intake)
+        }
         return answer
     }
 
@@ -196,7 +200,19 @@ struct FetchDriver {
         }
     }
 
+    /// Measures the rate of the link: up to the end of a transfer, or to its first pause, which is not
+    /// the link's.
+    private func measure(_ intake: FetchIntake) {
+        guard let links = session.shared.links else { return }
+        let (since, bytes) = session.state.withLock { _ in
+            defer { intake.unmeasuredSince = nil }
+            return (intake.unmeasuredSince, intake.fetchedBytes)
+        }
+        if let since { links.measured(bytes, in: session.now - since, from: session.host) }
+    }
+
     func transferFinished(_ intake: FetchIntake, _ end: TransferEnd) {
+        measure(intake)
         let ticket = session.run { state, effects in
             intake.isFinished = true
             intake.transfer = nil

@@ -101,7 +101,7 @@ final class FileExport: Sendable {
                 return fail(.notStored, "its end is not known yet; read it to its end first")
             }
             let missing = length - found.stored.spans.totalBytes
-            guard missing == 0 else {
+            guard missing == 0 || options.mayHaveGaps else {
                 return fail(.notStored, "\(missing) of its \(length) bytes are not stored; read it to its end first")
             }
             let source = Source(stored: found.stored, length: length, file: found.file, plainPath: found.plainPath)
@@ -168,9 +168,7 @@ final class FileExport: Sendable {
     /// Handles the run at `position`, and then the one after it. Runs on the data lane.
     private func copyNext(_ source: Source, _ target: Target, from position: Int64) {
         if cancellation.isCancelled { return fail(.cancelled, "the export was cancelled; nothing of the file is left") }
-        guard let file = source.file, let run = ByteRange(position, position + min(Self.runBytes, source.length - position)) else {
-            return finish(source, target)
-        }
+        guard let file = source.file, let run = nextRun(source, from: position) else { return finish(source, target) }
         engine.onIndexLane(
             key,
             { [self] (result: Result<[Piece], CacheError>) in
@@ -188,6 +186,12 @@ final class FileExport: Sendable {
         ) { [engine] () throws(StoreError) in
             try engine.store.pieces(of: source.stored.generation, in: run).compactMap { $0.blocks(touching: run) }
         }
+    }
+
+    /// The next stored bytes, or nil at the end. Bytes between two runs are a hole of the file.
+    private func nextRun(_ source: Source, from position: Int64) -> ByteRange? {
+        guard let stored = source.stored.spans.firstRange(atOrAfter: position), stored.lowerBound < source.length else { return nil }
+        return ByteRange(stored.lowerBound, min(stored.upperBound, stored.lowerBound + Self.runBytes, source.length))
     }
 
     private func take(
@@ -266,6 +270,7 @@ final class FileExport: Sendable {
 
     private func finish(_ source: Source, _ target: Target) {
         onDataLane(source) { [self] () throws(SystemError) in
+            if options.mayHaveGaps, try target.draft.status().size != source.length { try target.draft.truncate(to: source.length) }
             try target.draft.finish(isReplacing: options.replacesExisting)
             done(
                 .success(

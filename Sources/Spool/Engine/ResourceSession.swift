@@ -63,6 +63,8 @@ final class ResourceSession: Sendable {
         /// The names for `Via`, if the cache belongs to a gateway.
         let via: Pseudonyms?
         let bounds: OriginBounds
+        /// The rates of links, if streams are paced.
+        let links: LinkRates?
 
         /// Returns the fields of every request to `url`, before those of readers.
         func requestFields(for url: String, at origin: URIReference.Origin) -> HTTPFields {

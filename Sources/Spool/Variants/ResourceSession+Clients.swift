@@ -60,7 +60,7 @@ extension ResourceSession {
         }
         if intake.client == nil, fields["Vary"] == nil { return nil }
         return VariantMark(
-            of: fields, isRefusal: head.status == 403, for: intake.client?.selection, isShared: shared.configuration.isShared)
+            of: fields, isRefusal: head.status == 403, for: intake.client?.selection, isShared: shared.configuration.freshness.isShared)
     }
 
     /// Returns the reason why the response to this client must not be stored (RFC 9111 §3.5).
@@ -70,7 +70,7 @@ extension ResourceSession {
     func passReason(for head: ResponseHead, _ intake: FetchIntake) -> PassReason? {
         let isRefusal = [401, 407].contains(head.status) || (head.status == 403 && intake.client?.selection.hasCredentials == true)
         if intake.client != nil, isRefusal { return .status(head.status) }
-        guard shared.configuration.isShared, shared.configuration.cachePolicy != .storeEverything,
+        guard shared.configuration.freshness.isShared, shared.configuration.freshness.policy != .storeEverything,
             intake.client?.fields.fields["Authorization"] != nil
         else { return nil }
         let control = CacheControl(response: head.fields, isShared: true)

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolProxy
 import SpoolSystem
 
 /// The state that all assets of a cache share, for as long as the cache lives.
@@ -20,6 +21,46 @@ final class DoorState: PlayerDoor {
     }
 
     private let state = Locked(State())
+    /// The proxy that playlists started.
+    private let proxy = Locked<ProxyServer?>(nil)
+
+    // MARK: The proxy
+
+    /// Returns the proxy of the cache's playlists, and starts it at the first call.
+    ///
+    /// - Returns: Nil when it cannot listen. The reason is an event, and the next call tries again.
+    func proxy(of cache: MediaCache) -> ProxyServer? {
+        if let running = proxy.withLock({ $0 }) { return running }
+        let random = cache.environment.random
+        var options = ProxyOptions()
+        options.token = String(random.next(), radix: 36) + String(random.next(), radix: 36)
+        let started: ProxyServer
+        do {
+            started = try ProxyServer(cache: cache, options: options)
+            try started.start()
+        } catch {
+            cache.record(.storeTrouble("no proxy for playlists: \(error.message)"))
+            return nil
+        }
+        let kept = proxy.withLock { proxy in
+            if proxy == nil { proxy = started }
+            return proxy
+        }
+        guard kept === started else {
+            started.stop()
+            return kept
+        }
+        cache.loopback = started
+        return started
+    }
+
+    func cacheCloses() {
+        let running = proxy.withLock { proxy in
+            defer { proxy = nil }
+            return proxy
+        }
+        running?.stop()
+    }
 
     // MARK: Fallbacks
 

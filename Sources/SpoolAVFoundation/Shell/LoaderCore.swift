@@ -2,6 +2,7 @@
 import AVFoundation
 import Spool
 import SpoolCore
+import SpoolProxy
 import SpoolSystem
 
 /// Performs the actions of one asset's state machine: reads from the cache and answers
@@ -34,6 +35,8 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     var deliveredBytes: Int64 = 0
     /// Whether the store is suspended, or about to be. Readers wait.
     var isHeld = false
+    /// The place at the proxy to which the player was sent, for as long as the asset lives.
+    var visit: ProxyVisit?
     /// The renewal of the URL in progress, if any, and the number of renewals since the last byte.
     var renewal = Renewal()
     /// The requests of AVFoundation for a renewal, until there is a fresh URL.
@@ -201,7 +204,9 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     /// Redirects the player, which works only for HTTP and HTTPS, and only before the player got
     /// information.
     private func redirect(_ id: LoadingRequestID, _ reason: FallbackReason) {
-        let target = source.redirectTarget(reason, cache.loopback)
+        let place = source.redirectTarget(reason)
+        let target = place.url
+        visit = place.visit
         report.note(reason.error(source.key))
         end(id) { request in
             var redirect = URLRequest(url: target)

@@ -20,6 +20,8 @@ package struct LoaderSource: Sendable {
     package var renewal: URLRenewal?
     /// Returns the cookies for requests, or nil when the options of the asset decide.
     package var cookies: (@Sendable (URL) -> [HTTPCookie])?
+    /// Returns the place at the proxy for a resource that turns out to be a playlist.
+    var playlistRoute: (@Sendable () -> PlaylistRoute?)?
     /// The URL of the next requests: the original one, or the last fresh one.
     package var presentURL: URL
 
@@ -43,13 +45,10 @@ package struct LoaderSource: Sendable {
         return fields
     }
 
-    /// Returns the URL for a player that cannot be served: the loopback endpoint for a playlist if
-    /// there is one, and otherwise the original URL.
-    func redirectTarget(_ reason: FallbackReason, _ loopback: (any LoopbackEndpoint)?) -> URL {
-        guard reason == .playlist, let local = loopback?.url(for: originalURL.absoluteString).flatMap({ URL(string: $0) }) else {
-            return presentURL
-        }
-        return local
+    /// Returns the place for a player that cannot be served: the proxy for a playlist if there is
+    /// one, and otherwise the original URL.
+    func redirectTarget(_ reason: FallbackReason) -> PlaylistRoute {
+        (reason == .playlist ? playlistRoute?() : nil) ?? PlaylistRoute(url: presentURL)
     }
 }
 

@@ -17,8 +17,8 @@ enum SelectionFlags {
     /// Whether the arguments contain one of the flags.
     static func isGiven(_ arguments: Arguments) -> Bool { all.contains(where: arguments.has) }
 
-    static func selection(_ arguments: Arguments) throws(UsageError) -> StreamSelection {
-        var selection = StreamSelection()
+    static func selection(_ arguments: Arguments) throws(UsageError) -> PresentationSelection {
+        var selection = PresentationSelection()
         if let quality = try arguments.value(variant, expected: "best, worst, a height or a bandwidth", quality) {
             selection.quality = quality
         }
@@ -30,7 +30,7 @@ enum SelectionFlags {
     /// The greatest number that is a height. No picture is higher, and no stream has so few bits.
     private static let maxHeight: Int64 = 10_000
 
-    private static func quality(_ text: String) -> StreamSelection.Quality? {
+    private static func quality(_ text: String) -> PresentationSelection.Quality? {
         switch text {
         case "best": return .best
         case "worst": return .worst

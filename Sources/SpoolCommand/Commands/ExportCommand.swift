@@ -17,6 +17,8 @@ struct ExportCommand: Command {
             "Every stored byte is checked on the way, and opened where the store is encrypted. The file is a clone of the store's where the"
                 + " file system knows clones, else a copy; it has its name when it is complete. Nothing is fetched: 'spool get' does that.",
             "FILE may be a directory: then the file has the name that the URL has.",
+            "With the URL of a manifest, FILE is a folder: the presentation plays from there through any web server. It has the complete"
+                + " variants, their keys included.",
         ],
         operands: .init(usage: "URL|KEY FILE", count: 2...2),
         flags: CacheSettings.store + KeySettings.all + [replace, link])
@@ -37,12 +39,38 @@ struct ExportCommand: Command {
     }
 
     func run() async throws -> ExitCode {
-        let path = try path()
         // A read-only opening is enough, so the command also works beside a server. It does not
         // create a store.
         guard let cache = try settings.openToLook() else { throw Failure("nothing is stored of \(name)") }
         let interruption = try await Interruption.install()
-        return try await cache.closing { try await export(from: cache, to: path, interruption) }
+        return try await cache.closing {
+            if let presentation = try await cache.presentation(for: settings.key(name)) {
+                return try await export(presentation, from: cache, interruption)
+            }
+            return try await export(from: cache, to: try path(), interruption)
+        }
+    }
+
+    /// Exports a presentation as a folder. An interruption leaves the files that were finished.
+    private func export(
+        _ presentation: PresentationStatus, from cache: MediaCache, _ interruption: Interruption
+    ) async throws -> ExitCode {
+        let file = file, options = options
+        let line = SharedProgress(name: file, total: presentation.storedBytes)
+        let task = Task { try await cache.exportPresentation(presentation.key, to: file, options: options, progress: line.add) }
+        interruption.onFirst { task.cancel() }
+        do {
+            let exported = try await task.value
+            line.clear()
+            try OutputStream.output.write(
+                "exported \(exported.key) to \(exported.path) (\(ByteCount.text(exported.bytes)) in \(exported.fileCount) files)\n")
+            return .success
+        } catch {
+            line.clear()
+            if let signal = interruption.signal { throw Failure("interrupted; the folder has no manifest yet", .signal(signal)) }
+            if let error = error as? CacheError, error.code == .exists { throw Failure("\(error.message) (\(Self.replace.spelling))") }
+            throw error
+        }
     }
 
     private func path() throws -> String {

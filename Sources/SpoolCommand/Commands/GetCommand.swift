@@ -32,7 +32,7 @@ struct GetCommand: Command {
     private let output: String
     private let range: RequestedRange?
     /// The renditions to store, or nil when the resource itself is copied.
-    private let selection: StreamSelection?
+    private let selection: PresentationSelection?
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments, level: .warning)
@@ -52,7 +52,7 @@ struct GetCommand: Command {
 
     /// Returns the renditions of a stream that the arguments ask for, or nil when they ask for the
     /// resource itself.
-    private static func selection(_ arguments: Arguments) throws(UsageError) -> StreamSelection? {
+    private static func selection(_ arguments: Arguments) throws(UsageError) -> PresentationSelection? {
         let isSelecting = SelectionFlags.isGiven(arguments)
         if arguments.has(outputFlag) || arguments.has(range) {
             guard !isSelecting else {
@@ -108,25 +108,25 @@ struct GetCommand: Command {
     }
 
     /// Stores the parts of a stream. An interruption cancels the task, and with it all readers.
-    private func download(_ selection: StreamSelection, into cache: MediaCache, _ interruption: Interruption) async throws {
+    private func download(_ selection: PresentationSelection, into cache: MediaCache, _ interruption: Interruption) async throws {
         let name = Self.fileName(of: url) ?? url, url = url
         let task = Task {
-            let reader = try cache.reader(for: url)
-            defer { reader.cancel() }
-            guard let bytes = try await ManifestText.read(reader), let outline = try StreamOutline.read(bytes, at: url) else {
-                throw Failure("\(url) is no HLS or DASH stream; copy the resource itself with --output FILE")
-            }
-            var progress = ProgressLine(name: name, stream: .error, time: SystemTime())
+            var line = ProgressLine(name: name, stream: .error, time: SystemTime())
             do {
-                try await PresentationDownload(cache: cache, url: url, selection: selection).run(outline, progress: &progress)
+                for try await progress in cache.download(url, selection: selection) {
+                    line.total = progress.estimatedBytes
+                    line.add(progress.finishedBytes - line.received, fromStore: progress.storedBytes - line.fromStore)
+                }
             } catch {
-                progress.clear()
+                line.clear()
                 throw error
             }
-            progress.finish()
+            line.finish()
         }
         interruption.onFirst { task.cancel() }
-        try await task.value
+        do { try await task.value } catch let error as CacheError where error.code == .unsupportedURL && error.key == nil {
+            throw Failure("\(error.message); --output FILE copies the resource itself")
+        }
     }
 
     private func copy(from cache: MediaCache, _ interruption: Interruption) async throws {

@@ -4,20 +4,27 @@ import SpoolCore
 /// `spool ls`: lists the stored resources.
 struct ListCommand: Command {
     static let long = Flag("long", "l", help: "Also show type, number of stored ranges, time of the last use, and a * for what is pinned.")
-    static let json = Flag("json", help: "Print a JSON array with one object for each resource.")
+    static let json = Flag("json", help: "Print a JSON array with one object for each resource or presentation.")
+    static let all = Flag("all", "a", help: "Also list the parts of HLS and DASH presentations, each by itself.")
 
     static let syntax = CommandSyntax(
         "ls", "List what the store holds",
-        discussion: ["One line for each resource: how much of it is stored, its length, its URL."],
-        flags: CacheSettings.store + [long, json])
+        discussion: [
+            "One line for each resource: how much of it is stored, its length, its URL.",
+            "An HLS or DASH presentation is one line, with the URL of its manifest and all that is stored of it. It is 'whole' when one variant"
+                + " plays to its end without the network.",
+        ],
+        flags: CacheSettings.store + [long, all, json])
 
     private let settings: CacheSettings
     private let isLong: Bool
     private let isJSON: Bool
+    private let isAll: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments)
         isLong = arguments.has(Self.long)
+        isAll = arguments.has(Self.all)
         isJSON = arguments.has(Self.json)
     }
 
@@ -31,17 +38,21 @@ struct ListCommand: Command {
         return .success
     }
 
-    /// Prints page by page, so that memory does not grow with the store.
+    /// Prints page by page, so that memory grows with the parts of presentations only.
     private func print(_ cache: MediaCache) async throws {
+        let groups = PresentationGroups(isAll ? [] : try await cache.presentations())
         var last: ResourceKey?
         var isFirst = true
         if isJSON { try OutputStream.output.write("[") }
         while true {
             let page = try await cache.resources(after: last)
             guard let end = page.last else { break }
-            try OutputStream.output.write(isJSON ? objects(page, isFirst: isFirst) : lines(page))
+            let shown = page.filter { !groups.contains($0.key) }
+            if !shown.isEmpty {
+                try OutputStream.output.write(isJSON ? objects(shown, groups, isFirst: isFirst) : lines(shown, groups))
+                isFirst = false
+            }
             last = end.key
-            isFirst = false
         }
         try await printPins(cache, isFirst: &isFirst)
         if isJSON { try OutputStream.output.write(isFirst ? "]\n" : "\n]\n") }
@@ -82,13 +93,25 @@ struct ListCommand: Command {
         return json.text
     }
 
-    private func objects(_ page: [ResourceStatus], isFirst: Bool) -> String {
-        let text = page.map { "\n" + $0.json }.joined(separator: ",")
+    private func objects(_ page: [ResourceStatus], _ groups: PresentationGroups, isFirst: Bool) -> String {
+        let text = page.map { "\n" + (groups[$0.key]?.json ?? $0.json) }.joined(separator: ",")
         return isFirst ? text : "," + text
     }
 
-    private func lines(_ page: [ResourceStatus]) -> String {
-        page.map { isLong ? longLine($0) : shortLine($0) }.joined()
+    private func lines(_ page: [ResourceStatus], _ groups: PresentationGroups) -> String {
+        page.map { status in
+            if let presentation = groups[status.key] { return line(presentation, status) }
+            return isLong ? longLine(status) : shortLine(status)
+        }.joined()
+    }
+
+    private func line(_ presentation: PresentationStatus, _ status: ResourceStatus) -> String {
+        let name = "\(presentation.key.string.printable)\n"
+        let facts = "\(Self.right(presentation.stateText, 6))  \(Self.right(ByteCount.text(presentation.storedBytes), 9))  "
+        guard isLong else { return facts + name }
+        let type = Self.left("\(presentation.resources.count) resources", 16)
+        let used = status.lastAccess.map { String($0.iso8601.prefix(16)) + "Z" } ?? "-"
+        return facts + "\(Self.right("-", 5))  \(type)  \(used)  \(presentation.isPinned ? "*" : " ")  " + name
     }
 
     private func shortLine(_ status: ResourceStatus) -> String {

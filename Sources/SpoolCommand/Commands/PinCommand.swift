@@ -6,7 +6,8 @@ struct PinCommand: Command {
     static let syntax = CommandSyntax(
         "pin", "Keep resources in the store whatever room is needed",
         discussion: [
-            "Also what is not stored yet. What is pinned counts towards the quota; 'spool unpin' lets it go again, 'spool rm' too."
+            "Also what is not stored yet. With the URL of a manifest, every stored part of the presentation is pinned, and a later 'spool get' of it"
+                + " pins what it adds. What is pinned counts towards the quota; 'spool unpin' lets it go again, 'spool rm' too."
         ],
         operands: .init(usage: "URL|KEY…", count: 1...CommandSyntax.maxOperands),
         flags: CacheSettings.store + KeySettings.all)
@@ -49,13 +50,12 @@ private struct Pinning {
         let cache = try settings.open()
         return try await cache.closing {
             let server = cache.store.isWritable ? nil : try settings.server()
+            // The parts that the server received just now are found in the index.
+            try server?.enterReceived()
             var code = ExitCode.success
             for name in names {
                 let key = settings.key(name)
-                let changed =
-                    if let server { try server.setPinned(key, isPinned) } else {
-                        try await isPinned ? cache.pin(key) : cache.unpin(key)
-                    }
+                let changed = try await change(key, in: cache, server)
                 try tell(key, changed)
                 if isPinned, try await cache.status(of: key) == nil {
                     OutputStream.error.say("spool: nothing is stored of \(name) yet; 'spool ls' lists the pin, 'spool unpin' takes it back")
@@ -64,6 +64,27 @@ private struct Pinning {
             }
             return code
         }
+    }
+
+    /// Changes the pins of a resource, and those of all parts where it is the manifest of a
+    /// presentation.
+    ///
+    /// - Returns: Whether one of the pins was changed.
+    private func change(_ key: ResourceKey, in cache: MediaCache, _ server: RunningServer?) async throws -> Bool {
+        var changed = false
+        for part in try await parts(of: key, in: cache) {
+            if let server {
+                changed = try server.setPinned(part, isPinned) || changed
+            } else {
+                changed = try await (isPinned ? cache.pin(part) : cache.unpin(part)) || changed
+            }
+        }
+        return changed
+    }
+
+    private func parts(of key: ResourceKey, in cache: MediaCache) async throws -> [ResourceKey] {
+        if isPinned { return try await cache.presentation(for: key)?.resources ?? [key] }
+        return try await cache.ownResources(ofPresentation: key, amongPinned: true) ?? [key]
     }
 
     private func tell(_ key: ResourceKey, _ changed: Bool) throws {

@@ -9,7 +9,10 @@ struct RemoveCommand: Command {
 
     static let syntax = CommandSyntax(
         "rm", "Remove resources from the store",
-        discussion: ["Asks nothing and says what it removed. Exits 1 when one of them was not there."],
+        discussion: [
+            "Asks nothing and says what it removed. With the URL of a manifest, the whole presentation is removed, except for parts that another"
+                + " stored presentation shares. Exits 1 when one of them was not there."
+        ],
         operands: .init(usage: "URL… | --all", count: 0...CommandSyntax.maxOperands),
         flags: CacheSettings.store + KeySettings.all + [all])
 
@@ -44,13 +47,13 @@ struct RemoveCommand: Command {
         }
         let cache = try settings.open()
         return try await cache.closing {
-            guard cache.store.isWritable else { return try remove(through: settings.server()) }
+            guard cache.store.isWritable else { return try await remove(seenIn: cache, through: settings.server()) }
             return names.isEmpty ? try await removeAll(cache) : try await removeNamed(cache)
         }
     }
 
     /// Removes through the server that has the store, so that the server's readers are informed.
-    private func remove(through server: RunningServer) throws -> ExitCode {
+    private func remove(seenIn cache: MediaCache, through server: RunningServer) async throws -> ExitCode {
         if names.isEmpty {
             try tell(server.removeAll())
             return .success
@@ -58,15 +61,27 @@ struct RemoveCommand: Command {
         var code = ExitCode.success
         for name in names {
             let key = settings.key(name)
-            let outcome = try server.remove(key)
+            var outcome = RunningServer.Outcome(removed: 0, bytes: 0)
+            for part in try await parts(of: key, in: cache) { outcome.add(try server.remove(part)) }
             if outcome.removed > 0 {
-                try OutputStream.output.write("removed \(key) (\(ByteCount.text(outcome.bytes)))\n")
+                try tell(key, outcome.bytes, parts: outcome.removed)
             } else {
                 OutputStream.error.say("spool: nothing is stored of \(name)")
                 code = .failure
             }
         }
         return code
+    }
+
+    /// The resources to remove with `key`: all that only its presentation has, where it is the
+    /// manifest of one. The manifest is last, so that an interrupted removal can be repeated.
+    private func parts(of key: ResourceKey, in cache: MediaCache) async throws -> [ResourceKey] {
+        try await cache.ownResources(ofPresentation: key)?.reversed() ?? [key]
+    }
+
+    private func tell(_ key: ResourceKey, _ bytes: Int64, parts: Int64) throws {
+        let count = parts > 1 ? ", \(parts) resources" : ""
+        try OutputStream.output.write("removed \(key) (\(ByteCount.text(bytes))\(count))\n")
     }
 
     private func tell(_ outcome: RunningServer.Outcome) throws {
@@ -88,11 +103,14 @@ struct RemoveCommand: Command {
         var code = ExitCode.success
         for name in names {
             let key = settings.key(name)
-            let status = try await cache.status(of: key)
-            if try await cache.remove(key) {
-                let before = expended.withLock { $0[key] }
-                let bytes = (before ?? status?.stored.totalBytes).map { " (\(ByteCount.text($0)))" } ?? ""
-                try OutputStream.output.write("removed \(key)\(bytes)\n")
+            var outcome = RunningServer.Outcome(removed: 0, bytes: 0)
+            for part in try await parts(of: key, in: cache) {
+                let stored = try await cache.status(of: part)?.stored.totalBytes
+                guard try await cache.remove(part) else { continue }
+                outcome.add(RunningServer.Outcome(removed: 1, bytes: expended.withLock { $0[part] } ?? stored ?? 0))
+            }
+            if outcome.removed > 0 {
+                try tell(key, outcome.bytes, parts: outcome.removed)
             } else {
                 OutputStream.error.say("spool: nothing is stored of \(name)")
                 code = .failure

@@ -7,10 +7,11 @@ struct StatCommand: Command {
     static let json = Flag("json", help: "Print one JSON object.")
 
     static let syntax = CommandSyntax(
-        "stat", "Show what is stored of one resource",
+        "stat", "Show what is stored of one resource or presentation",
         discussion: [
+            "With the URL of a manifest: each track of the presentation, and whether it plays without the network.",
             "Length, type, validator, age, the stored ranges as numbers, and a bar of them; and what a running 'spool serve' did not store of it, and why."
-                + " Exits 1 when nothing is stored."
+                + " Exits 1 when nothing is stored.",
         ],
         operands: .init(usage: "URL|KEY", count: 1...1),
         flags: CacheSettings.store + KeySettings.all + [json])
@@ -28,14 +29,21 @@ struct StatCommand: Command {
     func run() async throws -> ExitCode {
         let key = settings.key(name)
         let cache = try settings.openToLook()
-        let found = try await cache?.closing { (try await cache?.status(of: key), try await cache?.hasPinWithoutBytes(key) == true) }
+        let found = try await cache?.closing {
+            (
+                try await cache?.status(of: key), try await cache?.hasPinWithoutBytes(key) == true,
+                try await cache?.presentation(for: key)
+            )
+        }
         let reason = try notStoredBecause()
         guard var status = found?.0 else {
             let pin = found?.1 == true ? "; it is pinned, and what will be stored of it is kept" : ""
             throw Failure("nothing is stored of \(name)" + (reason.map { ": \($0)" } ?? "") + pin)
         }
         status.notStoredBecause = reason
-        try OutputStream.output.write(isJSON ? status.json + "\n" : description(status))
+        let presentation = found?.2
+        let text = isJSON ? (presentation?.json ?? status.json) + "\n" : description(status) + (presentation?.description ?? "")
+        try OutputStream.output.write(text)
         return .success
     }
 

@@ -9,7 +9,7 @@ struct VerifyCommand: Command {
     static let syntax = CommandSyntax(
         "verify", "Look for damage in what is stored",
         discussion: [
-            "Reads every stored byte of the resources, of all without URL. Damage is a byte that the disk changed after it was written; it"
+            "Reads every stored byte of the resources, of all without URL; with the URL of a manifest, of its presentation. Damage is a byte that the disk changed after it was written; it"
                 + " is found before it is served, too. Exits 1 when damaged bytes are left in the store or a resource is not there."
         ],
         operands: .init(usage: "[URL…]", count: 0...CommandSyntax.maxOperands),
@@ -76,7 +76,12 @@ struct VerifyCommand: Command {
                 report.isGood = false
                 continue
             }
-            try await verify(status, in: cache, server, report)
+            let presentation = try await cache.presentation(for: status.key)
+            for key in presentation?.resources ?? [status.key] {
+                // A part that was removed meanwhile has no damage.
+                guard let status = try await cache.status(of: key) else { continue }
+                try await verify(status, in: cache, server, report)
+            }
         }
     }
 

@@ -44,4 +44,17 @@ package struct HLSAttributes {
     package subscript(name: StaticString) -> Attribute? {
         list.first { $0.name.equals(name) }
     }
+
+    /// The bytes that leave a list without the attribute: with a comma before or behind it.
+    func removableSpan(of name: StaticString) -> Range<Int>? {
+        guard let index = list.firstIndex(where: { $0.name.equals(name) }) else { return nil }
+        if index > 0 { return list[index - 1].end..<list[index].end }
+        let behind = index + 1 < list.count ? list[index + 1].name.startIndex : list[index].end
+        return list[index].name.startIndex..<behind
+    }
+}
+
+extension HLSAttributes.Attribute {
+    /// The end of the value, with its quote.
+    fileprivate var end: Int { value.endIndex + (isQuoted ? 1 : 0) }
 }

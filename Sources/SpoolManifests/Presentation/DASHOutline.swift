@@ -35,8 +35,9 @@ struct DASHOutline {
         for set in document.children(of: period) where document.isDASH(set, "AdaptationSet") {
             let setBase = self.base(of: set, below: base)
             for representation in document.children(of: set) where document.isDASH(representation, "Representation") {
-                guard let kind = kind(of: representation, in: set) else { continue }
-                var rendition = StreamRendition(kind: kind, group: name)
+                var rendition = StreamRendition(kind: kind(of: representation, in: set), group: name)
+                rendition.places = [document.elements[representation].span]
+                rendition.container = document.elements[set].span
                 rendition.bandwidth = number("bandwidth", of: representation) ?? 0
                 rendition.height = number("height", of: representation) ?? number("height", of: set) ?? 0
                 rendition.language = document.value("lang", of: set) ?? ""
@@ -48,15 +49,19 @@ struct DASHOutline {
     }
 
     /// The base of a level. Of several alternatives, the first is taken.
-    private func base(of element: Int, below outer: ManifestBase) -> ManifestBase {
+    private mutating func base(of element: Int, below outer: ManifestBase) -> ManifestBase {
+        var taken: ManifestBase?
         for child in document.children(of: element) where document.isDASH(child, "BaseURL") {
-            guard let text = document.text(of: child)?.text, let next = DASHBase(base: outer).appending(text) else { continue }
-            return next.base
+            if taken == nil, let text = document.text(of: child)?.text, let next = DASHBase(base: outer).appending(text) {
+                taken = next.base
+            } else {
+                outline.surplus.append(document.elements[child].span)
+            }
         }
-        return outer
+        return taken ?? outer
     }
 
-    private func kind(of representation: Int, in set: Int) -> StreamRendition.Kind? {
+    private func kind(of representation: Int, in set: Int) -> StreamRendition.Kind {
         let type =
             document.value("contentType", of: set) ?? document.value("mimeType", of: representation)
             ?? document.value("mimeType", of: set) ?? ""
@@ -64,7 +69,7 @@ struct DASHOutline {
         if type.hasPrefix("audio") { return .audio }
         let codecs = document.value("codecs", of: representation) ?? document.value("codecs", of: set) ?? ""
         let isText = type.hasPrefix("text") || type.contains("ttml") || codecs.hasPrefix("stpp") || codecs.hasPrefix("wvtt")
-        return isText ? .subtitles : nil
+        return isText ? .subtitles : .other
     }
 
     // MARK: Parts

@@ -10,7 +10,7 @@ struct HLSOutline {
     private let isMultivariant: Bool
     /// The index of the first reference behind the lines that were read.
     private var next = 0
-    private var variant: HLSAttributes?
+    private var variant: (attributes: HLSAttributes, line: Range<Int>)?
     private var range: (count: Int64, offset: Int64?)?
     /// The end of the last range, for the next one without an offset.
     private var rangeEnd: (url: String, offset: Int64)?
@@ -21,25 +21,34 @@ struct HLSOutline {
         let playlist = try HLSPlaylist(bytes, at: url, variables: variables, limits: limits)
         references = playlist.contents.references
         isMultivariant = playlist.contents.kind == .hlsMultivariant
+        outline.isMultivariant = isMultivariant
         outline.isLive = !isMultivariant && playlist.contents.lifetime != .byHTTP
         outline.variables = playlist.contents.variables
-        for line in bytes.split(separator: .lineFeed) { read(line.last == .carriageReturn ? line.dropLast() : line) }
+        for line in bytes.split(separator: .lineFeed) {
+            // The span has the line end, so that removing it leaves no empty line.
+            let span = line.startIndex..<min(line.endIndex + 1, bytes.count)
+            read(line.last == .carriageReturn ? line.dropLast() : line, span)
+        }
         guard !isMultivariant else { return }
         var rendition = StreamRendition(kind: .video, group: "")
         rendition.parts = parts
         outline.renditions = [rendition]
     }
 
-    private mutating func read(_ line: ArraySlice<UInt8>) {
+    private mutating func read(_ line: ArraySlice<UInt8>, _ span: Range<Int>) {
         let first = next
         while next < references.count, references[next].span.lowerBound < line.endIndex { next += 1 }
         let found = references[first..<next]
         if line.begins(with: "#EXT-X-STREAM-INF:") {
-            variant = HLSAttributes(line.dropFirst(18))
+            variant = (HLSAttributes(line.dropFirst(18)), span)
         } else if line.begins(with: "#EXT-X-MEDIA:") {
-            if let reference = found.first { addRendition(HLSAttributes(line.dropFirst(13)), reference) }
+            addRendition(HLSAttributes(line.dropFirst(13)), found.first, span)
+        } else if line.begins(with: "#EXT-X-I-FRAME-STREAM-INF:") || line.begins(with: "#EXT-X-IMAGE-STREAM-INF:") {
+            if let reference = found.first { addPictures(reference, span) }
         } else if line.begins(with: "#EXT-X-BYTERANGE:") {
             range = Self.range(line.dropFirst(17))
+        } else if line.begins(with: "#EXT-X-DEFINE:") {
+            if HLSAttributes(line.dropFirst(14))["QUERYPARAM"] != nil { outline.surplus.append(span) }
         } else if line.begins(with: "#EXT-X-GAP") {
             isGap = true
         } else if line.begins(with: "#EXT-X-MAP:") {
@@ -49,16 +58,16 @@ struct HLSOutline {
         } else if line.first == .hash {
             addOthers(found)
         } else if let reference = found.first {
-            addLine(reference)
+            addLine(reference, span)
         }
     }
 
     /// Adds the resource of a line without `#`.
-    private mutating func addLine(_ reference: ManifestReference) {
+    private mutating func addLine(_ reference: ManifestReference, _ span: Range<Int>) {
         defer { (variant, range, isGap) = (nil, nil, false) }
         guard let url = Self.url(of: reference) else { return }
         if isMultivariant {
-            addVariant(url)
+            addVariant(url, span)
         } else if !isGap {
             add(segment(url))
         }
@@ -72,26 +81,40 @@ struct HLSOutline {
         return part
     }
 
-    private mutating func addVariant(_ url: String) {
-        guard let variant else { return }
+    private mutating func addVariant(_ url: String, _ span: Range<Int>) {
+        guard let (attributes, line) = variant else { return }
         var rendition = StreamRendition(kind: .video, group: "")
-        rendition.bandwidth = Self.number(variant["BANDWIDTH"]) ?? 0
-        rendition.height = variant["RESOLUTION"].flatMap { Int64($0.value.split(separator: UInt8(ascii: "x")).last?.text ?? "") } ?? 0
-        rendition.audioGroup = variant["AUDIO"]?.value.text
-        rendition.subtitleGroup = variant["SUBTITLES"]?.value.text
+        rendition.bandwidth = Self.number(attributes["BANDWIDTH"]) ?? 0
+        rendition.height = attributes["RESOLUTION"].flatMap { Int64($0.value.split(separator: UInt8(ascii: "x")).last?.text ?? "") } ?? 0
+        rendition.audioGroup = attributes["AUDIO"]?.value.text
+        rendition.subtitleGroup = attributes["SUBTITLES"]?.value.text
+        rendition.subtitleAttribute = attributes.removableSpan(of: "SUBTITLES")
         rendition.playlist = url
+        rendition.places = [line, span]
         outline.renditions.append(rendition)
     }
 
-    private mutating func addRendition(_ media: HLSAttributes, _ reference: ManifestReference) {
-        guard let type = media["TYPE"]?.value.text, let group = media["GROUP-ID"]?.value.text, let url = Self.url(of: reference) else {
+    private mutating func addRendition(_ media: HLSAttributes, _ reference: ManifestReference?, _ span: Range<Int>) {
+        guard let type = media["TYPE"]?.value.text, let group = media["GROUP-ID"]?.value.text else { return }
+        guard let url = reference.flatMap(Self.url) else {
+            if type == "AUDIO", reference == nil { outline.groupsInside.insert(group) }
             return
         }
-        guard type == "AUDIO" || type == "SUBTITLES" else { return }
-        var rendition = StreamRendition(kind: type == "AUDIO" ? .audio : .subtitles, group: group)
+        let kind: StreamRendition.Kind = type == "AUDIO" ? .audio : type == "SUBTITLES" ? .subtitles : .other
+        var rendition = StreamRendition(kind: kind, group: group)
         rendition.language = media["LANGUAGE"]?.value.text ?? ""
         rendition.isDefault = media["DEFAULT"]?.value.equals("YES") == true
         rendition.playlist = url
+        rendition.places = [span]
+        outline.renditions.append(rendition)
+    }
+
+    /// Adds the playlist of pictures for seeking.
+    private mutating func addPictures(_ reference: ManifestReference, _ span: Range<Int>) {
+        guard let url = Self.url(of: reference) else { return }
+        var rendition = StreamRendition(kind: .other, group: "")
+        rendition.playlist = url
+        rendition.places = [span]
         outline.renditions.append(rendition)
     }
 

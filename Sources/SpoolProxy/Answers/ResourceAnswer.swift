@@ -55,10 +55,12 @@ final class ResourceAnswer {
     ///   - manifests: The memory about manifests, whose references lead through the proxy.
     ///   - client: The client's own request for the origin, or nil for a URL that cannot be asked.
     ///   - page: The requesting page's web site, in the form for the origin, or nil for none.
+    ///   - visit: The settings of the player, or nil for none.
+    ///   - isPaced: Whether stored bytes come at the rate of the link.
     init(
         exchange: Exchange, cache: MediaCache, url: String, key: ResourceKey?, policy: CachePolicy?, manifests: ManifestDoor,
-        client: ClientRequest?, page: String?,
-        fields: ResourceFields, now: @escaping @Sendable () -> Timestamp
+        client: ClientRequest?, page: String?, fields: ResourceFields, visit: VisitSettings?, isPaced: Bool,
+        now: @escaping @Sendable () -> Timestamp
     ) {
         self.exchange = exchange
         self.cache = cache
@@ -73,7 +75,9 @@ final class ResourceAnswer {
         range = isHead ? nil : request["Range"].flatMap(RangeHeader.init)
         var options = ReadOptions(cachePolicy: policy)
         options.site = page
+        if let visit { (options.requestFields, options.access) = (visit.requestFields(url), visit.access) }
         options.endsSoon = true
+        options.isPaced = isPaced
         options.takesAnyStatus = true
         if case .suffix(let count)? = range?.specs.first, range?.specs.count == 1, count > 0, !request.has("If-Range") {
             options.suffix = min(count, ByteRange.maximumOffset)

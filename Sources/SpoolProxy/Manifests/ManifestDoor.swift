@@ -30,7 +30,11 @@ final class ManifestDoor: @unchecked Sendable {
     let prefix: String
     let reader = ManifestReader()
     let wallNow: @Sendable () -> Timestamp
+    /// The cache, which has the parts of presentations.
+    let cache: MediaCache
     private let names: Pseudonyms
+    /// The choice of answers that are paced, or nil when none is.
+    let pacing: StreamPacing?
     private var memo = ManifestMemo()
     /// The resources at the edge of live playlists.
     private(set) var edges = LiveEdges()
@@ -40,9 +44,9 @@ final class ManifestDoor: @unchecked Sendable {
     /// The manifests that were redirected to a URL.
     private var redirected: [String: ResourceKey] = [:]
 
-    init(
-        rules: ProxyTargetRules, prefix: String, names: Pseudonyms, wallNow: @escaping @Sendable () -> Timestamp
-    ) {
+    init(cache: MediaCache, rules: ProxyTargetRules, prefix: String, names: Pseudonyms, wallNow: @escaping @Sendable () -> Timestamp) {
+        self.cache = cache
+        pacing = cache.configuration.fetching.pacesStreams ? StreamPacing(cache: cache, wallNow: wallNow) : nil
         self.rules = rules
         self.prefix = prefix
         self.names = names
@@ -121,14 +125,31 @@ final class ManifestDoor: @unchecked Sendable {
         guard let contents else { return nil }
         keepVariables(of: contents)
         edges.update(cause.url, contents)
+        pacing?.note(bytes, of: cause)
+        let entry = entry(bytes, contents, cause)
+        memo.insert(entry)
+        return entry
+    }
+
+    /// Returns a manifest that offers only the renditions that play without the network, or nil when
+    /// it is no manifest or nothing would change.
+    func reduce(_ inventory: PresentationInventory, _ cause: ManifestMemo.Cause) -> ManifestMemo.Entry? {
+        let playable = inventory.playable
+        guard !playable.isEmpty, playable.count < inventory.outline.renditions.count else { return nil }
+        guard var contents = try? reader.contents(of: inventory.bytes, at: cause.url, variables: cause.variables) else { return nil }
+        contents.offer(playable, of: inventory.outline)
+        var entry = entry(inventory.bytes, contents, cause)
+        entry.isReduced = true
+        return entry
+    }
+
+    private func entry(_ bytes: [UInt8], _ contents: ManifestContents, _ cause: ManifestMemo.Cause) -> ManifestMemo.Entry {
         let address = ManifestAddress(
             rules: rules, prefix: prefix, isPathForm: cause.isPathForm, home: cause.home, authority: cause.authority, proof: proof)
         let body = reader.rewritten(bytes, contents, replacement: address.replacement)
         let check = body.withUnsafeBytes { CRC32C.of($0) }
         let tag = "\"spool-\(String(cause.generation.rawValue, radix: 36))-\(String(check, radix: 36))-\(body.count)\""
-        let entry = ManifestMemo.Entry(cause: cause, body: body, tag: tag, contents: contents)
-        memo.insert(entry)
-        return entry
+        return ManifestMemo.Entry(cause: cause, body: body, tag: tag, contents: contents)
     }
 
     /// Keeps the variables of a multivariant playlist for the playlists that it names.

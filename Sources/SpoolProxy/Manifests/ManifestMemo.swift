@@ -29,6 +29,9 @@ struct ManifestMemo {
         /// The entity tag of the body, with its quotes.
         var tag: String
         var contents: ManifestContents
+        /// Whether renditions were left out because the network is away. Such a manifest is for one
+        /// answer.
+        var isReduced = false
     }
 
     private var entries: [Entry] = []

@@ -41,6 +41,12 @@ final class ManifestReading {
     private var bytes: ManifestBytes?
     private var generation: GenerationID?
     private var restarts = 0
+    /// The look for parts that play without the network, once it was necessary.
+    private var offline: OfflineOffer?
+    /// Whether the client does not want the origin to be asked.
+    private var isOnlyStored = false
+    /// The moment from which a confirmation by the origin counts for this answer.
+    private let began: Timestamp
 
     /// Creates a reading.
     ///
@@ -51,12 +57,14 @@ final class ManifestReading {
         self.key = key
         self.request = request
         self.wake = wake
+        began = door.wallNow()
         directives = DeliveryDirectives(url: url)
         isExpected = ManifestSuspicion(contentType: nil, url: url) == .named || door.note(key).isManifest
     }
 
     /// Changes the options of the read as the manifest needs it.
     func adjust(_ options: inout ReadOptions) {
+        isOnlyStored = options.mode == .onlyStored
         if let edge = door.edges.edge(of: url) {
             options.isHeldBack = true
             // A stored failure must not hide a part that exists by now.
@@ -81,6 +89,7 @@ final class ManifestReading {
 
     /// Goes on with the bytes that `reader` has now.
     func step(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) -> Step {
+        if let offline { return offline.entry.map { .manifest($0) } ?? .wait }
         guard bytes != nil || mayBeManifest(representation, reader) else { return .other }
         if bytes == nil {
             if suspicion(representation) == .named, let path = redirect(of: representation) { return .elsewhere(path: path) }
@@ -132,7 +141,16 @@ final class ManifestReading {
         {
             return .elsewhere(path: path)
         }
-        return .manifest(entry)
+        guard isUnconfirmed(representation), [.hlsMultivariant, .mpd].contains(entry.contents.kind) else { return .manifest(entry) }
+        offline = OfflineOffer(of: entry, in: door, wake: wake)
+        return .wait
+    }
+
+    /// Whether the stored manifest is used although the origin was asked and did not confirm it.
+    private func isUnconfirmed(_ representation: Representation) -> Bool {
+        guard !isOnlyStored, representation.responseTime < began else { return false }
+        let rules = UseRules(policy: .standard, isShared: door.cache.configuration.isShared)
+        return rules.use(of: representation, now: began) == .revalidate
     }
 
     /// Returns the path at this proxy to which the origin redirects the manifest. The client asks

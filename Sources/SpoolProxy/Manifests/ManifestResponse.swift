@@ -15,6 +15,7 @@ struct ManifestResponse {
         var own = representation
         for name in Self.ofOriginalBytes { own.fields[name] = nil }
         own.fields["ETag"] = entry.tag
+        if entry.isReduced { own.fields["Cache-Control"] = "no-store" }
         own.validator = .strong(entityTag: entry.tag)
         own.length = Int64(entry.body.count)
         self.representation = own

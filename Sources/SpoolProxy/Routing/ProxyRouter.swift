@@ -19,11 +19,14 @@ final class ProxyRouter: Handler {
     private let wallNow: @Sendable () -> Timestamp
     private let memo = TargetMemo()
     private let manifests: ManifestDoor
+    /// The settings of the player that this router serves, or nil for all players.
+    private let visit: VisitSettings?
 
     init(
         cache: MediaCache, rules: ProxyTargetRules, pages: OwnPages, prefix: String, admin: AdminAPI?, sites: SitePolicy,
-        loops: LoopGuard, site: FixedSite?, wallNow: @escaping @Sendable () -> Timestamp
+        loops: LoopGuard, site: FixedSite?, visit: VisitSettings? = nil, wallNow: @escaping @Sendable () -> Timestamp
     ) {
+        self.visit = visit
         self.cache = cache
         self.rules = rules
         self.pages = pages
@@ -34,8 +37,7 @@ final class ProxyRouter: Handler {
         self.site = site
         fieldRules = ResourceFields(site: site)
         self.wallNow = wallNow
-        manifests = ManifestDoor(
-            rules: rules, prefix: prefix, names: loops.names, wallNow: wallNow)
+        manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: loops.names, wallNow: wallNow)
     }
 
     /// Whether the proxy stands in for a site, and the resource is of another one, which a manifest
@@ -85,7 +87,8 @@ final class ProxyRouter: Handler {
             guard case .resource(let url, let chosen) = target else { return .init(target: target) }
             if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
             // A URL without a key gets its refusal when the reader is made.
-            guard let key = try? cache.readingKey(for: url, chosen: chosen.map(ResourceKey.init(normalized:))) else {
+            let named = chosen.map(ResourceKey.init(normalized:)) ?? visit?.key(url)
+            guard let key = try? cache.readingKey(for: url, chosen: named) else {
                 return .init(target: target)
             }
             let isForeign = isChild || isForeign(url)
@@ -112,11 +115,12 @@ final class ProxyRouter: Handler {
             if let refusal = fieldRules.refusal(of: request) {
                 return exchange.respond(.error(403, refusal, fields: fieldRules.error([:])))
             }
-            if let hits = meaning.hits, hits.respond(to: request, on: exchange) { return }
+            let isPaced = manifests.pacing?.isPaced(url) ?? false
+            if let hits = meaning.hits, !isPaced, hits.respond(to: request, on: exchange) { return }
             ResourceAnswer(
                 exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy(for: url), manifests: manifests,
                 client: client(of: request, for: url, isForeign: meaning.isForeign), page: page(of: request), fields: fieldRules,
-                now: wallNow
+                visit: visit, isPaced: isPaced, now: wallNow
             ).begin()
         case .own where request.method != "GET" && request.method != "HEAD":
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))

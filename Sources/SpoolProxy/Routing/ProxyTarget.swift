@@ -29,7 +29,7 @@ package enum ProxyTarget: Hashable {
 /// The rules that give a target its meaning.
 package struct ProxyTargetRules: Sendable {
     /// The first path segment that every request must have.
-    let token: String?
+    var token: String?
     /// The site that the proxy stands in for, as `scheme://authority`, or nil.
     let fixedOrigin: String?
     /// Whether only programs on this machine reach the proxy.
@@ -41,6 +41,13 @@ package struct ProxyTargetRules: Sendable {
     let allowedOrigins: Set<URIReference.Origin>?
     /// The same rule for redirects and connections.
     let reach: OriginReach
+
+    /// Returns the rules for requests with another token.
+    func with(token: String) -> ProxyTargetRules {
+        var rules = self
+        rules.token = token
+        return rules
+    }
 
     static let ownPrefix = "_spool/"
     /// The longest key that a client may choose, in bytes. It allows any reasonable name and is far

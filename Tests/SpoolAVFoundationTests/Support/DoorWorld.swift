@@ -25,6 +25,8 @@ final class DoorWorld: @unchecked Sendable {
         factory = CachingAssetFactory(cache: world.cache)
         // The storage of the user who runs the tests stays out of them.
         factory.cookies = nil
+        // A simulation has no sockets.
+        factory.startsProxy = false
         factory.makeQueue = { LoaderQueue(queue: DispatchQueue(label: "unused"), mailbox: simulator.mailbox("asset")) }
         world.serve(VirtualResource(url: Self.url, seed: 7, length: length, contentType: contentType))
     }

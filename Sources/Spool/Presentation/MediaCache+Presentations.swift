@@ -1,0 +1,105 @@
+public import SpoolCore
+
+// HLS and DASH presentations, each as one thing.
+
+extension MediaCache {
+    /// Returns what is stored of an HLS or DASH presentation. Nothing is fetched.
+    ///
+    /// The stored manifests are read, and each part is looked up, which takes about a second for
+    /// 20 000 parts.
+    ///
+    /// - Parameter name: The manifest, by its URL or key.
+    /// - Returns: The status, or nil if the manifest is not stored as a whole or is no manifest.
+    /// - Throws: `.store`, `.closed`, `.unsupportedURL`, the last also for more than 1 048 576 parts.
+    public func presentation(for name: some ResourceName) async throws(CacheError) -> PresentationStatus? {
+        try await inventory(of: name.key(in: self)).map(PresentationStatus.init)
+    }
+
+    /// Returns the presentations in the store, in the order of their keys.
+    ///
+    /// A manifest that another stored manifest names belongs to that presentation. Manifests are
+    /// recognised by their type or the extension of their URL. The memory in use grows with the
+    /// number of their stored parts.
+    ///
+    /// - Throws: `.store`, `.closed`.
+    public func presentations() async throws(CacheError) -> [PresentationStatus] {
+        var found: [PresentationStatus] = []
+        for key in try await PresentationCatalog(cache: self).roots() {
+            do {
+                if let inventory = try await inventory(of: key) { found.append(PresentationStatus(inventory)) }
+            } catch {
+                // A manifest beyond the bounds is a resource like any other.
+                guard error.code == .unsupportedURL else { throw error }
+            }
+        }
+        return found
+    }
+
+    /// Protects every stored resource of a presentation from eviction. A later download of the
+    /// presentation protects what it adds.
+    ///
+    /// - Parameter name: The manifest, by its URL or key.
+    /// - Returns: The number of resources that were not pinned before, or nil if no such manifest is
+    ///   stored.
+    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
+    ///   `.unsupportedURL`.
+    @discardableResult
+    public func pinPresentation(_ name: some ResourceName) async throws(CacheError) -> Int? {
+        guard let inventory = try await inventory(of: name.key(in: self)) else { return nil }
+        var count = 0
+        for key in inventory.keys { count += try await pin(key) ? 1 : 0 }
+        return count
+    }
+
+    /// Removes the pins of a presentation. Resources that another pinned presentation shares stay
+    /// pinned.
+    ///
+    /// - Parameter name: The manifest, by its URL or key.
+    /// - Returns: The number of resources that were pinned before, or nil if no such manifest is
+    ///   stored.
+    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
+    ///   `.unsupportedURL`.
+    @discardableResult
+    public func unpinPresentation(_ name: some ResourceName) async throws(CacheError) -> Int? {
+        guard let inventory = try await inventory(of: name.key(in: self)) else { return nil }
+        var count = 0
+        for key in try await PresentationCatalog(cache: self).ownResources(of: inventory, amongPinned: true) {
+            count += try await unpin(key) ? 1 : 0
+        }
+        return count
+    }
+
+    /// Removes a presentation and its pins from the cache. Readers of its resources end with
+    /// `.removed`. Resources that another stored presentation shares stay.
+    ///
+    /// The manifest is removed last, so that an interrupted removal can be repeated.
+    ///
+    /// - Parameter name: The manifest, by its URL or key.
+    /// - Returns: The removed resources, or nil if no such manifest is stored.
+    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
+    ///   `.unsupportedURL`.
+    @discardableResult
+    public func removePresentation(_ name: some ResourceName) async throws(CacheError) -> [ResourceKey]? {
+        guard let inventory = try await inventory(of: name.key(in: self)) else { return nil }
+        let keys = try await PresentationCatalog(cache: self).ownResources(of: inventory)
+        for key in keys.reversed() { try await remove(key) }
+        return keys
+    }
+
+    /// Returns the resources that only this presentation has, the manifest first, or nil if no such
+    /// manifest is stored.
+    package func ownResources(ofPresentation key: ResourceKey, amongPinned: Bool = false) async throws(CacheError) -> [ResourceKey]? {
+        guard let inventory = try await inventory(of: key) else { return nil }
+        return try await PresentationCatalog(cache: self).ownResources(of: inventory, amongPinned: amongPinned)
+    }
+
+    /// Returns the stored part of a presentation, or nil if its manifest is not stored as a whole.
+    package func inventory(of key: ResourceKey) async throws(CacheError) -> PresentationInventory? {
+        try await withCheckedContinuation { continuation in inventory(of: key) { continuation.resume(returning: $0) } }.get()
+    }
+
+    /// Finds the stored part of a presentation. Calls `done` on a lane.
+    package func inventory(of key: ResourceKey, _ done: @escaping @Sendable (Result<PresentationInventory?, CacheError>) -> Void) {
+        PresentationInspection(cache: self, done: done).start(key)
+    }
+}

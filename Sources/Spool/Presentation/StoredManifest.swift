@@ -1,0 +1,33 @@
+import SpoolCore
+import SpoolManifests
+
+/// A stored manifest that was read.
+struct StoredManifest: Sendable {
+    var text: StoredText.Text
+    var outline: StreamOutline
+
+    /// Reads a stored manifest, and passes it to `done` on a lane. It is nil for another resource,
+    /// for a broken manifest, and unless every byte is stored.
+    static func read(
+        _ status: ResourceStatus, from cache: MediaCache, variables: [String: String],
+        _ done: @escaping @Sendable (Result<StoredManifest?, CacheError>) -> Void
+    ) {
+        StoredText.read(status, from: cache) { result in
+            done(
+                result.map { text in
+                    guard let text, let outline = try? StreamOutline.read(text.bytes, at: text.url, variables: variables) else {
+                        return nil
+                    }
+                    return StoredManifest(text: text, outline: outline)
+                })
+        }
+    }
+
+    /// The resources that the manifest names itself.
+    var references: [String] {
+        outline.sharedParts.map(\.url)
+            + outline.renditions.flatMap { rendition in
+                (rendition.playlist.map { [$0] } ?? []) + rendition.parts.map(\.url)
+            }
+    }
+}

@@ -1,0 +1,48 @@
+#if !os(watchOS)
+import AVFoundation
+import Spool
+import SpoolCore
+import SpoolProxy
+
+/// The place at which a player gets a playlist and its segments.
+package struct PlaylistRoute: Sendable {
+    var url: URL
+    /// The visit that has to live as long as the player uses the URL, or nil for none.
+    var visit: ProxyVisit?
+}
+
+extension CachingAssetFactory {
+    /// Returns the place at the cache's loopback endpoint for a playlist, or nil when there is none.
+    ///
+    /// At a proxy of `SpoolProxy` with a token, the asset has a place of its own: its key, fields,
+    /// cookies and networks apply to every request there, also to those of segments.
+    func playlistRoute(for url: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> PlaylistRoute? {
+        guard let endpoint = cache.loopback ?? (startsProxy ? door.proxy(of: cache) : nil) else { return nil }
+        if let visit = (endpoint as? ProxyServer)?.visit(settings(for: url, parsed, key)),
+            let place = visit.url(for: url.absoluteString).flatMap({ URL(string: $0) })
+        {
+            return PlaylistRoute(url: place, visit: visit)
+        }
+        return endpoint.url(for: url.absoluteString).flatMap { URL(string: $0) }.map { PlaylistRoute(url: $0) }
+    }
+
+    private func settings(for url: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> VisitSettings {
+        let original = url.absoluteString
+        let (policy, cookies, time) = (keyPolicy, parsed.hasCookies ? nil : self.cookies, cache.environment.time)
+        return VisitSettings(
+            key: { asked in
+                if asked == original { return key }
+                guard let key = try? policy.key(for: asked) else { return nil }
+                return key
+            },
+            requestFields: { asked in
+                guard let url = URL(string: asked) else { return HTTPFields() }
+                var fields = HTTPFields(parsed.fields(for: url))
+                let now = Date(timeIntervalSince1970: Double(time.wallNow.seconds))
+                let matching = cookies?(url).filter { $0.applies(to: url, now: now) } ?? []
+                for (name, value) in HTTPCookie.requestHeaderFields(with: matching) { fields[name] = value }
+                return fields
+            }, access: parsed.access)
+    }
+}
+#endif

@@ -1,0 +1,77 @@
+import Spool
+import SpoolCore
+
+/// The presentations of a listing, and the resources that they stand for.
+struct PresentationGroups {
+    private var byKey: [ResourceKey: PresentationStatus] = [:]
+    private var parts = Set<ResourceKey>()
+
+    init(_ presentations: [PresentationStatus]) {
+        for presentation in presentations {
+            byKey[presentation.key] = presentation
+            parts.formUnion(presentation.resources)
+        }
+        parts.subtract(byKey.keys)
+    }
+
+    subscript(key: ResourceKey) -> PresentationStatus? { byKey[key] }
+
+    /// Whether the resource is a part of a presentation, and not the manifest that names it.
+    func contains(_ key: ResourceKey) -> Bool { parts.contains(key) }
+}
+
+extension PresentationStatus {
+    /// The state in one word.
+    var stateText: String { isComplete ? "whole" : isLive ? "live" : "part" }
+
+    /// The lines that show the tracks.
+    var description: String {
+        var text = "stream     \(stateText), \(ByteCount.text(storedBytes)) in \(resources.count) resources\n"
+        for track in tracks.prefix(Self.maxTracks) { text += "track      \(track.description.printable)\n" }
+        if tracks.count > Self.maxTracks { text += "           and \(tracks.count - Self.maxTracks) more\n" }
+        return text
+    }
+
+    /// The most tracks that are listed. `--json` lists all of them.
+    private static let maxTracks = 100
+
+    /// The status as one JSON object. Counts of parts are null while the playlist of a track is not
+    /// stored.
+    var json: String {
+        var json = JSONWriter()
+        json.object { json in
+            json.field("key", key.string)
+            json.field("url", url)
+            json.field("presentation", true)
+            json.field("complete", isComplete)
+            json.field("live", isLive)
+            json.field("pinned", isPinned)
+            json.field("storedBytes", storedBytes)
+            json.field("resources", Int64(resources.count))
+            json.field("tracks", array: { json in for track in tracks { json.object { track.write(to: &$0) } } })
+        }
+        return json.text
+    }
+}
+
+extension PresentationStatus.Track {
+    fileprivate var description: String {
+        let facts = [
+            kind.rawValue, height > 0 ? "\(height) pixels" : nil, bandwidth > 0 ? "\(bandwidth) bits a second" : nil,
+            language.isEmpty ? nil : language, partCount.map { "\(storedPartCount) of \($0) parts" } ?? "not stored",
+            isPlayable ? "whole" : nil,
+        ]
+        return facts.compactMap { $0 }.joined(separator: ", ")
+    }
+
+    fileprivate func write(to json: inout JSONWriter) {
+        json.field("kind", kind.rawValue)
+        json.field("bandwidth", bandwidth)
+        json.field("height", height)
+        json.field("language", language)
+        if let partCount { json.field("parts", Int64(partCount)) } else { json.null("parts") }
+        json.field("storedParts", Int64(storedPartCount))
+        json.field("complete", isComplete)
+        json.field("playable", isPlayable)
+    }
+}

@@ -1,0 +1,34 @@
+import Spool
+import SpoolCore
+import SpoolSystem
+
+/// Finds out which renditions of a manifest play without the network.
+///
+/// A player that chooses another variant would stop at its first missing segment. While nothing is
+/// complete, the manifest stays as it is: the network may be back soon. Belongs to the loop's
+/// thread.
+final class OfflineOffer {
+    private let whole: ManifestMemo.Entry
+    private let door: ManifestDoor
+    private let found = Locked<PresentationInventory??>(nil)
+
+    /// Begins the look.
+    ///
+    /// - Parameter wake: Called, on any thread, when there is an entry.
+    init(of entry: ManifestMemo.Entry, in door: ManifestDoor, wake: @escaping @Sendable () -> Void) {
+        whole = entry
+        self.door = door
+        door.cache.inventory(of: entry.cause.key) { [found] result in
+            // Without an answer of the store, the manifest stays as it is.
+            let inventory: PresentationInventory? = if case .success(let inventory) = result { inventory } else { nil }
+            found.withLock { $0 = .some(inventory) }
+            wake()
+        }
+    }
+
+    /// The manifest for the player, or nil while the look is under way.
+    var entry: ManifestMemo.Entry? {
+        guard let inventory = found.withLock({ $0 }) else { return nil }
+        return inventory.flatMap { door.reduce($0, whole.cause) } ?? whole
+    }
+}

@@ -1,0 +1,72 @@
+import Spool
+package import SpoolCore
+import SpoolServer
+import SpoolSystem
+
+/// The settings of one player, for every resource that it gets through the proxy.
+package struct VisitSettings: Sendable {
+    /// Returns the key of a resource, or nil for the cache's own.
+    package var key: @Sendable (_ url: String) -> ResourceKey?
+    /// Returns the fields for the origin requests of a resource.
+    package var requestFields: @Sendable (_ url: String) -> HTTPFields
+    /// The networks that the requests may use, or nil for all.
+    package var access: NetworkAccess?
+
+    /// Creates settings.
+    package init(
+        key: @escaping @Sendable (_ url: String) -> ResourceKey? = { _ in nil },
+        requestFields: @escaping @Sendable (_ url: String) -> HTTPFields = { _ in HTTPFields() }, access: NetworkAccess? = nil
+    ) {
+        self.key = key
+        self.requestFields = requestFields
+        self.access = access
+    }
+}
+
+/// A player with settings of its own. It reaches the proxy by a random token of its own, so that the
+/// segments of its playlists have the same settings.
+///
+/// The URLs serve as long as the visit lives.
+package final class ProxyVisit: Sendable {
+    private let token: String
+    private let server: ProxyServer
+    private let visits: ProxyVisits
+
+    init(token: String, server: ProxyServer, visits: ProxyVisits) {
+        self.token = token
+        self.server = server
+        self.visits = visits
+    }
+
+    deinit { visits.end(token) }
+
+    /// Returns the URL by which the player gets a resource, or nil while the proxy does not listen
+    /// and for a resource that it does not serve.
+    package func url(for original: String) -> String? { server.url(for: original, token: token) }
+}
+
+/// Sends each request to the router of its token.
+final class ProxyVisits: Handler {
+    private let main: ProxyRouter
+    private let mainPrefix: String
+    private let routers = Locked<[String: ProxyRouter]>([:])
+
+    init(main: ProxyRouter, mainPrefix: String) {
+        self.main = main
+        self.mainPrefix = mainPrefix
+    }
+
+    func begin(_ token: String, _ router: ProxyRouter) { routers.withLock { $0[token] = router } }
+
+    func end(_ token: String) { routers.withLock { $0[token] = nil } }
+
+    func respond(to request: RequestHead, on exchange: Exchange) { router(for: request).respond(to: request, on: exchange) }
+
+    func bodySink(for request: RequestHead) -> (any BodySink)? { router(for: request).bodySink(for: request) }
+
+    private func router(for request: RequestHead) -> ProxyRouter {
+        if request.path.hasPrefix(mainPrefix) { return main }
+        let token = request.path.dropFirst().prefix { $0 != "/" && $0 != "?" }
+        return routers.withLock { $0[String(token)] } ?? main
+    }
+}
