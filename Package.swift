@@ -44,6 +44,7 @@ var targets: [Target] = [
     // Values
     module("Rangeable", exclude: ["README.md"], []),
     module("SpoolCore", ["Rangeable"]),
+    module("SpoolMedia", ["SpoolCore"]),
 
     // System calls and threads
     .target(name: "CSpoolSystem"),
@@ -82,6 +83,7 @@ var targets: [Target] = [
     // Tests
     tests("RangeableTests", ["Rangeable"]),
     tests("SpoolCoreTests", ["SpoolCore", "Rangeable"]),
+    tests("SpoolMediaTests", ["SpoolMedia", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
     tests("SpoolSystemTests", ["SpoolSystem", "SpoolCore"]),
     tests("SpoolStoreTests", ["SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + sqlite),
     tests("SpoolOriginTests", ["SpoolOrigin", "SpoolURLSession", "SpoolSystem", "SpoolCore", "SpoolTesting"]),

@@ -11,6 +11,7 @@ enum ModuleMap {
         "SpoolURLSession": ["SpoolOrigin"],
         "SpoolServer": ["SpoolSystem"],
         "SpoolManifests": ["SpoolCore"],
+        "SpoolMedia": ["SpoolCore"],
         "Spool": ["SpoolStore", "SpoolOrigin", "SpoolURLSession"],
         "SpoolProxy": ["Spool", "SpoolServer", "SpoolManifests"],
         "SpoolAVFoundation": ["Spool", "AVFoundation"],
@@ -24,13 +25,13 @@ enum ModuleMap {
 
     /// Modules that must not link Foundation, which keeps the program small.
     static let withoutFoundation: Set<String> = [
-        "Rangeable", "SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests",
+        "Rangeable", "SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests", "SpoolMedia",
     ]
 
     /// Modules that a simulation drives. They use calls and callbacks, and their clocks and
     /// randomness are injected.
     static let engine: Set<String> = [
-        "Rangeable", "SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests",
+        "Rangeable", "SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests", "SpoolMedia",
     ]
 
     /// Every module that `module` may import.
