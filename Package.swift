@@ -56,7 +56,7 @@ var targets: [Target] = [
     module("SpoolStore", ["SpoolCore", "SpoolSystem"] + sqlite + cryptography),
     module("SpoolOrigin", ["SpoolCore", "SpoolSystem"] + curl),
     module("SpoolURLSession", ["SpoolCore", "SpoolSystem", "SpoolOrigin"]),
-    module("Spool", ["SpoolCore", "SpoolSystem", "SpoolStore"] + defaultTransport),
+    module("Spool", ["SpoolCore", "SpoolMedia", "SpoolSystem", "SpoolStore"] + defaultTransport),
 
     // The HTTP door
     module("SpoolServer", ["SpoolCore", "SpoolSystem"]),

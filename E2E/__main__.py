@@ -10,6 +10,7 @@ import cases_encryption
 import cases_http
 import cases_network
 import cases_players
+import cases_preload
 import cases_streams
 import cases_trouble
 from harness import Runner, find_program, write_report
@@ -27,7 +28,7 @@ def main():
     cases = [
         case
         for module in (
-            cases_http, cases_network, cases_bytes, cases_players, cases_streams, cases_browser, cases_trouble, cases_encryption)
+            cases_http, cases_network, cases_bytes, cases_players, cases_preload, cases_streams, cases_browser, cases_trouble, cases_encryption)
         for case in module.CASES
         if options.only.lower() in case.name.lower()
     ]

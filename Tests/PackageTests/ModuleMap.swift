@@ -12,7 +12,7 @@ enum ModuleMap {
         "SpoolServer": ["SpoolSystem"],
         "SpoolManifests": ["SpoolCore"],
         "SpoolMedia": ["SpoolCore"],
-        "Spool": ["SpoolStore", "SpoolOrigin", "SpoolURLSession"],
+        "Spool": ["SpoolMedia", "SpoolStore", "SpoolOrigin", "SpoolURLSession"],
         "SpoolProxy": ["Spool", "SpoolServer", "SpoolManifests"],
         "SpoolAVFoundation": ["Spool", "AVFoundation"],
         // The double for Linux, which lies among the tests.
