@@ -44,6 +44,7 @@ var targets: [Target] = [
     // Values
     module("Rangeable", exclude: ["README.md"], []),
     module("SpoolCore", ["Rangeable"]),
+    module("SpoolMedia", ["SpoolCore"]),
 
     // System calls and threads
     module("SpoolLibc", []),
@@ -57,7 +58,7 @@ var targets: [Target] = [
     module("SpoolStore", ["SpoolCore", "SpoolLibc", "SpoolSystem"] + sqlite + cryptography),
     module("SpoolOrigin", ["SpoolCore", "SpoolLibc", "SpoolSystem"] + curl),
     module("SpoolURLSession", ["SpoolCore", "SpoolSystem", "SpoolOrigin"]),
-    module("Spool", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolManifests"] + defaultTransport),
+    module("Spool", ["SpoolCore", "SpoolLibc", "SpoolMedia", "SpoolSystem", "SpoolStore", "SpoolManifests"] + defaultTransport),
 
     // The HTTP door
     module("SpoolServer", ["SpoolCore", "SpoolLibc", "SpoolSystem"]),
@@ -84,6 +85,7 @@ var targets: [Target] = [
     // Tests
     tests("RangeableTests", ["Rangeable"]),
     tests("SpoolCoreTests", ["SpoolCore", "Rangeable"]),
+    tests("SpoolMediaTests", ["SpoolMedia", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
     tests("SpoolSystemTests", ["SpoolLibc", "SpoolSystem", "SpoolCore"]),
     tests("SpoolStoreTests", ["SpoolLibc", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + sqlite),
     tests("SpoolOriginTests", ["SpoolLibc", "SpoolOrigin", "SpoolURLSession", "SpoolSystem", "SpoolCore", "SpoolTesting"]),

@@ -13,6 +13,7 @@ import cases_http
 import cases_live
 import cases_network
 import cases_players
+import cases_preload
 import cases_site
 import cases_streams
 import cases_trouble
@@ -31,8 +32,8 @@ def main():
     cases = [
         case
         for module in (
-            cases_http, cases_network, cases_bytes, cases_players, cases_site, cases_streams, cases_dash, cases_live, cases_browser,
-            cases_fields, cases_trouble, cases_encryption)
+            cases_http, cases_network, cases_bytes, cases_players, cases_preload, cases_site, cases_streams, cases_dash, cases_live,
+            cases_browser, cases_fields, cases_trouble, cases_encryption)
         for case in module.CASES
         if options.only.lower() in case.name.lower()
     ]

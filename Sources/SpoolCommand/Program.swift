@@ -8,7 +8,8 @@ import SpoolSystem
 struct Program {
     /// Every command, in the order of the help.
     static let commands: [any Command.Type] = [
-        ServeCommand.self, GetCommand.self, ListCommand.self, StatCommand.self, PinCommand.self, UnpinCommand.self, RemoveCommand.self,
+        ServeCommand.self, GetCommand.self, PreloadCommand.self, ListCommand.self, StatCommand.self, PinCommand.self, UnpinCommand.self,
+        RemoveCommand.self,
         LimitsCommand.self,
         VerifyCommand.self, RekeyCommand.self, ExportCommand.self, ImportCommand.self, PlayCommand.self, DemoCommand.self,
         VersionCommand.self, HelpCommand.self,

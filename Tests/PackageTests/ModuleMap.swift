@@ -12,7 +12,8 @@ enum ModuleMap {
         "SpoolURLSession": ["SpoolOrigin"],
         "SpoolServer": ["SpoolSystem"],
         "SpoolManifests": ["SpoolCore"],
-        "Spool": ["SpoolStore", "SpoolOrigin", "SpoolURLSession", "SpoolManifests"],
+        "SpoolMedia": ["SpoolCore"],
+        "Spool": ["SpoolMedia", "SpoolStore", "SpoolOrigin", "SpoolURLSession", "SpoolManifests"],
         "SpoolProxy": ["Spool", "SpoolServer"],
         "SpoolAVFoundation": ["SpoolProxy", "AVFoundation"],
         // The double for Linux, which lies among the tests.
@@ -25,13 +26,13 @@ enum ModuleMap {
 
     /// Modules that must not link Foundation, which keeps the program small.
     static let withoutFoundation: Set<String> = [
-        "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests",
+        "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests", "SpoolMedia",
     ]
 
     /// Modules that a simulation drives. They use calls and callbacks, and their clocks and
     /// randomness are injected.
     static let engine: Set<String> = [
-        "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests",
+        "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests", "SpoolMedia",
     ]
 
     /// Every module that `module` may import.

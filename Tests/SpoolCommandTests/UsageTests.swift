@@ -7,7 +7,8 @@ struct UsageTests {
     private let directory = Result { try ScratchDirectory() }
 
     @Test(arguments: [
-        "serve", "get", "ls", "stat", "pin", "unpin", "rm", "verify", "rekey", "export", "import", "play", "demo", "version", "help",
+        "serve", "get", "preload", "ls", "stat", "pin", "unpin", "rm", "verify", "rekey", "export", "import", "play", "demo", "version",
+        "help",
     ])
     func `every command has a help text`(command: String) throws {
         let directory = try directory.get()

@@ -1,0 +1,50 @@
+"""A preloaded beginning plays without the origin."""
+
+import json
+
+from clients import ffmpeg_frames
+from harness import CaseList, expect, expect_equal
+
+CASES = CaseList()
+case = CASES
+
+SECONDS = 10
+FILES = ["faststart.mp4", "moov-at-end.mp4", "cues-at-end.mkv", "vp8-opus.webm", "vbr.mp3", "plain.flac"]
+
+
+def preload(t, *arguments):
+    """Runs `spool preload` on the case's own store, and returns what it prints for each resource."""
+    output = t.run(t.runner.binary, "preload", "--cache", t.cache_directory(), "--json", *arguments).stdout
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def plays(name):
+    @case(f"ffmpeg plays the preloaded seconds of {name} while the origin is away", "ffmpeg", is_about_cache=True)
+    def _(t):
+        wanted = ffmpeg_frames(t, t.origin.url(name), length=SECONDS)
+        file = t.media[name]
+        (result,) = preload(t, "--seconds", SECONDS, t.origin.url(name))
+        expect_equal(result["bytesReason"], None, "the reason for bytes")
+        expect(result["fetched"] < 0.75 * file.size, f"{result['fetched']} of {file.size} bytes were preloaded")
+        t.note(f"{100 * result['fetched'] // file.size} % of the bytes")
+        proxy = t.proxy()
+        t.origin.stop()
+        expect_equal(ffmpeg_frames(t, proxy.url(name), length=SECONDS), wanted, "the frames without the origin")
+        t.origin.start()
+
+
+for name in FILES:
+    plays(name)
+
+
+@case("a second preload fetches nothing, and a whole one the rest", is_about_cache=True)
+def _(t):
+    url = t.origin.url("random.bin")
+    (first,) = preload(t, "--bytes", "1M", url)
+    expect_equal((first["fetched"], first["stored"]), (1 << 20, 0), "bytes of the first preload")
+    mark = t.origin.mark()
+    (second,) = preload(t, "--bytes", "1M", url)
+    expect_equal((second["fetched"], second["stored"]), (0, 1 << 20), "bytes of the second preload")
+    expect_equal(t.origin.requests(mark), [], "origin requests of the second preload")
+    (whole,) = preload(t, "--whole", url)
+    expect_equal(whole["fetched"] + whole["stored"], t.media["random.bin"].size, "bytes of the whole preload")

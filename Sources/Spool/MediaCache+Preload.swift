@@ -1,0 +1,43 @@
+public import SpoolCore
+
+// Bytes ahead of a player.
+
+extension MediaCache {
+    /// Fetches the beginning of a resource, so that a player starts without waiting for the origin.
+    ///
+    /// ```swift
+    /// let preload = try cache.preload("https://example.com/film.mp4", .seconds(10))
+    /// let result = try await preload.result()
+    /// ```
+    ///
+    /// The preload begins at once. Keep the returned object: releasing it cancels the preload.
+    ///
+    /// - Parameters:
+    ///   - url: An absolute `http` or `https` URL.
+    ///   - amount: How much to fetch.
+    ///   - key: The identity in the cache, if the URL is not stable, or nil for the key of the URL.
+    ///   - priority: The urgency of its origin requests. The default is `.prefetch`.
+    ///   - options: The settings in which its reads differ from the configuration. The preload sets
+    ///     `fetchPolicy` and `priority` itself.
+    /// - Throws: `.unsupportedURL` for any other URL.
+    public func preload(
+        _ url: String, _ amount: PreloadAmount, key: ResourceKey? = nil, priority: ReadPriority = .prefetch,
+        options: ReadOptions = ReadOptions()
+    ) throws(CacheError) -> Preload {
+        try preload(url, amount, key: key, priority: priority, options: options, isStoredElsewhere: false)
+    }
+
+    /// Fetches the beginning of a resource through a process that stores it.
+    package func preload(
+        _ url: String, _ amount: PreloadAmount, key: ResourceKey?, priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool
+    ) throws(CacheError) -> Preload {
+        var options = options
+        options.priority = priority
+        options.fetchPolicy = .whilePlaying
+        let preload = Preload(
+            cache: self, url: url, key: try readingKey(for: url, chosen: key), amount: amount, options: options,
+            isStoredElsewhere: isStoredElsewhere)
+        preload.begin()
+        return preload
+    }
+}

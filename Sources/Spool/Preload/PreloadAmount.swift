@@ -1,0 +1,41 @@
+public import SpoolCore
+
+/// How much of a resource a preload fetches.
+public enum PreloadAmount: Hashable, Sendable {
+    /// The first bytes. A negative number counts as 0.
+    case bytes(Int64)
+    /// The bytes that a player needs for the first seconds: headers, index, and the samples of all
+    /// tracks.
+    ///
+    /// Works for MP4, MP3, AAC, FLAC, WAV, Ogg, Matroska and WebM. For any other file, the preload
+    /// takes 1 MiB for each second, at least 2 MiB, and its result has the reason.
+    case seconds(Double)
+    /// All bytes.
+    case whole
+}
+
+/// How far a preload has come.
+public struct PreloadProgress: Hashable, Sendable {
+    /// The planned bytes that are available, fetched or stored before.
+    public var doneBytes: Int64
+    /// The planned bytes, or nil until they are known.
+    public var totalBytes: Int64?
+
+    /// Creates a progress.
+    public init(doneBytes: Int64, totalBytes: Int64?) {
+        self.doneBytes = doneBytes
+        self.totalBytes = totalBytes
+    }
+}
+
+/// The result of a preload.
+public struct PreloadResult: Hashable, Sendable {
+    /// The key of the resource.
+    public var key: ResourceKey
+    /// The planned bytes that were not stored before.
+    public var fetchedBytes: Int64
+    /// The planned bytes that were stored before the preload began.
+    public var storedBytes: Int64
+    /// The reason why `.seconds` were preloaded by bytes, or nil.
+    public var bytesReason: String?
+}

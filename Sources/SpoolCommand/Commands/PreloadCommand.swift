@@ -1,0 +1,204 @@
+import Spool
+import SpoolCore
+import SpoolManifests
+import SpoolSystem
+
+/// `spool preload`: fetches the beginnings of resources into the store.
+struct PreloadCommand: Command {
+    static let seconds = Flag("seconds", "s", takes: "N", help: "The bytes that a player needs for the first N seconds; 10 by default.")
+    static let bytes = Flag("bytes", "b", takes: "SIZE", help: "The first bytes, such as 2M.")
+    static let whole = Flag("whole", help: "All bytes.")
+    static let jobs = Flag("jobs", "j", takes: "N", help: "The most resources at the same time, from 1 to 64; 3 by default.")
+    static let json = Flag("json", help: "Print one JSON object for each resource, on a line of its own.")
+
+    static let syntax = CommandSyntax(
+        "preload", "Fetch the beginning of resources into the store",
+        discussion: [
+            "A player then starts without waiting for the origin. Stored bytes are not fetched again. With '-', the URLs are read from standard"
+                + " input, one a line.",
+            "The seconds are found in MP4, MP3, AAC, FLAC, WAV, Ogg, Matroska and WebM. Of any other file 1 MiB is fetched for each second, and a"
+                + " note says why. Exits 1 when a resource could not be preloaded; the others are.",
+        ],
+        operands: .init(usage: "URL…|-", count: 1...CommandSyntax.maxOperands),
+        flags: [seconds, bytes, whole, jobs, json] + CacheSettings.store + [CacheSettings.freshness] + HeaderSettings.all + KeySettings.all
+            + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
+            + [CacheSettings.verbose, CacheSettings.logJSON])
+
+    /// The most URLs that are read from standard input.
+    private static let maximumURLs = 100_000
+
+    private let settings: CacheSettings
+    private let operands: [String]
+    private let amount: PreloadAmount
+    private let jobs: Int
+    private let isJSON: Bool
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        settings = try CacheSettings(arguments, level: .warning)
+        operands = arguments.operands
+        amount = try Self.amount(arguments)
+        jobs =
+            try arguments.value(Self.jobs, expected: "a number from 1 to 64") { Int($0).flatMap { (1...64).contains($0) ? $0 : nil } } ?? 3
+        isJSON = arguments.has(Self.json)
+        if operands.contains("-"), operands.count > 1 { throw UsageError("'-' stands alone", command: Self.syntax.name) }
+    }
+
+    private static func amount(_ arguments: Arguments) throws(UsageError) -> PreloadAmount {
+        guard [seconds, bytes, whole].filter(arguments.has).count <= 1 else {
+            throw UsageError("--seconds, --bytes and --whole exclude each other", command: syntax.name)
+        }
+        if arguments.has(whole) { return .whole }
+        if let count = try arguments.value(bytes, expected: "a size such as 2M", ByteCount.parse) { return .bytes(count) }
+        let number = try arguments.value(seconds, expected: "a number of seconds") { text in
+            Double(text).flatMap { $0.isFinite && $0 > 0 ? $0 : nil }
+        }
+        return .seconds(number ?? 10)
+    }
+
+    func run() async throws -> ExitCode {
+        let interruption = try await Interruption.install()
+        let urls = operands == ["-"] ? try Self.urlsOnInput() : operands
+        let log = settings.makeLog()
+        defer { log.close() }
+        let cache = try settings.open(log: log)
+        let isStoredElsewhere = try isStoredElsewhere(cache)
+        return try await cache.closing {
+            let line = PreloadLine(count: urls.count, name: urls.first ?? "")
+            let task = Task { await preload(urls, into: cache, isStoredElsewhere: isStoredElsewhere, line) }
+            interruption.onFirst { task.cancel() }
+            let code = try await report(task.value, line)
+            if let signal = interruption.signal {
+                throw Failure("interrupted; what was fetched is kept, and the same command goes on from there", .signal(signal))
+            }
+            return code
+        }
+    }
+
+    private static func urlsOnInput() throws -> [String] {
+        var urls: [String] = []
+        while let line = readLine() {
+            let url = line.filter { !$0.isWhitespace }
+            if url.isEmpty || url.hasPrefix("#") { continue }
+            guard urls.count < maximumURLs else { throw Failure("more than \(maximumURLs) URLs on standard input") }
+            urls.append(url)
+        }
+        return urls
+    }
+
+    /// Whether a running server has the store. The bytes go through it then, and it stores them.
+    private func isStoredElsewhere(_ cache: MediaCache) throws -> Bool {
+        guard !cache.store.isWritable else { return false }
+        guard RunningServer.announced(in: try settings.directory())?.isGeneral == true else {
+            throw Failure("another process has the store, so nothing can be preloaded into it", .inputOutput)
+        }
+        return true
+    }
+
+    // MARK: Preloading
+
+    /// The result of one resource.
+    private struct Outcome: Sendable {
+        var url: String
+        var result: Result<PreloadResult, CacheError>
+    }
+
+    private func preload(
+        _ urls: [String], into cache: MediaCache, isStoredElsewhere: Bool, _ line: PreloadLine
+    ) async -> [Outcome] {
+        await withTaskGroup(of: (Int, Outcome).self) { group in
+            var outcomes = [Outcome?](repeating: nil, count: urls.count)
+            var next = urls.indices.makeIterator()
+            func add() {
+                guard let index = next.next(), !Task.isCancelled else { return }
+                group.addTask { (index, await preload(urls[index], index, into: cache, isStoredElsewhere: isStoredElsewhere, line)) }
+            }
+            for _ in 0..<jobs { add() }
+            while let (index, outcome) = await group.next() {
+                outcomes[index] = outcome
+                add()
+            }
+            return outcomes.compactMap { $0 }
+        }
+    }
+
+    private func preload(
+        _ url: String, _ index: Int, into cache: MediaCache, isStoredElsewhere: Bool, _ line: PreloadLine
+    ) async -> Outcome {
+        do throws(CacheError) {
+            guard ManifestSuspicion(contentType: nil, url: url) != .named else {
+                throw CacheError(.configuration, "\(url) is an HLS or DASH stream; 'spool get URL' stores it")
+            }
+            let preload = try cache.preload(
+                url, amount, key: nil, priority: .prefetch, options: ReadOptions(), isStoredElsewhere: isStoredElsewhere)
+            let watching = Task { for await progress in preload.progress { line.update(index, progress) } }
+            defer { watching.cancel() }
+            return Outcome(url: url, result: .success(try await preload.result()))
+        } catch {
+            return Outcome(url: url, result: .failure(error))
+        }
+    }
+
+    // MARK: Output
+
+    private func report(_ outcomes: [Outcome], _ line: PreloadLine) throws -> ExitCode {
+        line.finish()
+        var code = ExitCode.success
+        for outcome in outcomes {
+            switch outcome.result {
+            case .success(let result):
+                try OutputStream.output.write(isJSON ? Self.json(outcome) : Self.text(outcome.url, result))
+            case .failure(let error):
+                if code == .success { code = ExitCode.of(error).code }
+                if isJSON { try OutputStream.output.write(Self.json(outcome)) }
+                let message = error.message.contains(outcome.url) ? error.message : "\(outcome.url): \(error.message)"
+                OutputStream.error.say("spool: \(message)")
+            }
+        }
+        return code
+    }
+
+    private static func text(_ url: String, _ result: PreloadResult) -> String {
+        let note = result.bytesReason.map { "  (by bytes: \($0))" } ?? ""
+        let amounts = "\(ByteCount.text(result.fetchedBytes)) fetched, \(ByteCount.text(result.storedBytes)) stored before"
+        return "\(url)  \(amounts)\(note)".printable + "\n"
+    }
+
+    private static func json(_ outcome: Outcome) -> String {
+        var writer = JSONWriter()
+        writer.object { object in
+            object.field("url", outcome.url)
+            switch outcome.result {
+            case .success(let result):
+                object.field("key", result.key.string)
+                object.field("fetched", result.fetchedBytes)
+                object.field("stored", result.storedBytes)
+                if let reason = result.bytesReason { object.field("bytesReason", reason) } else { object.null("bytesReason") }
+            case .failure(let error):
+                object.field("error", error.message)
+            }
+        }
+        return writer.text + "\n"
+    }
+}
+
+/// The progress of all preloads in one line.
+private final class PreloadLine: Sendable {
+    private let line: SharedProgress
+    private let parts = Locked<[Int: PreloadProgress]>([:])
+
+    init(count: Int, name: String) {
+        line = SharedProgress(name: count == 1 ? GetCommand.fileName(of: name) ?? name : "\(count) resources", total: nil)
+    }
+
+    func update(_ index: Int, _ progress: PreloadProgress) {
+        let (done, total) = parts.withLock { parts in
+            parts[index] = progress
+            return (
+                parts.values.reduce(0) { $0 + $1.doneBytes }, parts.values.reduce(0) { $0 + ($1.totalBytes ?? $1.doneBytes) }
+            )
+        }
+        line.set(done, of: total)
+    }
+
+    func finish() { line.clear() }
+}

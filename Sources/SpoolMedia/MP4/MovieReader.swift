@@ -1,0 +1,123 @@
+import SpoolCore
+
+/// Reads MP4, M4A, M4B and QuickTime files (ISO/IEC 14496-12).
+///
+/// The reader walks the boxes at the top of the file to `moov`, which may be at its head or its
+/// tail. The tables of samples in it then give the bytes of the seconds. In a fragmented file these
+/// tables are empty or end soon: a segment index (`sidx`) or the fragments themselves (`moof`) give
+/// the bytes.
+struct MovieReader: ContainerReader {
+    /// The boxes with which a file of this kind begins.
+    static let firstBoxes: Set<FourCharacterCode> = [
+        "ftyp", "moov", "mdat", "free", "skip", "wide", "styp", "sidx", "moof", "pdin", "uuid",
+    ]
+    /// The most boxes at the top of a file without fragments.
+    private static let maximumTopBoxes = 1024
+    /// The largest content of a box outside `moov` that belongs to the plan. Players skip larger
+    /// ones.
+    private static let maximumSideBytes: Int64 = 64 << 10
+    /// The box at the end of a fragmented file that gives the size of its random access index.
+    /// Players look for it when a segment index does not reach the end.
+    private static let tailBytes: Int64 = 16
+
+    private let limits: MediaLimits
+    /// The headers of the top boxes that were visited, and the content of the small ones.
+    private var visited = ByteRangeSet()
+    private var offset: Int64 = 0
+    private var boxes = 0
+    private var movie: Movie?
+    private var fragments = FragmentWalk()
+
+    init(limits: MediaLimits) { self.limits = limits }
+
+    mutating func plan(_ wanted: MediaTime, _ bytes: inout KnownBytes) throws(MediaReadFailure) -> MediaPlan {
+        let end = wanted + .margin
+        while movie == nil { try visitTopBox(bytes) }
+        guard let movie else { throw .malformed("the file has no moov box") }
+        let samples = try movie.samples(until: end, limits)
+        if movie.isFragmented, samples.reachesEnd { return try planFragments(until: end, of: movie, &bytes) }
+        try visitRest(bytes)
+        return MediaPlan(container: .mp4, ranges: visited.union(samples.ranges), reachesEnd: samples.reachesEnd)
+    }
+
+    // MARK: The top of the file
+
+    /// Visits the box at `offset`, on the way to `moov`.
+    private mutating func visitTopBox(_ bytes: KnownBytes) throws(MediaReadFailure) {
+        guard boxes < Self.maximumTopBoxes else { throw .malformed("more than \(boxes) boxes before the moov box") }
+        let box = try nextBox(bytes)
+        if box.type == "moov" { movie = try Movie(try content(of: box, bytes)) }
+        let header = ByteRange(lower: offset, upper: offset + Int64(box.headerBytes))
+        visited.insert(box.type == "moov" || (box.range.count <= Self.maximumSideBytes && !box.isMedia) ? box.range : header)
+        offset = box.range.upperBound
+    }
+
+    /// Visits the boxes behind `moov`, as players do in a file in which they can seek. In a file of
+    /// unknown length they read on with the media.
+    private mutating func visitRest(_ bytes: KnownBytes) throws(MediaReadFailure) {
+        let most = bytes.length == nil ? boxes + 1 : Self.maximumTopBoxes
+        while !bytes.isEnd(offset + 7), boxes < most {
+            do throws(MediaReadFailure) {
+                try visitTopBox(bytes)
+            } catch {
+                if case .missing = error { throw error }
+                // The samples do not depend on the rest.
+                return
+            }
+        }
+    }
+
+    // MARK: Fragments
+
+    private mutating func planFragments(
+        until end: MediaTime, of movie: Movie, _ bytes: inout KnownBytes
+    ) throws(MediaReadFailure) -> MediaPlan {
+        bytes.readsInOrder = true
+        while !bytes.isEnd(offset) {
+            let box = try nextBox(bytes)
+            if box.type == "sidx", let plan = try indexedPlan(box, until: end, of: movie, bytes) { return plan }
+            if box.type == "moof" {
+                if fragments.reaches(end, of: movie) { return plan(upTo: offset, reachesEnd: false) }
+                try fragments.add(try content(of: box, bytes), movie)
+            }
+            offset = box.range.upperBound
+            bytes.forget(before: offset)
+        }
+        return plan(upTo: offset, reachesEnd: true)
+    }
+
+    /// Headers, fragments and their media stand one after the other from the beginning.
+    private func plan(upTo upper: Int64, reachesEnd: Bool) -> MediaPlan {
+        MediaPlan(container: .mp4, ranges: ByteRangeSet([ByteRange(lower: 0, upper: max(upper, 1))]), reachesEnd: reachesEnd)
+    }
+
+    /// The plan by a segment index, or nil if the index ends earlier than the seconds. An index of
+    /// one fragment stands before each fragment of some files.
+    private func indexedPlan(
+        _ box: Box, until end: MediaTime, of movie: Movie, _ bytes: KnownBytes
+    ) throws(MediaReadFailure) -> MediaPlan? {
+        let index = try SegmentIndex(try content(of: box, bytes), endingAt: box.range.upperBound)
+        let samples = index.samples(until: end)
+        guard !samples.reachesEnd || bytes.length == index.end else { return nil }
+        var ranges = samples.ranges
+        ranges.insert(ByteRange(lower: 0, upper: index.firstOffset))
+        if let length = bytes.length, index.end != length, let tail = ByteRange(max(0, length - Self.tailBytes), length) {
+            ranges.insert(tail)
+        }
+        return MediaPlan(container: .mp4, ranges: ranges, reachesEnd: samples.reachesEnd)
+    }
+
+    // MARK: Boxes
+
+    private mutating func nextBox(_ bytes: KnownBytes) throws(MediaReadFailure) -> Box {
+        let box = try Box(bytes, at: offset)
+        boxes += 1
+        guard boxes <= limits.elements else { throw .malformed("more than \(limits.elements) boxes") }
+        return box
+    }
+
+    private func content(of box: Box, _ bytes: KnownBytes) throws(MediaReadFailure) -> ArraySlice<UInt8> {
+        guard box.range.count <= limits.indexBytes else { throw .malformed("a box '\(box.type)' of \(box.range.count) bytes") }
+        return try bytes.read(Int(box.range.count), at: box.range.lowerBound).dropFirst(box.headerBytes)
+    }
+}

@@ -1,0 +1,161 @@
+import SpoolCore
+import SpoolMedia
+import Testing
+
+/// The plan of the first seconds of MP4 files.
+struct MP4Tests {
+    private let sound = TrackModel(id: 2, handler: "soun", scale: 48_000, sampleTicks: 1920, sampleBytes: 10)
+
+    private func movie() -> MovieModel { MovieModel(tracks: [TrackModel(), sound]) }
+
+    @Test func `the plan has the index at the head and the samples of all tracks`() throws {
+        let movie = movie()
+        let file = movie.headFirst()
+        let run = try MediaFile(file).plan(seconds: 10)
+        let start = file.count - 30 * movie.secondBytes
+        // Ten seconds, and half a second of margin of each track.
+        let last = Int64(start + 10 * movie.secondBytes)
+        #expect(run.plan?.container == .mp4)
+        #expect(run.ranges == [0..<last + 13 * 100, last + 2500..<last + 2500 + 13 * 10])
+        #expect(run.plan?.reachesEnd == false)
+    }
+
+    @Test func `an index at the tail is found without reading the media`() throws {
+        let movie = movie()
+        let file = movie.headLast()
+        let run = try MediaFile(file).plan(seconds: 10, limits: .short)
+        let moov = movie.movie(mediaAt: 0).count
+        #expect(run.ranges.last == Int64(file.count - moov)..<Int64(file.count))
+        #expect(run.read.totalBytes <= Int64(moov) + 256)
+        #expect(run.ranges.first?.lowerBound == 0)
+    }
+
+    @Test func `boxes behind the media belong to the plan`() throws {
+        let file = movie().headFirst(after: box("free", zeros(100_000)) + box("udta", zeros(30)))
+        let run = try MediaFile(file).plan(seconds: 1, limits: .short)
+        let last = Int64(file.count - 38), free = last - 100_008
+        #expect(run.ranges.suffix(2) == [free..<free + 8, last..<last + 38])
+    }
+
+    @Test func `bytes behind the media that are no box change nothing`() throws {
+        let file = movie().headFirst(after: big(3, 4) + Array("junk".utf8) + zeros(40))
+        #expect(try MediaFile(file).plan(seconds: 1).plan != nil)
+    }
+
+    @Test func `a large box before the index is skipped`() throws {
+        let model = movie()
+        let large = box("uuid", zeros(200_000))
+        let file = MovieModel.fileType + large + model.movie(mediaAt: MovieModel.fileType.count + large.count)
+        let run = try MediaFile(file).plan(seconds: 1)
+        #expect(run.plan.map { $0.ranges.totalBytes < 100_000 } == true)
+    }
+
+    @Test func `all media are planned when the file is shorter than the seconds`() throws {
+        let run = try MediaFile(movie().headFirst()).plan(seconds: 3600)
+        #expect(run.plan?.reachesEnd == true)
+        #expect(run.ranges == [0..<Int64(movie().headFirst().count)])
+    }
+
+    @Test func `samples of one size are counted without a walk`() throws {
+        let pcm = TrackModel(handler: "soun", scale: 48_000, sampleTicks: 1, sampleBytes: 4, seconds: 4, hasSizes: false)
+        let run = try MediaFile(MovieModel(tracks: [pcm]).headFirst()).plan(seconds: 1)
+        #expect(run.plan?.ranges.upperBound == Int64(MovieModel(tracks: [pcm]).headFirst().count - 5 * 96_000))
+    }
+
+    @Test func `chunk offsets of eight bytes give the same plan`() throws {
+        let long = MovieModel(tracks: [TrackModel(hasLongOffsets: true)]), short = MovieModel()
+        let difference = Int64(long.headFirst().count - short.headFirst().count)
+        let ends = try [long, short].map { try MediaFile($0.headFirst()).plan(seconds: 5).plan?.ranges.upperBound }
+        #expect(ends[0] == ends[1].map { $0 + difference })
+    }
+
+    @Test func `an edit list moves the seconds`() throws {
+        let edited = MovieModel(tracks: [TrackModel(skipped: 3000)])
+        let plain = MovieModel(tracks: [TrackModel()])
+        let difference = Int64(edited.headFirst().count - plain.headFirst().count)
+        let ends = try [edited, plain].map { try MediaFile($0.headFirst()).plan(seconds: 5).plan?.ranges.upperBound }
+        #expect(ends[0] == ends[1].map { $0 + difference + 3 * 2500 })
+    }
+
+    @Test func `a hint track is left out`() throws {
+        let hint = TrackModel(id: 2, handler: "hint")
+        let movie = MovieModel(tracks: [TrackModel(), hint])
+        let run = try MediaFile(movie.headFirst()).plan(seconds: 2)
+        #expect(run.ranges.count == 3)
+    }
+
+    // MARK: Fragments
+
+    @Test(arguments: [true, false])
+    func `fragments are followed to the end of the seconds, with their media`(hasDurations: Bool) throws {
+        let model = FragmentModel(hasDurations: hasDurations)
+        let run = try MediaFile(model.file).plan(seconds: 10, limits: .short)
+        // Ten seconds and the margin take eleven fragments.
+        #expect(run.ranges == [0..<Int64(model.head.count + 11 * model.fragmentBytes)])
+        #expect(run.plan?.reachesEnd == false)
+    }
+
+    @Test func `the seconds of a live recording count from its first fragment`() throws {
+        let model = FragmentModel(startsAt: 5000)
+        let run = try MediaFile(model.file).plan(seconds: 10)
+        #expect(run.ranges == [0..<Int64(model.head.count + 11 * model.fragmentBytes)])
+    }
+
+    /// ffmpeg writes such files. Only their first seconds were planned.
+    @Test func `fragments go on where the samples in the index end`() throws {
+        let model = FragmentModel(indexedSeconds: 4)
+        let run = try MediaFile(model.file).plan(seconds: 10)
+        #expect(run.ranges == [0..<Int64(model.head.count + 7 * model.fragmentBytes)])
+        let short = try MediaFile(model.file).plan(seconds: 2)
+        #expect(short.plan.map { $0.ranges.totalBytes < Int64(model.head.count) } == true)
+    }
+
+    @Test func `a segment index saves the walk`() throws {
+        let model = FragmentModel(mediaBytes: 20_000)
+        let file = model.head + model.index(seconds: 30) + (0..<30).flatMap(model.fragment)
+        let run = try MediaFile(file).plan(seconds: 10, limits: .short)
+        let start = file.count - 30 * model.fragmentBytes
+        #expect(run.ranges == [0..<Int64(start + 11 * model.fragmentBytes)])
+        #expect(run.read.totalBytes <= Int64(start) + 128)
+    }
+
+    @Test func `an index that ends before the file adds the box at the file's end`() throws {
+        let model = FragmentModel()
+        let file = model.head + model.index(seconds: 30) + (0..<30).flatMap(model.fragment) + box("mfra", zeros(100))
+        let run = try MediaFile(file).plan(seconds: 10)
+        #expect(run.ranges.last == Int64(file.count - 16)..<Int64(file.count))
+    }
+
+    /// Players found only the first fragment when such an index counted as the whole one.
+    @Test func `an index of one fragment before each fragment does not end the plan`() throws {
+        let model = FragmentModel()
+        let file = model.head + (0..<30).flatMap { model.index(seconds: 1) + model.fragment($0) }
+        let run = try MediaFile(file).plan(seconds: 10)
+        let step = Int64(model.index(seconds: 1).count + model.fragmentBytes)
+        let end = Int64(model.head.count) + 11 * step
+        #expect(run.plan?.ranges.contains(ByteRange(lower: 0, upper: end)) == true)
+        #expect(run.plan.map { $0.ranges.totalBytes <= end + step } == true)
+    }
+
+    // MARK: Broken files
+
+    @Test func `a file without an index is not readable`() throws {
+        let run = try MediaFile(MovieModel.fileType + box("mdat", zeros(100))).plan(seconds: 10)
+        #expect(run.plan == nil)
+        #expect(run.reason?.isEmpty == false)
+    }
+
+    @Test func `a file that was cut off is planned up to its end`() throws {
+        let whole = movie().headFirst()
+        let cut = Array(whole.prefix(whole.count - 20 * movie().secondBytes))
+        let run = try MediaFile(cut).plan(seconds: 3600)
+        #expect(run.plan?.ranges.upperBound == Int64(cut.count))
+    }
+
+    @Test func `an index above the bound is not read`() throws {
+        var limits = MediaLimits()
+        limits.indexBytes = 1000
+        let run = try MediaFile(movie().headFirst()).plan(seconds: 10, limits: limits)
+        #expect(run.reason?.contains("moov") == true)
+    }
+}

@@ -1,0 +1,131 @@
+import Spool
+import SpoolCore
+import Testing
+
+/// The order in which a preload reads, and when it pauses for players.
+@Suite struct PreloadPlanTests {
+    private func range(_ lower: Int64, _ upper: Int64) -> ByteRange { ByteRange(lower: lower, upper: upper) }
+
+    @Test func `bytes are read in one range that ends with the resource`() {
+        var plan = PreloadPlan(.bytes(1000), length: 600)
+        #expect(plan.next() == .read(range(0, 600), isExamined: false))
+        plan.passed(range(0, 200))
+        #expect(plan.next() == .read(range(200, 600), isExamined: false))
+        #expect(plan.progress == PreloadProgress(doneBytes: 200, totalBytes: 600))
+        plan.passed(range(200, 600))
+        #expect(plan.next() == .done)
+        #expect(plan.bytesReason == nil)
+    }
+
+    @Test(arguments: [PreloadAmount.bytes(0), .bytes(-5), .bytes(.min)])
+    func `no bytes are done at once`(amount: PreloadAmount) {
+        var plan = PreloadPlan(amount, length: 600)
+        #expect(plan.next() == .done)
+    }
+
+    @Test func `a resource of unknown length ends where its bytes end`() {
+        var plan = PreloadPlan(.whole, length: nil)
+        #expect(plan.next() == .read(range(0, ByteRange.maximumOffset), isExamined: false))
+        #expect(plan.progress.totalBytes == nil)
+        plan.passed(range(0, 300))
+        plan.ended(at: 300)
+        #expect(plan.next() == .done)
+        #expect(plan.progress == PreloadProgress(doneBytes: 300, totalBytes: 300))
+    }
+
+    @Test func `seconds of a file that cannot be read become bytes, with a reason`() {
+        var plan = PreloadPlan(.seconds(5), length: 100 << 20)
+        guard case .read(let first, isExamined: true) = plan.next() else {
+            Issue.record("the head is not examined")
+            return
+        }
+        plan.received([UInt8](repeating: 7, count: Int(first.count)), at: 0)
+        plan.passed(first)
+        #expect(plan.next() == .read(range(first.upperBound, 5 << 20), isExamined: false))
+        #expect(plan.bytesReason?.isEmpty == false)
+    }
+
+    /// The same range came again and again.
+    @Test func `a resource that ends before its length is not examined again`() {
+        var plan = PreloadPlan(.seconds(5), length: 100 << 20)
+        _ = plan.next()
+        plan.passed(range(0, 300))
+        plan.ended(at: 300)
+        #expect(plan.next() == .done)
+        #expect(plan.bytesReason?.contains("300") == true)
+    }
+
+    @Test(arguments: [(Double.nan, Int64(2)), (-1, 2), (1e300, 86_400), (3, 3)] as [(Double, Int64)])
+    func `the bytes of odd seconds are bounded`(seconds: Double, mebibytes: Int64) {
+        var plan = PreloadPlan(.seconds(seconds), length: ByteRange.maximumOffset)
+        guard case .read(let first, isExamined: true) = plan.next() else { return }
+        plan.received([UInt8](repeating: 7, count: Int(first.count)), at: 0)
+        _ = plan.next()
+        #expect(plan.planned?.upperBound == mebibytes << 20)
+    }
+
+    @Test func `the samples of a WAV file are read behind its head`() {
+        let format: [UInt8] = [1, 0, 2, 0, 0x44, 0xAC, 0, 0, 0x10, 0xB1, 2, 0, 4, 0, 16, 0]
+        let head =
+            Array("RIFF".utf8) + [0, 0, 0, 0] + Array("WAVEfmt ".utf8) + [16, 0, 0, 0] + format + Array("data".utf8)
+            + [0xFF, 0xFF, 0xFF, 0xFF]
+        var plan = PreloadPlan(.seconds(2), length: 10 << 20)
+        guard case .read(let first, isExamined: true) = plan.next() else {
+            Issue.record("the head is not examined")
+            return
+        }
+        plan.received(head + [UInt8](repeating: 0, count: Int(first.count) - head.count), at: 0)
+        plan.passed(first)
+        // Two seconds and half a second of margin.
+        #expect(plan.next() == .read(range(first.upperBound, 44 + 176_400 * 5 / 2), isExamined: false))
+    }
+}
+
+/// A preload beside players, on a clock that the test moves.
+@Suite struct PreloadYieldTests {
+    private static let start = MonotonicInstant(nanoseconds: 5_000_000_000)
+    private typealias Players = PreloadYield.Players
+
+    /// Whether the preload runs at each time after the start.
+    private func runs(_ seen: [(Nanoseconds, PreloadYield.Players)]) -> [Bool] {
+        var yield = PreloadYield()
+        return seen.map { yield.mayRun(beside: $0.1, now: Self.start + $0.0) }
+    }
+
+    @Test func `without players a preload runs at full speed`() {
+        #expect(runs([(0, Players()), (.seconds(1), Players()), (.seconds(100), Players())]) == [true, true, true])
+    }
+
+    @Test func `a preload pauses at once when a player waits, and a moment longer`() {
+        let calm = PreloadYield.calm
+        let seen: [(Nanoseconds, Players)] = [
+            (0, Players()), (10, Players(areShort: true)), (20, Players()), (10 + calm - 1, Players()), (10 + calm, Players()),
+        ]
+        #expect(runs(seen) == [true, false, false, false, true])
+    }
+
+    @Test func `a player that waits again begins the moment anew`() {
+        let calm = PreloadYield.calm
+        let seen: [(Nanoseconds, Players)] = [
+            (0, Players(areShort: true)), (calm - 1, Players(areShort: true)), (calm + 1, Players()), (2 * calm - 1, Players()),
+        ]
+        #expect(runs(seen) == [false, false, false, true])
+    }
+
+    /// A player whose origin is away would stop every preload for ever.
+    @Test func `a player that waits without end stops a preload for a bounded time`() {
+        let patience = PreloadYield.patience
+        let seen: [(Nanoseconds, Players)] = [
+            (0, Players(areShort: true)), (patience - 1, Players(areShort: true)), (patience, Players(areShort: true)),
+            (2 * patience, Players(areShort: true)),
+        ]
+        #expect(runs(seen) == [false, false, true, true])
+    }
+
+    @Test func `beside a player that fetches a preload runs for half of the time`() {
+        let step = PreloadYield.interval
+        let ran = runs((0..<800).map { (step * Nanoseconds($0), Players(areFetching: true)) })
+        #expect(ran.count { $0 } == 400)
+        #expect(ran.first == true)
+    }
+}
