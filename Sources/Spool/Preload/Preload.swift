@@ -289,8 +289,8 @@ public final class Preload: Sendable {
     /// The error of a resource that is not stored for want of room, or nil.
     private var missingRoom: CacheError? {
         switch cache.engine.liveSession(of: key)?.liveStatus.passReason {
-        case .quotaReached?: CacheError(.noRoom, "\(url) was not preloaded: \(PassReason.quotaReached)", key: key)
-        case .diskReserved?: CacheError(.noRoom, "\(url) was not preloaded: \(PassReason.diskReserved)", key: key)
+        case .quotaReached?: CacheError(.noRoom, "\(url) was not preloaded: \(NotStoredReason.quotaReached)", key: key)
+        case .diskReserved?: CacheError(.noRoom, "\(url) was not preloaded: \(NotStoredReason.diskReserved)", key: key)
         default: nil
         }
     }

@@ -67,7 +67,7 @@ extension ResourceSession {
     ///
     /// A refusal of credentials is not stored, whatever its lifetime is. Out of reach of the origin
     /// it would stand in the way of stored bytes.
-    func passReason(for head: ResponseHead, _ intake: FetchIntake) -> PassReason? {
+    func passReason(for head: ResponseHead, _ intake: FetchIntake) -> NotStoredReason? {
         let isRefusal = [401, 407].contains(head.status) || (head.status == 403 && intake.client?.selection.hasCredentials == true)
         if intake.client != nil, isRefusal { return .status(head.status) }
         guard shared.configuration.freshness.isShared, shared.configuration.freshness.policy != .storeEverything,

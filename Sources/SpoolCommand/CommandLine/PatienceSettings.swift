@@ -14,7 +14,7 @@ enum PatienceSettings {
         for text in arguments.all(patience) {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let time = parts.last.flatMap(duration), parts.count == 1 || !(parts[0].isEmpty || parts[0].contains("/")) else {
-                throw arguments.complaint(patience, "can't be '\(text)'; it is a time from 1s to 1h, such as 90s, or HOST=90s")
+                throw arguments.invalid(patience, "can't be '\(text)'; it is a time from 1s to 1h, such as 90s, or HOST=90s")
             }
             if parts.count == 1 {
                 configuration.network.patience.head = time

@@ -365,7 +365,7 @@ final class ResourceAnswer {
         isSecondLook = true
         reader?.leave()
         (options.request, options.isManifest) = (CacheControl("no-cache"), true)
-        join(start: 0, end: nil, wantsBytes: false)
+        join()
     }
 
     private func answerUnsatisfiable(length: Int64?) {

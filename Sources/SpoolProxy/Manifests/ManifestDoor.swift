@@ -59,7 +59,8 @@ final class ManifestDoor: @unchecked Sendable {
     /// Returns the cookies of an origin for the client of a request, so that they go back with the
     /// children of a manifest.
     func cookies(_ values: [String], from url: String, for request: RequestHead) -> [String] {
-        ProxiedCookie.values(values, from: url, for: request) { rules.childPath(of: $0, prefix: prefix, proof: proof) }
+        let home = home(of: url, path: request.path)
+        return ProxiedCookie.values(values, from: url, for: request) { rules.childPath(of: $0, prefix: prefix, home: home, proof: proof) }
     }
 
     // MARK: Notes
