@@ -8,12 +8,15 @@ import Testing
     private let base = HandTransport()
     private let time = HandTime()
     private let receiver = NotingReceiver()
+    private let transport: DoublingTransport
+
+    init() { transport = DoublingTransport(base, time: time, on: InlineMailbox()) }
 
     private func start(_ change: (inout OriginRequest) -> Void = { _ in }) -> any Transfer {
         var request = OriginRequest(url: "https://media.example/a", fields: [:])
         request.wait(OriginPatience(), isBrief: false)
         change(&request)
-        return DoublingTransport(base, time: time, on: InlineMailbox()).start(request, receiver: receiver)
+        return transport.start(request, receiver: receiver)
     }
 
     @Test func `an answer in time is the only one`() {
