@@ -79,7 +79,8 @@ struct ServeTests {
     @Test func `stat shows the server's reason with the characters that JSON escapes`() throws {
         let directory = try directory.get()
         let store = directory.path(#"a "store" <in>\a way"#)
-        let origin = try RawOrigin()
+        // An origin that stops half-way keeps the server at this resource.
+        let origin = try RawOrigin(script: { _, _ in .stall(afterBytes: 4_000_000, .correct) })
         defer { origin.stop() }
         origin.serve(VirtualResource(url: origin.url("/a.mp4"), seed: 3, length: 8_000_000))
         let process = try SpoolProcess(["serve", "--listen", "127.0.0.1:0", "--cache", store], in: directory)
@@ -88,7 +89,6 @@ struct ServeTests {
         try FileManager.default.removeItem(atPath: store + "/data")
         try Data().write(to: URL(fileURLWithPath: store + "/data"))
         let url = "\(base)http/" + origin.url("/a.mp4").dropFirst("http://".count)
-        // A client that reads nothing keeps the server at this resource.
         let client = try SpoolProcess(["get", url, "--cache", directory.path("other")], in: directory)
         func stat() throws -> String {
             let outcome = try SpoolProcess.run(["stat", origin.url("/a.mp4"), "--cache", store], in: directory)
@@ -97,6 +97,8 @@ struct ServeTests {
         var shown = try stat()
         for _ in 0..<3000 where !shown.contains("failed") { shown = try stat() }
         #expect(shown.contains("the store failed: ") && shown.contains("\(store)/data/"), "\(shown)")
+        origin.follow { _, _ in .correct }
+        origin.breakConnections()
         #expect(try client.end().output.count == 8_000_000)
         process.send(SIGINT)
         #expect(try process.end().code == 0)
