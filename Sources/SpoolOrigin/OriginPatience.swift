@@ -36,7 +36,8 @@ extension OriginRequest {
         connectTimeout = patience.connect.inNanoseconds
         let brief = patience.brief.inNanoseconds
         headTimeout = isBrief ? min(brief, patience.head.inNanoseconds) : patience.head.inNanoseconds
-        lateAfter = headTimeout.flatMap { $0 > brief ? brief : nil }
+        // An answer that the origin holds back is not late.
+        lateAfter = headTimeout.flatMap { $0 > brief && !isHeldBack ? brief : nil }
     }
 }
 

@@ -203,7 +203,9 @@ struct CurlTransportTests {
 
     @Test func `a request that the origin may hold back waits longer`() throws {
         let time = HandTime()
-        let world = try World(CurlTransportOptions(), time: time) { _, _ in .silence }
+        var options = CurlTransportOptions()
+        options.firstByteTimeout = .seconds(8)
+        let world = try World(options, time: time) { _, _ in .silence }
         var request = OriginRequest(url: world.origin.url("/v"), fields: [:])
         request.isHeldBack = true
         let held = TransferProbe(world.content)

@@ -1,5 +1,5 @@
 import SpoolCore
-@testable import SpoolOrigin
+import SpoolOrigin
 import SpoolSystem
 import Testing
 
@@ -85,12 +85,16 @@ import Testing
         #expect(base.count == 3)
     }
 
-    @Test func `a request without patience for two, and any with a body, is sent once`() {
+    @Test func `a request is sent once without patience for two, with a body, or if its answer is held back`() {
         _ = start { $0.wait(OriginPatience(), isBrief: true) }
         _ = start { $0.body = RequestBody([1]) }
         _ = start { $0.method = "HEAD" }
+        _ = start {
+            $0.isHeldBack = true
+            $0.wait(OriginPatience(), isBrief: false)
+        }
         time.advance(by: .seconds(60))
-        #expect(base.count == 3)
+        #expect(base.count == 4)
     }
 
     @Test func `the times of a request are those of its patience`() {

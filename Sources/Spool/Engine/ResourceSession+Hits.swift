@@ -119,7 +119,7 @@ extension ResourceSession {
     private func hasClient(for url: String, _ state: borrowing State) -> Bool {
         if state.machine.version?.isComplete == true { return true }
         guard let client = state.client else { return false }
-        return state.request.url == url || client.fields.origin == (try? URIReference(url))?.origin
+        return state.request.url == url || client.fields.origin == URIReference.origin(of: url)
     }
 }
 

@@ -32,7 +32,7 @@ extension MediaCache {
     package func clientRequest(
         _ fields: HTTPFields, for url: String, at place: RequestFields.Place, isForeign: Bool = false
     ) -> ClientRequest? {
-        guard let origin = (try? URIReference(url))?.origin else { return nil }
+        guard let origin = URIReference.origin(of: url) else { return nil }
         let all = RequestFields(fields, to: origin, at: place, configured: configuration.fields(for: url))
         let selection = ClientSelection(
             isForeign ? all.withoutCredentials : all, nonce: environment.random.next(), isShared: configuration.isShared

@@ -26,7 +26,7 @@ extension ResourceSession {
         let hasVersion = state.machine.version != nil
         var request = state.request
         if let client = intake.client, !hasVersion { request.url = client.url }
-        let asked = request.url == url ? origin : (try? URIReference(request.url))?.origin ?? origin
+        let asked = request.url == url ? origin : URIReference.origin(of: request.url) ?? origin
         if asked != origin {
             // The configured fields of one host stay with it.
             let rest = HTTPFields(request.fields.lines.filter { !requestFields.lines.contains($0) })

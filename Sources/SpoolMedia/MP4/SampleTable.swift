@@ -132,7 +132,8 @@ struct SampleTable {
     private func count(decodedBefore ticks: UInt64) -> UInt64 {
         var table = BigEndian(durations)
         var time: UInt64 = 0, count: UInt64 = 0
-        while table.count >= 8, time < ticks, let run = try? table.number(4), let duration = try? table.number(4) {
+        while table.count >= 8, time < ticks {
+            guard let run = try? table.number(4), let duration = try? table.number(4) else { break }
             guard duration > 0 else {
                 count += run
                 continue

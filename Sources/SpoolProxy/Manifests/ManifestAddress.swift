@@ -162,7 +162,7 @@ extension ProxyTargetRules {
         guard let slash = path.firstIndex(of: "/") else { return refusal }
         let target = withinReach(pathForm(path[path.index(after: slash)...]), isFromNetwork: isFromNetwork)
         guard case .resource(let url, _) = target else { return target }
-        guard let origin = (try? URIReference(url))?.origin, constantTimeEqual(path[..<slash], proof(origin)) else { return refusal }
+        guard let origin = URIReference.origin(of: url), constantTimeEqual(path[..<slash], proof(origin)) else { return refusal }
         return target
     }
 }

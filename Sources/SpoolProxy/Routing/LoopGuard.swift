@@ -22,7 +22,7 @@ struct LoopGuard: Sendable {
 
     /// Whether `url` is at the address that the client connected to.
     func isOwn(_ url: String, _ exchange: Exchange) -> Bool {
-        guard let origin = (try? URIReference(url))?.origin, let local = exchange.localAddress, origin.port == Int(local.port) else {
+        guard let origin = URIReference.origin(of: url), let local = exchange.localAddress, origin.port == Int(local.port) else {
             return false
         }
         if let literal = SocketAddress(literal: origin.host, port: local.port)?.unmapped {

@@ -65,7 +65,7 @@ package struct ProxyTargetRules: Sendable {
 
     /// Returns `target`, or a refusal when a client on another machine may not have it.
     func withinReach(_ target: ProxyTarget, isFromNetwork: Bool) -> ProxyTarget {
-        guard isFromNetwork, case .resource(let url, _) = target, let origin = (try? URIReference(url))?.origin else { return target }
+        guard isFromNetwork, case .resource(let url, _) = target, let origin = URIReference.origin(of: url) else { return target }
         guard OriginReach.isThisMachine(origin.host), !reach.named.contains(origin) else { return target }
         return refused(403, "\(origin) is for this machine only; allow it for others with --allow-origin \(origin)")
     }

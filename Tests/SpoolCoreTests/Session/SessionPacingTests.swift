@@ -182,7 +182,10 @@ import Testing
         probe.store(tail)
         probe.finish(tail)
         let front = probe.startedIDs[1]
-        #expect(probe.starts[1] == OriginAsk(0, 6 * MiB, ifRange: "\"v1\""))
+        var ask = OriginAsk(0, 6 * MiB, ifRange: "\"v1\"")
+        // Nobody waits for the answer.
+        ask.isBrief = true
+        #expect(probe.starts[1] == ask)
         probe.partial(front, 0, 6 * MiB, total: 10 * MiB)
         #expect(probe.body(front, 6 * MiB) == 6 * MiB)
         probe.finish(front)

@@ -7,7 +7,7 @@ import Testing
 
 /// Live streams run through the door on virtual time, for many target durations and with failures of
 /// the origin.
-@Suite(.timeLimit(.minutes(60))) struct LiveRunTests {
+@Suite(.timeLimit(.minutes(20))) struct LiveRunTests {
     /// The target durations of a run.
     private static var targetDurations: Int { Seeds.isNightly ? 10_000 : 60 }
     private static let renditions = 0..<3
