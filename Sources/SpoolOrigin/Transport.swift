@@ -8,8 +8,8 @@ public import SpoolCore
 /// response byte.
 ///
 /// An app may bring its own (`Configuration.network.transport`); the cache follows redirects and retries
-/// around it. Every implementation of this package passes `TransportContract` of `SpoolTesting`,
-/// which is to become public (*planned*).
+/// around it. Every implementation of this package passes `TransportContract` of `SpoolTesting`, and
+/// so should yours.
 public protocol Transport: AnyObject, Sendable {
     /// The most bytes that one request should ask for, because a paused transfer goes on buffering.
     /// Nil if a pause really stops the origin.

@@ -234,6 +234,7 @@ struct CurlTransportTests {
         let time = HandTime()
         var options = CurlTransportOptions.patient
         options.headTimeout = .seconds(30)
+        options.firstByteTimeout = .seconds(30)
         let world = try World(options, time: time)
         let listener = try Socket.listening(on: try #require(SocketAddress(literal: "127.0.0.1", port: 0)))
         let address = listener.localAddress
@@ -275,8 +276,10 @@ struct CurlTransportTests {
         let world = try World(CurlTransportOptions(), time: time) { request, _ in request.fields["Range"] == nil ? .silence : .correct }
         let probe = world.start()
         #expect(world.start(["Range": "bytes=0-9"]).waitForEnd() == .complete)
+        time.advance(by: .seconds(59))
+        #expect(world.start(["Range": "bytes=0-9"]).waitForEnd() == .complete)
         #expect(probe.value.end == nil)
-        time.advance(by: .seconds(8))
+        time.advance(by: .seconds(1))
         let end = probe.waitForEnd()
         guard case .failed(.timeout) = end else { return unexpected(end) }
     }
