@@ -31,7 +31,7 @@ import Testing
             origin[url] = DocumentOrigin.Document(made.text, fields: ["Cache-Control": "max-age=60"])
             let proxied = try #require(world.proxy.url(for: url))
             let target = String(proxied.dropFirst("http://127.0.0.1:\(world.port)".count))
-            let answer = try client.get(target)
+            let answer = try client.get(target, ["Host": "127.0.0.1:\(world.port)"])
             try #require(answer.status == 200, "\(target)")
             let wrong = Self.firstWrong(made, answer.text, url: url, proxied: proxied) { asked in
                 // Resources of other origins are below a path of their own.
@@ -40,7 +40,7 @@ import Testing
             }
             try #require(wrong == nil, "\(wrong ?? ""), playlist \(number)")
             // Every other one twice, so that the memo and the stored version answer, too.
-            if number % 2 == 0 { #expect(try client.get(target).body == answer.body) }
+            if number % 2 == 0 { #expect(try client.get(target, ["Host": "127.0.0.1:\(world.port)"]).body == answer.body) }
         }
     }
 
@@ -94,7 +94,7 @@ import Testing
             let url = "\(Self.url)&n=\(number)"
             origin[url] = DocumentOrigin.Document(made.text, fields: ["Cache-Control": "max-age=60"])
             let proxied = base + url.dropFirst(site.count + 1)
-            let answer = try client.get("/secret/" + url.dropFirst(site.count + 1))
+            let answer = try client.get("/secret/" + url.dropFirst(site.count + 1), ["Host": "127.0.0.1:\(world.port)"])
             try #require(answer.status == 200)
             let wrong = Self.firstWrong(made, answer.text, url: url, proxied: proxied) { asked in
                 guard asked.hasPrefix(base) else { return nil }
