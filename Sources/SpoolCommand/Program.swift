@@ -15,12 +15,17 @@ struct Program {
         VersionCommand.self, HelpCommand.self,
     ]
 
-    static func main() async {
+    static func main() {
         // When a reader leaves, the write call then returns an error, and the program does not end.
         signal(SIGPIPE, SIG_IGN)
-        let (code, message) = await run(CommandLine.arguments.dropFirst())
-        if let message { OutputStream.error.say(message) }
-        exit(code.rawValue)
+        Task.detached {
+            let (code, message) = await run(CommandLine.arguments.dropFirst())
+            if let message { OutputStream.error.say(message) }
+            exit(code.rawValue)
+        }
+        // An asynchronous `main` would end this thread. On Linux, libdispatch then opens a descriptor,
+        // and traps when the process has none left.
+        while true { pause() }
     }
 
     private static func run(_ words: ArraySlice<String>) async -> (code: ExitCode, message: String?) {

@@ -154,10 +154,13 @@ import Testing
         #expect(world.asked.count == 1)
     }
 
-    @Test func `a general proxy passes on no cookies`() throws {
+    @Test func `a general proxy passes cookies on to a player for their own origin, and none to a browser`() throws {
         let film = VirtualResource.film()
-        let world = try ProxyWorld([film], script: { _, _ in .fields(Self.cookies, .correct) })
+        let world = try ProxyWorld([film], script: { _, _ in .fields(["Set-Cookie": "id=1; Path=/a; Secure"], .correct) })
         defer { world.stop() }
-        #expect(try world.get(film.target)["Set-Cookie"] == nil)
+        #expect(try world.get(film.target)["Set-Cookie"] == "id=1; Path=/http/media.example/a")
+        let other = VirtualResource.film("other.mp4")
+        world.origin.serve(other)
+        #expect(try world.get(other.target, ["Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "video"])["Set-Cookie"] == nil)
     }
 }
