@@ -24,8 +24,11 @@ struct Program {
             exit(code.rawValue)
         }
         // An asynchronous `main` would end this thread. On Linux, libdispatch then opens a descriptor,
-        // and traps when the process has none left.
-        while true { pause() }
+        // and traps when the process has none left. This thread takes the signals instead, also those
+        // that the parent process blocked.
+        var none = sigset_t()
+        sigemptyset(&none)
+        while true { sigsuspend(&none) }
     }
 
     private static func run(_ words: ArraySlice<String>) async -> (code: ExitCode, message: String?) {

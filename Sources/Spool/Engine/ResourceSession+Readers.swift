@@ -43,11 +43,10 @@ extension ResourceSession {
 
     /// Returns the rules by which a reader with these options uses stored bytes.
     private func rules(of options: ReadOptions) -> UseRules {
+        let policy = options.cachePolicy ?? shared.configuration.freshness.policy
         var rules = UseRules(
-            policy: shared.configuration.policy(for: url, options.cachePolicy), mode: options.mode,
-            isShared: shared.configuration.freshness.isShared,
-            request: options.request)
-        rules.isManifest = options.isManifest
+            policy: policy, mode: options.mode, isShared: shared.configuration.freshness.isShared, request: options.request)
+        rules.isManifest = options.isManifest || (policy == .preferStored && playlistExtensions.contains(pathExtension(url: url)))
         return rules
     }
 

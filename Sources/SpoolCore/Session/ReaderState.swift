@@ -114,11 +114,8 @@ package struct ReaderState: Hashable, Sendable {
         /// The failed fetches since its last byte that it survived. With a failure its next attempt
         /// waits for `BackOff.retryAt`; a reader without one does not wait.
         package var failures = 0
-        /// The accepted responses in a row that ended early without a new byte, and the byte at which
-        /// all of them began. Bytes that came before them do not end the row when the reader takes
-        /// them late.
+        /// The accepted responses in a row that ended early without a new byte.
         var emptyAnswers = 0
-        var emptyAnswersStart: Int64?
         /// Whether its client can repeat the request by itself and should do so soon: an HTTP
         /// client.
         package var endsSoon = false
@@ -126,6 +123,7 @@ package struct ReaderState: Hashable, Sendable {
         mutating func bytesTaken() {
             hasProgress = true
             failures = 0
+            emptyAnswers = 0
         }
 
         /// Counts a failure of the reader's fetch, and returns whether the reader waits for another
@@ -136,10 +134,7 @@ package struct ReaderState: Hashable, Sendable {
         /// row.
         mutating func waits(after error: OriginError, of fetch: FetchState, _ limits: SessionLimits) -> Bool {
             guard error.isRetryable, error.askedDelay ?? 0 <= limits.longestAskedDelay, failures < limits.failures else { return false }
-            if case .truncated = error, fetch.isReceiving, fetch.front == fetch.start {
-                emptyAnswers = emptyAnswersStart == fetch.start ? emptyAnswers + 1 : 1
-                emptyAnswersStart = fetch.start
-            }
+            if case .truncated = error, fetch.isReceiving, fetch.front == fetch.start { emptyAnswers += 1 }
             if endsSoon, emptyAnswers >= limits.emptyAnswers { return false }
             failures += 1
             return true

@@ -325,21 +325,6 @@ import Testing
         #expect((probe.failure(reader) != nil) == endsSoon)
     }
 
-    @Test func `answers without a new byte count although the bytes before them are taken late`() {
-        let probe = SessionProbe()
-        probe.open(length: 100_000, stored: [0...29_999])
-        let reader = probe.join(0, endsSoon: true)
-        probe.read(reader, upTo: 1000)
-        for round in 0..<2 {
-            probe.partial(probe.startedIDs[round], 30_000, 100_000, total: 100_000)
-            probe.finish(probe.startedIDs[round], .truncated(afterBytes: 0))
-            probe.read(reader, upTo: 1000)
-            probe.pass(.seconds(5))
-        }
-        #expect(probe.read(reader) == 27_000)
-        #expect(probe.failure(reader) != nil)
-    }
-
     @Test func `busy answers do not count as answers without a new byte`() {
         let probe = SessionProbe()
         probe.open(length: 100_000, stored: [0...29_999])

@@ -97,8 +97,8 @@ import Testing
         defer { world.stop() }
         for _ in 0..<2 {
             let answer = try world.get(target(play))
-            #expect(answer.status == 302 && answer["Location"] == target(moved))
-            #expect(try world.get(target(moved)).text.contains("\n/https/cdn.example/a.ts\n"))
+            #expect(answer.status == 302 && answer["Location"] == "/_spool/child\(target(moved))")
+            #expect(try world.get("/_spool/child\(target(moved))").text.contains("\n/_spool/child/https/cdn.example/a.ts\n"))
             #expect(try world.get("/https/origin.example/text").text == "no manifest")
         }
     }
@@ -202,7 +202,8 @@ import Testing
             #expect(origin.count(of: master) == 2, "\(policy): it is asked for each time")
             origin.stop()
             time.advance(by: .seconds(60))
-            #expect((try world.get(target(master)).status == 200) == serves, "\(policy)")
+            let answer = try world.get(target(master))
+            #expect((answer.status == 200) == serves, "\(policy): \(answer.status) \(answer.text)")
         }
     }
 
