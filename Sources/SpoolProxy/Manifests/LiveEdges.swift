@@ -2,14 +2,17 @@ import SpoolManifests
 
 /// The newest resources of live playlists: the last segments and parts, and those that are announced.
 ///
-/// Their origin may hold an answer back until they exist, a failure means little, and a resource that
-/// parts address by byte range may have grown since it was stored.
+/// The origin may hold back the answer about an announced one until it exists, a failure means
+/// little, and a resource that parts address by byte range may have grown since it was stored.
 struct LiveEdges {
     /// The place of a resource at the edge of a playlist.
     struct Edge: Equatable {
         fileprivate var playlist: String
         /// The target duration of the playlist.
         var targetSeconds: Int64
+        /// Whether the playlist only announces the resource, so that its origin may hold the answer
+        /// back until it exists.
+        var isAnnounced = false
     }
 
     /// The most resources of one playlist that count.
@@ -34,10 +37,11 @@ struct LiveEdges {
         guard contents.kind == .hlsMedia, case .atMost(let milliseconds) = contents.lifetime else { return }
         if resources.count >= Self.capacity { (edges, resources) = ([:], [:]) }
         // The lifetime is half a target duration.
-        let edge = Edge(playlist: playlist, targetSeconds: max(1, milliseconds / 500))
+        var edge = Edge(playlist: playlist, targetSeconds: max(1, milliseconds / 500))
         for reference in contents.references.suffix(Self.references).reversed() where reference.role.isOfEdge {
             guard resources[playlist, default: []].count < Self.resourcesOfPlaylist else { break }
             guard let url = reference.url?.withoutFragment, edges[url]?.playlist != playlist else { continue }
+            edge.isAnnounced = reference.role == .hint
             edges[url] = edge
             resources[playlist, default: []].append(url)
         }

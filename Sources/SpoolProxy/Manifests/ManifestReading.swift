@@ -66,7 +66,7 @@ final class ManifestReading {
     func adjust(_ options: inout ReadOptions) {
         isOnlyStored = options.mode == .onlyStored
         if let edge = door.edges.edge(of: url) {
-            options.isHeldBack = true
+            options.isHeldBack = edge.isAnnounced
             // A stored failure must not hide a part that exists by now.
             if options.request == CacheControl("") { options.request = CacheControl("max-age=\(edge.targetSeconds)") }
         }
