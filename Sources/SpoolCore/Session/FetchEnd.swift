@@ -110,7 +110,7 @@ struct FetchEnd {
         session.backOff(after: error, now: now)
         var actions: [SessionAction] = [.ended(fetch.id, error)]
         if let version = session.version, version.generation == fetch.revalidates {
-            let isGone = error.isGone && session.holdsForEverybody(fetch)
+            let isGone = error.isGone && session.ledger.holdsForEverybody(fetch)
             for index in session.readers.indices where session.readers[index].awaitsOrigin && session.readers[index].failure == nil {
                 if !error.isGone, error.isTransient, session.readers[index].mayDoWithoutOrigin {
                     actions.append(.usedUnvalidated(error))

@@ -27,6 +27,20 @@ enum ReaderView {
         return nil
     }
 
+    /// Whether a reader that moves to `[start, end)` stays with its present source.
+    static func goesOn(_ reader: ReaderState, at start: Int64, end: Int64?, _ session: SessionState) -> Bool {
+        if reader.source == .version { return start == reader.position && end == reader.end }
+        // A whole response of another kind may be over already: an empty one ends with its head.
+        if reader.ownResponse?.isPage == true { return start == reader.position }
+        guard case .own(let id, let response) = reader.source, let fetch = session.fetches.first(where: { $0.id == id }) else {
+            return false
+        }
+        guard fetch.serves(start), let end = end ?? response?.representation.length else {
+            return fetch.serves(start) && fetch.upper == nil
+        }
+        return (fetch.upper ?? .max) >= end
+    }
+
     /// The bytes, the end or the failure that the reader's own response has at its position.
     private static func look(
         _ reader: ReaderState, _ id: FetchID, _ response: ReaderState.OwnResponse, limit: Int64, _ session: SessionState

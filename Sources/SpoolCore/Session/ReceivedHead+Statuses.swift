@@ -17,7 +17,7 @@ extension ReceivedHead {
         if mayReplace(error, fetch, session) { return full(index, length: length.bytes, &session, now: now) }
         passWhole(index, to: asker, representation(length: length.bytes), &session)
         var actions = settleOthers(besides: asker, error, fetch, &session)
-        if error.isGone, session.holdsForEverybody(fetch), let version = session.version, version.generation == fetch.revalidates {
+        if error.isGone, session.ledger.holdsForEverybody(fetch), let version = session.version, version.generation == fetch.revalidates {
             actions += [.gone(version.generation)] + session.forgetVersion()
         }
         if error.isRetryable { session.backOff(after: error, now: now) }
@@ -31,7 +31,7 @@ extension ReceivedHead {
     private func mayReplace(_ error: OriginError, _ fetch: FetchState, _ session: SessionState) -> Bool {
         guard passReason == nil, !fetch.isOwn else { return false }
         guard let version = session.version else { return true }
-        guard !version.representation.isContent || session.holdsForEverybody(fetch) else { return false }
+        guard !version.representation.isContent || session.ledger.holdsForEverybody(fetch) else { return false }
         return fetch.isValidation && (error.isGone || !version.representation.isContent)
     }
 
@@ -58,14 +58,6 @@ extension ReceivedHead {
 }
 
 extension SessionState {
-    /// Whether the reader takes the status of the version. Fails it with the status if it does not.
-    mutating func takesStatus(_ index: Int, of version: SessionVersion) -> Bool {
-        let representation = version.representation
-        guard !representation.isContent, !readers[index].takesAnyStatus else { return true }
-        readers[index].failure = .origin(.status(ResponseHead(status: representation.status, fields: representation.fields)))
-        return false
-    }
-
     /// Drops a version that must not answer another request (RFC 9111 §3), once a reader comes that
     /// follows the rules of HTTP caching and was not there when the response came.
     mutating func dropUsedUp(for index: Int) -> [SessionAction] {
@@ -75,5 +67,15 @@ extension SessionState {
             !readers.contains(where: { $0.id != reader.id && ($0.told == version.generation || $0.awaitsOrigin) })
         else { return [] }
         return forgetVersion()
+    }
+}
+
+extension ReaderState {
+    /// Whether the reader takes the status of a version. Fails the reader with the status if not.
+    mutating func takesStatus(of version: SessionVersion) -> Bool {
+        let representation = version.representation
+        guard !representation.isContent, !takesAnyStatus else { return true }
+        failure = .origin(.status(ResponseHead(status: representation.status, fields: representation.fields)))
+        return false
     }
 }

@@ -49,7 +49,7 @@ extension SessionState {
             let (preparation, more) = waitForVersion(index, withFirstByte, now: now)
             return (preparation, actions + more)
         }
-        if phase == .ready, let version = ledger.version, mayUse(index, wallNow: wallNow, now: now), takesStatus(index, of: version) {
+        if phase == .ready, let version = ledger.version, mayUse(index, wallNow: wallNow, now: now), readers[index].takesStatus(of: version) {
             readers[index].prepare(version.generation)
             let actions = ledger.owesRevalidation || ledger.owesUpdate ? replan(now: now) : []
             return (.ready(version.generation, version.representation), actions)
@@ -143,7 +143,7 @@ extension SessionState {
 
     /// Moves the reader to `[start, end)`.
     mutating func move(_ index: Int, to start: Int64, end: Int64?, now: MonotonicInstant) -> [SessionAction] {
-        if !goesOn(readers[index], at: start, end: end) { readers[index].unbind(version) }
+        if !ReaderView.goesOn(readers[index], at: start, end: end, self) { readers[index].unbind(version) }
         readers[index].position = start
         readers[index].end = end
         readers[index].suffix = nil
@@ -151,18 +151,6 @@ extension SessionState {
         // The failure belonged to the old position. The new one may have bytes.
         if case .origin(.rangeNotSatisfiable)? = readers[index].failure { readers[index].failure = nil }
         return releaseRelays() + replan(now: now)
-    }
-
-    /// Whether a reader that moves to `[start, end)` stays with its present source.
-    private func goesOn(_ reader: ReaderState, at start: Int64, end: Int64?) -> Bool {
-        if reader.source == .version { return start == reader.position && end == reader.end }
-        // A whole response of another kind may be over already: an empty one ends with its head.
-        if reader.ownResponse?.isPage == true { return start == reader.position }
-        guard case .own(let id, let response) = reader.source, let fetch = fetches.first(where: { $0.id == id }) else { return false }
-        guard fetch.serves(start), let end = end ?? response?.representation.length else {
-            return fetch.serves(start) && fetch.upper == nil
-        }
-        return (fetch.upper ?? .max) >= end
     }
 
     /// Removes the reader.

@@ -29,17 +29,19 @@ extension SessionState {
             readers[index].preparesWithFirstByte = true
         }
     }
+}
 
+extension VersionLedger {
     /// Changes the mark of the current version.
     mutating func changeMark(_ change: (inout VariantMark) -> Void) -> [SessionAction] {
         guard var mark = version?.representation.mark else { return [] }
         change(&mark)
         guard mark != version?.representation.mark else { return [] }
-        ledger.version?.representation.mark = mark
+        version?.representation.mark = mark
         return [.representationUpdated]
     }
 
-    /// Whether an error of the origin about the resource says something about every user of it.
+    /// Whether an error of the origin about the resource concerns every user of it.
     ///
     /// An origin may refuse a resource to one user, or hide it from a client without credentials.
     func holdsForEverybody(_ fetch: FetchState) -> Bool {

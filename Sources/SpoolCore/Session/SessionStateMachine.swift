@@ -194,11 +194,11 @@ package struct SessionStateMachine: Sendable {
 
     /// Lets the request of `client` have the current version, because the origin confirmed it for
     /// that request.
-    package mutating func admit(_ client: ClientSelection) -> [SessionAction] { state.changeMark { $0.admit(client) } }
+    package mutating func admit(_ client: ClientSelection) -> [SessionAction] { state.ledger.changeMark { $0.admit(client) } }
 
     /// Takes the current version from the credentials of `client`, because the origin refused it to
     /// them.
-    package mutating func revoke(_ client: ClientSelection) -> [SessionAction] { state.changeMark { $0.revoke(client) } }
+    package mutating func revoke(_ client: ClientSelection) -> [SessionAction] { state.ledger.changeMark { $0.revoke(client) } }
 
     // MARK: Cookies and sources
 
