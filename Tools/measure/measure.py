@@ -216,6 +216,7 @@ def print_table(result):
 # The limits that --check demands, besides those of the sentences.
 LEAST_DOCUMENTED = {'public': 100, 'package': 85}
 MOST_WIDE_COMMENTS = 1
+MOST_LINES_OF_A_TYPE = 800
 
 
 def excesses(result):
@@ -232,6 +233,9 @@ def excesses(result):
     wide = result['code']['comment lines over 100 columns']['%']
     if wide >= MOST_WIDE_COMMENTS:
         yield f'{wide} % of the comment lines have more than 100 columns, less than {MOST_WIDE_COMMENTS} % may'
+    for entry in result['types']:
+        if entry['lines'] > MOST_LINES_OF_A_TYPE:
+            yield f"{entry['module']}.{entry['type']} has {entry['lines']} lines with its extensions, at most {MOST_LINES_OF_A_TYPE} may be"
 
 
 def main():
