@@ -4,7 +4,7 @@ extension MediaCache {
     /// Marks a resource as changed at its origin by another request (RFC 9111 §4.4). Its stored
     /// bytes stay, and are used again once the origin has confirmed them.
     package func invalidate(_ key: ResourceKey, url: String) {
-        for variant in Engine.keysOfVariants(of: key) {
+        for variant in Variants.keys(of: key) {
             let isKnown = variant == key || engine.liveSession(of: variant) != nil || !store.certainlyLacks(variant)
             if isKnown { invalidateVariant(variant, url: url) }
         }

@@ -162,9 +162,9 @@ public final class MediaCache: Sendable {
 
     /// Ends the session of a key, and removes the resource and its pin from the store.
     package func remove(_ key: ResourceKey, _ done: @escaping @Sendable (Result<Bool, CacheError>) -> Void) {
-        for variant in Engine.keysOfVariants(of: key) { engine.sessions.withLock { $0.remove(variant) }?.end(.removed) }
+        for variant in Variants.keys(of: key) { engine.sessions.withLock { $0.remove(variant) }?.end(.removed) }
         onIndexLane(key, done) { [self] () throws(StoreError) in
-            defer { engine.removeVariants(of: key) }
+            defer { variants.removeFurther(of: key) }
             // The pin goes first. A process that stops in between leaves the resource, which may be
             // evicted. In the other order it would leave a pin on bytes that are stored later.
             var owesUnpinning = false

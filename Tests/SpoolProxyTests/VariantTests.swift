@@ -40,7 +40,7 @@ import Testing
     }
 
     private func isQuiet(_ world: ProxyWorld) throws {
-        for number in 0..<MediaCache.variantLimit {
+        for number in 0..<Variants.limit {
             let key = try world.cache.key(for: Self.film.url).variant(number)
             let answer = Awaited<Result<ResourceStatus?, CacheError>?>(nil)
             repeat {
@@ -168,7 +168,7 @@ import Testing
         let playing = try world.connect(receiveBuffer: 4096)
         playing.ask(Self.film.target, ["User-Agent": "playing"])
         _ = try playing.head()
-        for number in 0..<(2 * MediaCache.variantLimit) {
+        for number in 0..<(2 * Variants.limit) {
             #expect(try world.get(Self.film.target, ["User-Agent": "\(number)"]).body == Self.variant("\(number)").allBytes)
         }
         #expect(try playing.take(Int(Self.film.length)) == Self.variant("playing").allBytes)

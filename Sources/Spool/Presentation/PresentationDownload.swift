@@ -10,7 +10,7 @@ public import SpoolManifests
 ///
 /// ```swift
 /// let manifest = "https://example.com/film/master.m3u8"
-/// for try await progress in cache.download(manifest, selection: PresentationSelection()) {
+/// for try await progress in cache.presentations.download(manifest, selection: PresentationSelection()) {
 ///     print("\(progress.finishedPartCount) of \(progress.partCount) parts")
 /// }
 /// ```
@@ -43,7 +43,7 @@ public struct PresentationDownload: AsyncSequence, Sendable {
     /// Returns an iterator that begins the download. Each iterator is a download of its own.
     ///
     /// Steps that no call waits for are left out, apart from the last. The iterator throws a
-    /// `CacheError` with a code that ``MediaCache/download(_:selection:)`` lists.
+    /// `CacheError` with a code that ``Presentations/download(_:selection:)`` lists.
     public func makeAsyncIterator() -> AsyncThrowingStream<Progress, any Error>.Iterator {
         let stream = AsyncThrowingStream<Progress, any Error>(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let task = Task { [fetch] in
@@ -60,7 +60,7 @@ public struct PresentationDownload: AsyncSequence, Sendable {
     }
 }
 
-extension MediaCache {
+extension Presentations {
     /// Returns a download of the selected renditions of an HLS or DASH presentation.
     ///
     /// Four parts are fetched at a time, after requests for playback. When a part is forbidden or
@@ -76,6 +76,6 @@ extension MediaCache {
     ///   - url: The URL of the manifest.
     ///   - selection: The renditions to download.
     public func download(_ url: String, selection: PresentationSelection) -> PresentationDownload {
-        PresentationDownload(fetch: PresentationFetch(cache: self, url: url, selection: selection))
+        PresentationDownload(fetch: PresentationFetch(cache: cache, url: url, selection: selection))
     }
 }

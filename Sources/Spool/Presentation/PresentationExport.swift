@@ -14,7 +14,7 @@ public struct ExportedPresentation: Sendable {
     public var bytes: Int64
 }
 
-extension MediaCache {
+extension Presentations {
     /// Exports the stored part of a presentation as a folder that plays from any web server.
     ///
     /// The folder has the complete variants with their complete sound and subtitles, as the
@@ -35,17 +35,17 @@ extension MediaCache {
     /// - Returns: The path of the manifest, with the number of files.
     /// - Throws: `.notStored` if no such manifest is stored, or no variant is complete; `.file` if a
     ///   file can't be written, or if two parts of a DASH presentation need one name; otherwise the
-    ///   errors of `export(_:to:options:progress:)`.
+    ///   errors of `MediaCache.export(_:to:options:progress:)`.
     @discardableResult
-    public func exportPresentation(
+    public func export(
         _ name: some ResourceName, to directory: String, options: ExportOptions = ExportOptions(),
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(CacheError) -> ExportedPresentation {
-        let key = try name.key(in: self)
+        let key = try name.key(in: cache)
         guard let inventory = try await inventory(of: key) else {
             throw CacheError(.notStored, "can't export \(key): it is no stored manifest", key: key)
         }
-        let export = PresentationExport(cache: self, inventory: inventory, directory: directory, options: options, progress: progress)
+        let export = PresentationExport(cache: cache, inventory: inventory, directory: directory, options: options, progress: progress)
         do { return try await export.run() } catch let error as CacheError { throw error } catch is CancellationError {
             throw CacheError(.cancelled, "the export was cancelled; its folder has no manifest", key: key)
         } catch let failure as ExportLayout.Failure {

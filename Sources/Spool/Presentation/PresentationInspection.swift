@@ -123,7 +123,7 @@ struct PresentationInspection: Sendable {
         var keyed: [(StreamPart, ResourceKey)] = []
         for part in walk.parts.prefix(Self.partsAtOnce) { if let key = try? cache.key(for: part.url) { keyed.append((part, key)) } }
         let wanted = Set(keyed.map(\.1)).filter { walk.inventory.members[$0] == nil && !walk.missing.contains($0) }
-        let live = cache.liveStatus(of: wanted)
+        let live = cache.engine.liveStatus(of: wanted)
         cache.onIndexLane(
             walk.inventory.manifest.key,
             { [walk, keyed] (result: Result<[ResourceStatus], CacheError>) in
@@ -175,10 +175,10 @@ extension PresentationInspection.Walk {
     }
 }
 
-extension MediaCache {
+extension Engine {
     /// The states of the sessions of some keys.
     fileprivate func liveStatus(of keys: Set<ResourceKey>) -> [ResourceKey: ResourceStatus.Live] {
-        let sessions = engine.sessions.withLock { table in keys.compactMap { table.peek($0) } }
+        let sessions = sessions.withLock { table in keys.compactMap { table.peek($0) } }
         return Dictionary(sessions.map { ($0.key, $0.liveStatus) }, uniquingKeysWith: { first, _ in first })
     }
 }

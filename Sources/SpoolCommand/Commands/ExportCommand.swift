@@ -44,7 +44,7 @@ struct ExportCommand: Command {
         guard let cache = try settings.openToLook() else { throw Failure("nothing is stored of \(name)") }
         let interruption = try await Interruption.install()
         return try await cache.closing {
-            if let presentation = try await cache.presentation(for: settings.key(name)) {
+            if let presentation = try await cache.presentations.status(of: settings.key(name)) {
                 return try await export(presentation, from: cache, interruption)
             }
             return try await export(from: cache, to: try path(), interruption)
@@ -57,7 +57,7 @@ struct ExportCommand: Command {
     ) async throws -> ExitCode {
         let file = file, options = options
         let line = SharedProgress(name: file, total: presentation.storedBytes)
-        let task = Task { try await cache.exportPresentation(presentation.key, to: file, options: options, progress: line.add) }
+        let task = Task { try await cache.presentations.export(presentation.key, to: file, options: options, progress: line.add) }
         interruption.onFirst { task.cancel() }
         do {
             let exported = try await task.value

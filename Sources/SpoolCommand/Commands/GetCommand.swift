@@ -113,7 +113,7 @@ struct GetCommand: Command {
         let task = Task {
             var line = ProgressLine(name: name, stream: .error, time: SystemTime())
             do {
-                for try await progress in cache.download(url, selection: selection) {
+                for try await progress in cache.presentations.download(url, selection: selection) {
                     line.total = progress.estimatedBytes
                     line.add(progress.finishedBytes - line.received, fromStore: progress.storedBytes - line.fromStore)
                 }

@@ -40,7 +40,7 @@ struct ListCommand: Command {
 
     /// Prints page by page, so that memory grows with the parts of presentations only.
     private func print(_ cache: MediaCache) async throws {
-        let groups = PresentationGroups(isAll ? [] : try await cache.presentations())
+        let groups = PresentationGroups(isAll ? [] : try await cache.presentations.all())
         var last: ResourceKey?
         var isFirst = true
         if isJSON { try OutputStream.output.write("[") }

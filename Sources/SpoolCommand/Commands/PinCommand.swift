@@ -83,8 +83,8 @@ private struct Pinning {
     }
 
     private func parts(of key: ResourceKey, in cache: MediaCache) async throws -> [ResourceKey] {
-        if isPinned { return try await cache.presentation(for: key)?.resources ?? [key] }
-        return try await cache.ownResources(ofPresentation: key, amongPinned: true) ?? [key]
+        if isPinned { return try await cache.presentations.status(of: key)?.resources ?? [key] }
+        return try await cache.presentations.ownResources(of: key, amongPinned: true) ?? [key]
     }
 
     private func tell(_ key: ResourceKey, _ changed: Bool) throws {

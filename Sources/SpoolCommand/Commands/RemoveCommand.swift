@@ -76,7 +76,7 @@ struct RemoveCommand: Command {
     /// The resources to remove with `key`: all that only its presentation has, where it is the
     /// manifest of one. The manifest is last, so that an interrupted removal can be repeated.
     private func parts(of key: ResourceKey, in cache: MediaCache) async throws -> [ResourceKey] {
-        try await cache.ownResources(ofPresentation: key)?.reversed() ?? [key]
+        try await cache.presentations.ownResources(of: key)?.reversed() ?? [key]
     }
 
     private func tell(_ key: ResourceKey, _ bytes: Int64, parts: Int64) throws {

@@ -32,7 +32,7 @@ struct StatCommand: Command {
         let found = try await cache?.closing {
             (
                 try await cache?.status(of: key), try await cache?.hasPinWithoutBytes(key) == true,
-                try await cache?.presentation(for: key)
+                try await cache?.presentations.status(of: key)
             )
         }
         let reason = try notStoredBecause()

@@ -76,7 +76,7 @@ struct VerifyCommand: Command {
                 report.isGood = false
                 continue
             }
-            let presentation = try await cache.presentation(for: status.key)
+            let presentation = try await cache.presentations.status(of: status.key)
             for key in presentation?.resources ?? [status.key] {
                 // A part that was removed meanwhile has no damage.
                 guard let status = try await cache.status(of: key) else { continue }

@@ -108,7 +108,7 @@ final class ResourceAnswer {
         relay.set { loop.post { box.value.proceed() } }
         exchange.onClose { self.giveUp() }
         guard let route else { return join() }
-        switch cache.liveVerdict(of: route.base, for: route.client) {
+        switch cache.variants.liveVerdict(of: route.base, for: route.client) {
         case .use: join()
         case nil: join(isLooking: true)
         case .ask, .other: search()
@@ -186,7 +186,7 @@ final class ResourceAnswer {
         reader = nil
         position = nil
         manifest?.startOver()
-        if let duplicate = route?.takeDuplicate() { cache.dropVariant(duplicate) }
+        if let duplicate = route?.takeDuplicate() { cache.variants.drop(duplicate) }
         if step == .search { search() } else { join(isLooking: true) }
     }
 
@@ -196,7 +196,7 @@ final class ResourceAnswer {
         if route.isLost { return found(.success(.apart(key: route.apart, unasked: nil))) }
         let loop = exchange.loop
         let box = LoopConfined(self)
-        cache.findVariant(of: route.base, for: route.client) { found in loop.post { box.value.found(found) } }
+        cache.variants.find(of: route.base, for: route.client) { found in loop.post { box.value.found(found) } }
     }
 
     private func found(_ result: Result<VariantChoice, CacheError>) {

@@ -18,7 +18,7 @@ final class OfflineOffer {
     init(of entry: ManifestMemo.Entry, in door: ManifestDoor, wake: @escaping @Sendable () -> Void) {
         whole = entry
         self.door = door
-        door.cache.inventory(of: entry.cause.key) { [found] result in
+        door.cache.presentations.inventory(of: entry.cause.key) { [found] result in
             // Without an answer of the store, the manifest stays as it is.
             let inventory: PresentationInventory? = if case .success(let inventory) = result { inventory } else { nil }
             found.withLock { $0 = .some(inventory) }

@@ -62,7 +62,7 @@ final class StreamPacing {
         if looks.count >= Self.maxLooks { looks.removeAll() }
         let isWhole = Locked(last?.isWhole.withLock { $0 } ?? nil)
         looks[root] = Look(began: now, isWhole: isWhole)
-        cache.inventory(of: root) { result in
+        cache.presentations.inventory(of: root) { result in
             guard case .success(let inventory?) = result else { return }
             let playable = inventory.playable
             let isComplete = !playable.isEmpty && inventory.outline.variants.allSatisfy(playable.contains)

@@ -137,11 +137,11 @@ final class ProxyRouter: Handler {
 extension ProxyRouter {
     /// Returns the request in the form for the origin.
     private func client(of request: RequestHead, for url: String, isForeign: Bool) -> ClientRequest? {
-        if let site, !isForeign { return cache.clientRequest(site.fieldsForOrigin(request), for: url, at: .site) }
+        if let site, !isForeign { return cache.variants.request(site.fieldsForOrigin(request), for: url, at: .site) }
         let place = RequestFields.Place.general(authority: request.authority) { [rules] path in
             if case .resource(let url, _) = rules.read(path: path, host: nil) { url } else { nil }
         }
-        return cache.clientRequest(request.fields, for: url, at: place, isForeign: isForeign)
+        return cache.variants.request(request.fields, for: url, at: place, isForeign: isForeign)
     }
 
     /// Returns the web site whose page makes a browser send the request, for the request to the

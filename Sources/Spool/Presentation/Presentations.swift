@@ -1,8 +1,21 @@
 public import SpoolCore
 
-// HLS and DASH presentations, each as one thing.
-
 extension MediaCache {
+    /// The HLS and DASH presentations in the cache, each as one thing.
+    public var presentations: Presentations { Presentations(cache: self) }
+}
+
+/// The HLS and DASH presentations in a cache, each as one thing: its manifests, segments and keys.
+///
+/// ```swift
+/// let film = "https://example.com/film/master.m3u8"
+/// if let status = try await cache.presentations.status(of: film), status.isComplete {
+///     try await cache.presentations.pin(film)
+/// }
+/// ```
+public struct Presentations: Sendable {
+    let cache: MediaCache
+
     /// Returns what is stored of an HLS or DASH presentation. Nothing is fetched.
     ///
     /// The stored manifests are read, and each part is looked up, which takes about a second for
@@ -11,20 +24,20 @@ extension MediaCache {
     /// - Parameter name: The manifest, by its URL or key.
     /// - Returns: The status, or nil if the manifest is not stored as a whole or is no manifest.
     /// - Throws: `.store`, `.closed`, `.unsupportedURL`, the last also for more than 1 048 576 parts.
-    public func presentation(for name: some ResourceName) async throws(CacheError) -> PresentationStatus? {
-        try await inventory(of: name.key(in: self)).map(PresentationStatus.init)
+    public func status(of name: some ResourceName) async throws(CacheError) -> PresentationStatus? {
+        try await inventory(of: name.key(in: cache)).map(PresentationStatus.init)
     }
 
-    /// Returns the presentations in the store, in the order of their keys.
+    /// Returns every presentation in the store, in the order of their keys.
     ///
     /// A manifest that another stored manifest names belongs to that presentation. Manifests are
     /// recognised by their type or the extension of their URL. The memory in use grows with the
     /// number of their stored parts.
     ///
     /// - Throws: `.store`, `.closed`.
-    public func presentations() async throws(CacheError) -> [PresentationStatus] {
+    public func all() async throws(CacheError) -> [PresentationStatus] {
         var found: [PresentationStatus] = []
-        for key in try await PresentationCatalog(cache: self).roots() {
+        for key in try await PresentationCatalog(cache: cache).roots() {
             do {
                 if let inventory = try await inventory(of: key) { found.append(PresentationStatus(inventory)) }
             } catch {
@@ -44,10 +57,10 @@ extension MediaCache {
     /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
     ///   `.unsupportedURL`.
     @discardableResult
-    public func pinPresentation(_ name: some ResourceName) async throws(CacheError) -> Int? {
-        guard let inventory = try await inventory(of: name.key(in: self)) else { return nil }
+    public func pin(_ name: some ResourceName) async throws(CacheError) -> Int? {
+        guard let inventory = try await inventory(of: name.key(in: cache)) else { return nil }
         var count = 0
-        for key in inventory.keys { count += try await pin(key) ? 1 : 0 }
+        for key in inventory.keys { count += try await cache.pin(key) ? 1 : 0 }
         return count
     }
 
@@ -60,11 +73,11 @@ extension MediaCache {
     /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
     ///   `.unsupportedURL`.
     @discardableResult
-    public func unpinPresentation(_ name: some ResourceName) async throws(CacheError) -> Int? {
-        guard let inventory = try await inventory(of: name.key(in: self)) else { return nil }
+    public func unpin(_ name: some ResourceName) async throws(CacheError) -> Int? {
+        guard let inventory = try await inventory(of: name.key(in: cache)) else { return nil }
         var count = 0
-        for key in try await PresentationCatalog(cache: self).ownResources(of: inventory, amongPinned: true) {
-            count += try await unpin(key) ? 1 : 0
+        for key in try await PresentationCatalog(cache: cache).ownResources(of: inventory, amongPinned: true) {
+            count += try await cache.unpin(key) ? 1 : 0
         }
         return count
     }
@@ -79,18 +92,18 @@ extension MediaCache {
     /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
     ///   `.unsupportedURL`.
     @discardableResult
-    public func removePresentation(_ name: some ResourceName) async throws(CacheError) -> [ResourceKey]? {
-        guard let inventory = try await inventory(of: name.key(in: self)) else { return nil }
-        let keys = try await PresentationCatalog(cache: self).ownResources(of: inventory)
-        for key in keys.reversed() { try await remove(key) }
+    public func remove(_ name: some ResourceName) async throws(CacheError) -> [ResourceKey]? {
+        guard let inventory = try await inventory(of: name.key(in: cache)) else { return nil }
+        let keys = try await PresentationCatalog(cache: cache).ownResources(of: inventory)
+        for key in keys.reversed() { try await cache.remove(key) }
         return keys
     }
 
     /// Returns the resources that only this presentation has, the manifest first, or nil if no such
     /// manifest is stored.
-    package func ownResources(ofPresentation key: ResourceKey, amongPinned: Bool = false) async throws(CacheError) -> [ResourceKey]? {
+    package func ownResources(of key: ResourceKey, amongPinned: Bool = false) async throws(CacheError) -> [ResourceKey]? {
         guard let inventory = try await inventory(of: key) else { return nil }
-        return try await PresentationCatalog(cache: self).ownResources(of: inventory, amongPinned: amongPinned)
+        return try await PresentationCatalog(cache: cache).ownResources(of: inventory, amongPinned: amongPinned)
     }
 
     /// Returns the stored part of a presentation, or nil if its manifest is not stored as a whole.
@@ -100,6 +113,6 @@ extension MediaCache {
 
     /// Finds the stored part of a presentation. Calls `done` on a lane.
     package func inventory(of key: ResourceKey, _ done: @escaping @Sendable (Result<PresentationInventory?, CacheError>) -> Void) {
-        PresentationInspection(cache: self, done: done).start(key)
+        PresentationInspection(cache: cache, done: done).start(key)
     }
 }

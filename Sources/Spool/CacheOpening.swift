@@ -1,0 +1,86 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolStore
+import SpoolSystem
+#if !os(Linux)
+import SpoolURLSession
+#endif
+
+/// The parts of a cache with the real implementations: SQLite and sparse files, libcurl (URLSession
+/// on Apple's systems), threads.
+struct CacheOpening {
+    let configuration: Configuration
+
+    /// Sets the attributes of the directory. A failure is recorded as an event and does not keep
+    /// the store from opening.
+    func setAttributes(of directory: String) {
+        do { try StoreAttributes(configuration)?.apply(to: directory) } catch {
+            for sink in sinks { sink.record(.storeTrouble("attributes of \(directory): \(error)")) }
+        }
+    }
+
+    private var sinks: [any EventSink] {
+        configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? [])
+    }
+
+    /// The options of the built-in store.
+    var storeOptions: SQLiteStore.Options {
+        var options = SQLiteStore.Options()
+        options.isReadOnly = configuration.storage.isReadOnly
+        options.encryption = configuration.security.encryption
+        options.openFiles = configuration.storage.openFileLimits
+        options.expendable = configuration.storage.expendable
+        options.onExpended = configuration.storage.onExpended
+        let sinks = sinks
+        options.onRecovery = { note in for sink in sinks { sink.record(.storeTrouble("\(note)")) } }
+        return options
+    }
+
+    /// Starts the threads of a cache, with the given random numbers and clocks.
+    func environment(random: any RandomSource, time: any TimeSource) throws(CacheError) -> CacheEnvironment {
+        // First, because it may throw: threads of lanes would stay.
+        let (wire, loop) = try transport()
+        let control = DiskLane(name: "spool-control")
+        let index = DiskLane(name: "spool-index")
+        let sync = DiskLane(name: "spool-sync")
+        // Two lanes: one slow disk operation does not keep the bytes of another resource from being
+        // written.
+        let data = [DiskLane(name: "spool-data-0"), DiskLane(name: "spool-data-1")]
+        let lanes = data + [sync, index, control]
+        if configuration.network.keepsLanesOffLoop { loop?.keepOffItsCore(lanes) }
+        let doubling = DoublingTransport(wire, time: time, on: control)
+        var transport: any Transport = RedirectingTransport(
+            doubling, privateNames: configuration.security.privateNames, fieldsForURL: configuration.network.requestFieldsForURL)
+        if let around = configuration.network.transportAround { transport = around(transport) }
+        if let modifier = configuration.network.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
+        return CacheEnvironment(
+            time: time, random: random, transport: transport, loop: loop, control: control,
+            indexLane: index, syncLane: sync, dataLanes: data,
+            shutDown: {
+                for lane in lanes { lane.shutdown() }
+            })
+    }
+
+    /// Returns the transport, and its loop if that can be shared.
+    private func transport() throws(CacheError) -> (any Transport, LoopThread?) {
+        if let given = configuration.network.transport { return (given, nil) }
+        #if os(Linux)
+        var options = CurlTransportOptions()
+        options.certificateFile = configuration.network.certificateFile
+        options.privateNames = configuration.security.privateNames
+        if configuration.network.usesHTTP2 { options.version = .http2 }
+        do throws(SystemError) {
+            let loop = try LoopThread(name: "spool-loop")
+            return (CurlTransport(options: options, on: loop), loop)
+        } catch {
+            throw CacheError(
+                .configuration, "can't open the descriptors of the network loop; close files or raise the limit: \(error)", cause: error)
+        }
+        #else
+        var options = URLSessionTransportOptions()
+        options.makeConfiguration = configuration.network.urlSessionConfiguration
+        options.onChallenge = configuration.network.onChallenge
+        return (URLSessionTransport(options: options), nil)
+        #endif
+    }
+}
