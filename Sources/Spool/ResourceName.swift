@@ -61,11 +61,6 @@ extension MediaCache {
     /// - Throws: `.unsupportedURL` if `url` is not an absolute `http` or `https` URL.
     public func key(for url: URL) throws(CacheError) -> ResourceKey { try key(for: url.absoluteString) }
 
-    /// Returns a download as ``download(_:selection:)`` does for text.
-    public func download(_ url: URL, selection: PresentationSelection) -> PresentationDownload {
-        download(url.absoluteString, selection: selection)
-    }
-
     /// Imports a file as ``importFile(_:for:key:options:progress:)`` does for text.
     @discardableResult
     public func importFile(
@@ -73,6 +68,13 @@ extension MediaCache {
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(CacheError) -> ImportedFile {
         try await importFile(path, for: url.absoluteString, key: key, options: options, progress: progress)
+    }
+}
+
+extension Presentations {
+    /// Returns a download as ``download(_:selection:)`` does for text.
+    public func download(_ url: URL, selection: PresentationSelection) -> PresentationDownload {
+        download(url.absoluteString, selection: selection)
     }
 }
 #endif

@@ -49,7 +49,8 @@ extension SessionState {
             let (preparation, more) = waitForVersion(index, withFirstByte, now: now)
             return (preparation, actions + more)
         }
-        if phase == .ready, let version = ledger.version, mayUse(index, wallNow: wallNow, now: now), readers[index].takesStatus(of: version) {
+        if phase == .ready, let version = ledger.version, mayUse(index, wallNow: wallNow, now: now), readers[index].takesStatus(of: version)
+        {
             readers[index].prepare(version.generation)
             let actions = ledger.owesRevalidation || ledger.owesUpdate ? replan(now: now) : []
             return (.ready(version.generation, version.representation), actions)

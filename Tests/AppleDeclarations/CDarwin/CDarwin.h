@@ -291,6 +291,7 @@ union __sigaction_u { void (*_Null_unspecified __sa_handler)(int); void (*_Null_
 struct sigaction { union __sigaction_u __sigaction_u; sigset_t sa_mask; int sa_flags; };
 int sigaction(int, const struct sigaction *_Null_unspecified, struct sigaction *_Null_unspecified);
 int sigemptyset(sigset_t *_Null_unspecified);
+int sigsuspend(const sigset_t *_Null_unspecified);
 int sigaddset(sigset_t *_Null_unspecified, int);
 int kill(pid_t, int);
 int raise(int);

@@ -53,7 +53,9 @@ final class OriginCaseRun {
             time: time, transport: CurlTransport(options: options, on: loop), loop: loop,
             configuration: { configuration in
                 row.configure(&configuration)
-                if row.waitsInVain { (configuration.network.patience.head, configuration.network.patience.brief) = (.seconds(1), .seconds(1)) }
+                guard row.waitsInVain else { return }
+                configuration.network.patience.head = .seconds(1)
+                configuration.network.patience.brief = .seconds(1)
             })
         defer { world.stop() }
         return try OriginCaseRun(row, world, script, time, socket: origin).play()
