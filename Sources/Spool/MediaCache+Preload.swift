@@ -24,18 +24,23 @@ extension MediaCache {
         _ url: String, _ amount: PreloadAmount, key: ResourceKey? = nil, priority: ReadPriority = .prefetch,
         options: ReadOptions = ReadOptions()
     ) throws(CacheError) -> Preload {
-        try preload(url, amount, key: key, priority: priority, options: options, isStoredElsewhere: false)
+        try .started(in: self, url, amount, key: key, priority: priority, options: options)
     }
+}
 
-    /// Fetches the beginning of a resource through a process that stores it.
-    package func preload(
-        _ url: String, _ amount: PreloadAmount, key: ResourceKey?, priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool
+extension Preload {
+    /// Makes a preload that has begun.
+    ///
+    /// - Parameter isStoredElsewhere: Whether the URL is that of a process that stores the bytes.
+    package static func started(
+        in cache: MediaCache, _ url: String, _ amount: PreloadAmount, key: ResourceKey?, priority: ReadPriority, options: ReadOptions,
+        isStoredElsewhere: Bool = false
     ) throws(CacheError) -> Preload {
         var options = options
         options.priority = priority
         options.fetchPolicy = .whilePlaying
         let preload = Preload(
-            cache: self, url: url, key: try readingKey(for: url, chosen: key), amount: amount, options: options,
+            cache: cache, url: url, key: try cache.readingKey(for: url, chosen: key), amount: amount, options: options,
             isStoredElsewhere: isStoredElsewhere)
         preload.begin()
         return preload

@@ -3,6 +3,16 @@ public import SpoolCore
 extension MediaCache {
     /// The HLS and DASH presentations in the cache, each as one thing.
     public var presentations: Presentations { Presentations(cache: self) }
+
+    /// Returns what is stored of a presentation, as ``Presentations/status(of:)`` does.
+    public func presentation(for name: some ResourceName) async throws(CacheError) -> PresentationStatus? {
+        try await presentations.status(of: name)
+    }
+
+    /// Returns a download of a presentation, as ``Presentations/download(_:selection:)`` does.
+    public func download(_ url: String, selection: PresentationSelection) -> PresentationDownload {
+        presentations.download(url, selection: selection)
+    }
 }
 
 /// The HLS and DASH presentations in a cache, each as one thing: its manifests, segments and keys.

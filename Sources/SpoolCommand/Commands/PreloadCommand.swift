@@ -128,8 +128,8 @@ struct PreloadCommand: Command {
             guard ManifestSuspicion(contentType: nil, url: url) != .named else {
                 throw CacheError(.configuration, "\(url) is an HLS or DASH stream; 'spool get URL' stores it")
             }
-            let preload = try cache.preload(
-                url, amount, key: nil, priority: .prefetch, options: ReadOptions(), isStoredElsewhere: isStoredElsewhere)
+            let preload = try Preload.started(
+                in: cache, url, amount, key: nil, priority: .prefetch, options: ReadOptions(), isStoredElsewhere: isStoredElsewhere)
             let watching = Task { for await progress in preload.progress { line.update(index, progress) } }
             defer { watching.cancel() }
             return Outcome(url: url, result: .success(try await preload.result()))
