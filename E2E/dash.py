@@ -38,9 +38,9 @@ def absolute(directory, origin_url):
 
 
 def _moved_root(directory):
-    """Writes an MPD with a base from the root in a CDATA section, and with single quotes."""
+    """Writes an MPD with a base from the root, and with single quotes."""
     text = (directory / "timeline" / "manifest.mpd").read_text(encoding="utf-8")
-    text = re.sub(r"(<Period[^>]*>)", r"\1<BaseURL><![CDATA[/dash/timeline/]]></BaseURL>", text, count=1)
+    text = re.sub(r"(<Period[^>]*>)", r"\1<BaseURL>/dash/timeline/</BaseURL>", text, count=1)
     made = directory / "root"
     made.mkdir()
     (made / "manifest.mpd").write_text(text.replace('"', "'"), encoding="utf-8")
