@@ -33,8 +33,11 @@ async function hex(buffer) {
 
 async function seek(element, seconds) {
     const seeked = once(element, "seeked");
+    // The first frame of the film may be presented meanwhile, and is not the one that is meant.
+    const isMeant = frame => Math.abs(frame.mediaTime - seconds) < 0.2;
+    const watch = done => element.requestVideoFrameCallback((_, frame) => isMeant(frame) ? done() : watch(done));
     const presented = element.requestVideoFrameCallback
-        ? Promise.race([new Promise(done => element.requestVideoFrameCallback(done)), new Promise(done => setTimeout(done, 1000))])
+        ? Promise.race([new Promise(watch), new Promise(done => setTimeout(done, 1000))])
         : Promise.resolve();
     element.currentTime = seconds;
     await seeked;
