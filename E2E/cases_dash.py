@@ -9,8 +9,9 @@ CASES = CaseList()
 case = CASES
 
 STREAMS = ["number", "timeline", "list", "single", "base", "periods", "root", "absolute"]
-# mpv reads streams as ffmpeg does, and GStreamer ends at a second period, so each of them plays a sample.
-PLAYED = {"ffmpeg": STREAMS, "mpv": ["number", "base"], "VLC": STREAMS, "GStreamer": ["timeline", "list", "absolute"]}
+# mpv reads streams as ffmpeg does, and GStreamer ends at a second period, so each of them plays a sample. VLC loses another number of
+# samples at the border of two periods in each run, without a proxy as well.
+PLAYED = {"ffmpeg": STREAMS, "mpv": ["number", "base"], "VLC": [name for name in STREAMS if name != "periods"], "GStreamer": ["timeline", "list", "absolute"]}
 
 
 def path_of(t, name):

@@ -46,12 +46,13 @@ def mpv_output(context, url, kind, *options):
 
 
 def vlc_output(context, url, *options):
-    """Returns length and hash of the samples that VLC decodes."""
+    """Returns length and hash of the samples that VLC decodes. Options that begin with a colon are those of the URL alone."""
     directory = Path(tempfile.mkdtemp(prefix="spool-vlc-"))
     sound = directory / "sound.wav"
     command = [
-        context.program("vlc"), "--intf=dummy", "--no-video", "--no-one-instance", "--no-media-library", "--play-and-exit", *options,
-        f"--sout=#transcode{{acodec=s16l}}:std{{access=file,mux=wav,dst={sound}}}", url, "vlc://quit",
+        context.program("vlc"), "--intf=dummy", "--no-video", "--no-one-instance", "--no-media-library", "--play-and-exit",
+        *(option for option in options if option[0] != ":"), f"--sout=#transcode{{acodec=s16l}}:std{{access=file,mux=wav,dst={sound}}}", url,
+        *(option for option in options if option[0] == ":"), "vlc://quit",
     ]
     if os.geteuid() == 0:
         # VLC refuses to run as root.
