@@ -1,7 +1,7 @@
 """Players play DASH streams through the proxy as they do without it, and again while the origin is away."""
 
 import dash
-from cases_streams import PLAYERS, expect_through_proxy
+from cases_streams import PLAYERS, expect_same_output, expect_through_proxy
 from clients import chromium_dash, ffmpeg_frames
 from harness import CaseList, expect, expect_equal
 
@@ -25,20 +25,7 @@ def plays(name, player):
 
     @case(f"{player} plays the DASH stream {name} as it does without the proxy, and again while the origin is away", program)
     def _(t):
-        path = path_of(t, name)
-        wanted = output(t, t.origin.url(path))
-        proxy = t.proxy()
-        if t.is_direct:
-            return
-        mark = t.origin.mark()
-        expect_equal(output(t, proxy.url(path)), wanted, "the output through the proxy")
-        requests = t.origin.requests(mark)
-        t.note(f"{len(requests)} requests")
-        expect(requests, "the origin was not asked")
-        expect_through_proxy(t, requests)
-        t.origin.stop()
-        expect_equal(output(t, proxy.url(path)), wanted, "the output while the origin is away")
-        t.origin.start()
+        expect_same_output(t, path_of(t, name), output)
 
 
 for _player in PLAYERS:

@@ -38,25 +38,29 @@ def expect_through_proxy(t, requests):
     expect_equal(again, [], "resources that were fetched twice")
 
 
+def expect_same_output(t, path, output):
+    """Plays a stream directly, through the proxy, and through the proxy without the origin, and expects the same output."""
+    wanted = output(t, t.origin.url(path))
+    proxy = t.proxy()
+    if t.is_direct:
+        return
+    mark = t.origin.mark()
+    expect_equal(output(t, proxy.url(path)), wanted, "the output through the proxy")
+    requests = t.origin.requests(mark)
+    t.note(f"{len(requests)} requests")
+    expect(requests, "the origin was not asked")
+    expect_through_proxy(t, requests)
+    t.origin.stop()
+    expect_equal(output(t, proxy.url(path)), wanted, "the output while the origin is away")
+    t.origin.start()
+
+
 def plays(name, player):
     program, output = PLAYERS[player]
 
     @case(f"{player} plays the HLS stream {name} as it does without the proxy, and again while the origin is away", program)
     def _(t):
-        path = path_of(t, name)
-        wanted = output(t, t.origin.url(path))
-        proxy = t.proxy()
-        if t.is_direct:
-            return
-        mark = t.origin.mark()
-        expect_equal(output(t, proxy.url(path)), wanted, "the output through the proxy")
-        requests = t.origin.requests(mark)
-        t.note(f"{len(requests)} requests")
-        expect(requests, "the origin was not asked")
-        expect_through_proxy(t, requests)
-        t.origin.stop()
-        expect_equal(output(t, proxy.url(path)), wanted, "the output while the origin is away")
-        t.origin.start()
+        expect_same_output(t, path_of(t, name), output)
 
 
 for _player in PLAYERS:
