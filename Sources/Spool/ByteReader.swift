@@ -97,7 +97,7 @@ public final class ByteReader: Sendable {
             let mark = signal.mark
             switch session.next(max: min(max, Self.chunkBytes)) {
             case .file(let file, let range):
-                guard let bytes = read(range, of: file) else { continue }
+                guard let bytes = session.read(range, of: file) else { continue }
                 session.markTold()
                 session.advance(by: bytes.count, fromOrigin: false)
                 return bytes
@@ -111,22 +111,6 @@ public final class ByteReader: Sendable {
             case .failed(let error): throw error
             }
         }
-    }
-
-    /// Returns stored bytes, or nil if they can't be read. In that case they are a gap, and the
-    /// next step fetches them.
-    private func read(_ range: ByteRange, of file: any StoredBytes) -> [UInt8]? {
-        var failure: StoreError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: Int(range.count)) { buffer, count in
-            do throws(StoreError) {
-                count = try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
-            } catch {
-                failure = error
-            }
-        }
-        if bytes.count == Int(range.count) { return bytes }
-        session.reportLost(range, failure ?? .corrupt(session.key, range))
-        return nil
     }
 
     private func wait(_ mark: WakeSignal.Mark) async throws(CacheError) {

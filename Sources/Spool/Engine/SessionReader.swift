@@ -273,6 +273,22 @@ package final class SessionReader: Sendable {
         }
     }
 
+    /// Returns stored bytes, or nil if they can't be read. In that case they are a gap, and `next`
+    /// answers anew.
+    func read(_ range: ByteRange, of file: any StoredBytes) -> [UInt8]? {
+        var failure: StoreError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: Int(range.count)) { buffer, count in
+            do throws(StoreError) {
+                count = try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
+            } catch {
+                failure = error
+            }
+        }
+        if bytes.count == Int(range.count) { return bytes }
+        reportLost(range, failure ?? .corrupt(key, range))
+        return nil
+    }
+
     /// Handles stored bytes that turned out to be unreadable: they are a gap again, and `next`
     /// answers anew. Only an error that means loss takes them out of the index.
     package func reportLost(_ range: ByteRange, _ error: StoreError) {

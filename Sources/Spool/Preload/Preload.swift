@@ -236,15 +236,7 @@ public final class Preload: Sendable {
             take(Int(range.count), [])
             return reader.advance(by: Int(range.count), fromOrigin: false)
         }
-        var failure: StoreError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: Int(range.count)) { buffer, count in
-            do throws(StoreError) {
-                count = try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
-            } catch {
-                failure = error
-            }
-        }
-        guard bytes.count == Int(range.count) else { return reader.reportLost(range, failure ?? .corrupt(key, range)) }
+        guard let bytes = reader.read(range, of: file) else { return }
         take(bytes.count, bytes)
         reader.advance(by: bytes.count, fromOrigin: false)
     }

@@ -90,16 +90,8 @@ final class StoredText: Sendable {
     }
 
     private func take(_ range: ByteRange, of file: any StoredBytes, _ reader: SessionReader) {
-        var failure: StoreError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: Int(range.count)) { buffer, count in
-            do throws(StoreError) {
-                count = try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
-            } catch {
-                failure = error
-            }
-        }
         // Bytes that can't be read are a gap from now on, and the next step fails.
-        guard bytes.count == Int(range.count) else { return reader.reportLost(range, failure ?? .corrupt(reader.key, range)) }
+        guard let bytes = reader.read(range, of: file) else { return }
         add(bytes)
         reader.advance(by: bytes.count, fromOrigin: false)
     }
