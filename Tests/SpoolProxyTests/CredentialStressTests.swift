@@ -68,7 +68,7 @@ import Testing
     @Test(arguments: ["Cookie", "Authorization"], Seeds.list(count: 1, nightly: 2))
     func `no client gets bytes without the origin's leave`(name: String, seed: UInt64) throws {
         let ledger = Ledger()
-        let world = try ProxyWorld(script: { request, _ in ledger.answer(request) }, configuration: { $0.isShared = true })
+        let world = try ProxyWorld(script: { request, _ in ledger.answer(request) }, configuration: { $0.freshness.isShared = true })
         defer { world.stop() }
         let port = world.port
         let served = Locked(0)

@@ -38,7 +38,7 @@ import Testing
         try ProxyWorld(
             [Self.film], script: door.script,
             configuration: {
-                $0.isShared = isShared
+                $0.freshness.isShared = isShared
                 change(&$0)
             })
     }
@@ -125,7 +125,7 @@ import Testing
     /// 3. The request has the fields of `a`, by which the film was fetched, and is refused.
     @Test(arguments: [401, 403, 404]) func `an expired token gives way to that of the client that waits`(status: Int) throws {
         let door = Door(refusal: status, fields: ["Cache-Control": "no-cache"])
-        let world = try world(door, isShared: false, { $0.fetchPolicy = .readAhead(bytes: 0) })
+        let world = try world(door, isShared: false, { $0.fetching.policy = .readAhead(bytes: 0) })
         defer { world.stop() }
         door.letIn("Bearer b")
         #expect(
@@ -193,8 +193,8 @@ import Testing
         let world = try ProxyWorld(
             [Self.film, mirror],
             configuration: {
-                $0.keyPolicy = KeyPolicy().sameHosts(["media.example", "mirror.example"])
-                $0.fetchPolicy = .readAhead(bytes: 0)
+                $0.freshness.keyPolicy = KeyPolicy().sameHosts(["media.example", "mirror.example"])
+                $0.fetching.policy = .readAhead(bytes: 0)
             })
         defer { world.stop() }
         let secrets: HTTPFields = ["Cookie": "id=1", "X-Key": "k", "User-Agent": "TV", "Range": "bytes=10-999"]

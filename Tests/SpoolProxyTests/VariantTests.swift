@@ -82,7 +82,8 @@ import Testing
     }
 
     @Test func `a field of the operator replaces the client's and selects nothing`() throws {
-        let world = try ProxyWorld(script: Self.varying(by: "User-Agent"), configuration: { $0.requestFields = ["User-Agent": "TV"] })
+        let world = try ProxyWorld(
+            script: Self.varying(by: "User-Agent"), configuration: { $0.network.requestFields = ["User-Agent": "TV"] })
         defer { world.stop() }
         for agent in ["a", "b"] {
             #expect(try world.get(Self.film.target, ["User-Agent": agent]).body == Self.variant("TV").allBytes)

@@ -149,7 +149,7 @@ final class ManifestReading {
     /// Whether the stored manifest is used although the origin was asked and did not confirm it.
     private func isUnconfirmed(_ representation: Representation) -> Bool {
         guard !isOnlyStored, representation.responseTime < began else { return false }
-        let rules = UseRules(policy: .standard, isShared: door.cache.configuration.isShared)
+        let rules = UseRules(policy: .standard, isShared: door.cache.configuration.freshness.isShared)
         return rules.use(of: representation, now: began) == .revalidate
     }
 

@@ -27,7 +27,7 @@ import Testing
                 origin.serve(VirtualResource(url: origin.url(name), seed: 7, length: 100_000, contentType: "audio/mpeg"))
             }
             var configuration = Configuration()
-            configuration.directory = directory.path
+            configuration.storage.directory = directory.path
             cache = try MediaCache(configuration: configuration)
         }
 

@@ -196,7 +196,7 @@ import Testing
         for (policy, serves) in [(CachePolicy.preferStored, true), (.storeEverything, true), (.standard, false)] {
             let playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n1.ts\n"
             let origin = DocumentOrigin([master: .init(playlist, fields: ["Cache-Control": "no-cache"])])
-            let world = try ProxyWorld(time: time, transport: origin, configuration: { $0.cachePolicy = policy })
+            let world = try ProxyWorld(time: time, transport: origin, configuration: { $0.freshness.policy = policy })
             defer { world.stop() }
             for _ in 0..<2 { #expect(try world.get(target(master)).status == 200) }
             #expect(origin.count(of: master) == 2, "\(policy): it is asked for each time")
