@@ -152,8 +152,12 @@ struct ServeTests {
             let text = try String(contentsOfFile: "\(threads)/\(thread)/status", encoding: .utf8)
             return text.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") }
         }
-        let lanes = try FileManager.default.contentsOfDirectory(atPath: threads).filter { thread in
-            try String(contentsOfFile: "\(threads)/\(thread)/comm", encoding: .utf8).hasPrefix("spool-data")
+        var lanes: [String] = []
+        // A thread has its name a moment after it has begun.
+        while lanes.count < 2 {
+            lanes = try FileManager.default.contentsOfDirectory(atPath: threads).filter { thread in
+                try String(contentsOfFile: "\(threads)/\(thread)/comm", encoding: .utf8).hasPrefix("spool-data")
+            }
         }
         let own = try cores("\(process.processID)")
         // If the tests may use one core only, all threads share it.
