@@ -27,6 +27,22 @@ enum ReaderView {
         return nil
     }
 
+    /// Whether every byte of the version is stored or in the memory of a fetch.
+    static func hasWhole(_ version: SessionVersion, _ session: SessionState) -> Bool {
+        guard let length = version.representation.length else { return false }
+        var position: Int64 = 0
+        while position < length {
+            if let run = version.stored.prefix(from: position, upTo: length) {
+                position = run.upperBound
+                continue
+            }
+            let fetch = session.fetches.first { !$0.isOwn && $0.generation == version.generation && $0.remembers(position) }
+            guard let fetch else { return false }
+            position = fetch.runEnd(from: position)
+        }
+        return true
+    }
+
     /// Whether a reader that moves to `[start, end)` stays with its present source.
     static func goesOn(_ reader: ReaderState, at start: Int64, end: Int64?, _ session: SessionState) -> Bool {
         if reader.source == .version { return start == reader.position && end == reader.end }

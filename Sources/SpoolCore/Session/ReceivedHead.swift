@@ -69,7 +69,7 @@ struct ReceivedHead {
     /// in this way, with or without a condition in the request.
     private func isUnchangedManifest(_ fetch: FetchState, _ session: SessionState) -> Bool {
         guard head.status == 204, let version = session.version else { return false }
-        return fetch.revalidates == version.generation && version.isComplete && version.representation.isPlaylist
+        return fetch.revalidates == version.generation && version.representation.isPlaylist && ReaderView.hasWhole(version, session)
     }
 
     /// Ends the fetch with `error`.

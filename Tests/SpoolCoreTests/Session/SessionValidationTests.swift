@@ -49,6 +49,25 @@ import Testing
         #expect(probe.changes == [])
     }
 
+    @Test func `a 204 confirms a manifest whose bytes are not on the disk yet`() throws {
+        let probe = SessionProbe()
+        let reader = probe.join(0)
+        probe.openEmpty()
+        probe.step(reader)
+        let fetch = probe.startedIDs[0]
+        probe.full(fetch, length: 300, fields: ["Content-Type": "application/dash+xml", "Cache-Control": "max-age=1"])
+        #expect(probe.body(fetch, 300) == 300)
+        probe.finish(fetch)
+        probe.leave(reader)
+        probe.pass(.seconds(60))
+        let next = probe.join(0, rules: UseRules(policy: .standard))
+        #expect(probe.prepare(next) == .wait)
+        let refresh = try #require(probe.startedIDs.last)
+        #expect(refresh != fetch)
+        probe.head(refresh, 204, ["Date": HTTPDate.format(probe.wallNow)])
+        #expect(probe.read(next) == 300)
+    }
+
     @Test func `a new version replaces the stale one`() {
         let (probe, reader, fetch) = asking()
         probe.full(fetch, length: 500, fields: ["ETag": "\"v2\""])
