@@ -35,7 +35,7 @@ extension ResourceSession {
             effects.append(.action(action))
         case .versionChanged(let old, let new): changeVersion(from: old, to: new, &state, &effects)
         case .representationUpdated:
-            state.owesCommit = state.machine.version?.passReason == nil
+            state.owesCommit = state.machine.mayEnterHead
             writes.setTick(&state, &effects)
         case .gone(let generation):
             effects.append(.event(.gone(key, generation)))
@@ -55,7 +55,7 @@ extension ResourceSession {
         state.fileGeneration = nil
         if let old { writes.retire(old, &state, &effects) } else { writes.dropDirty(&state, &effects) }
         let isStored = state.machine.version?.passReason == nil
-        state.owesCommit = isStored
+        state.owesCommit = state.machine.mayEnterHead
         if let old {
             effects.append(.event(.representationReplaced(key, from: old, to: new)))
             if !isStored { effects.append(.forgetStored) }

@@ -116,6 +116,7 @@ extension SessionState {
         var discards: [SessionAction] = []
         if version?.generation == generation {
             ledger.version?.stored.insert(range)
+            ledger.hasSuspended = false
             discards = dropShortestRuns(sparing: range)
         }
         if let index = index(of: id) {

@@ -37,14 +37,15 @@ extension SessionState {
         return [.representationUpdated]
     }
 
-    /// Stops serving the version until a complete response of the origin takes its place, because
+    /// Stops serving the version until a response of the origin with bytes takes its place, because
     /// the origin contradicted it once.
     ///
     /// Its index entry stays. A session that opens it later may find that the contradiction was
     /// temporary.
     mutating func suspendVersion() -> [SessionAction] {
-        guard let generation = version?.generation else { return [] }
-        return [.forgotten(generation)] + forgetVersion()
+        guard let version else { return [] }
+        ledger.hasSuspended = ledger.hasSuspended || !version.stored.isEmpty
+        return [.forgotten(version.generation)] + forgetVersion()
     }
 
     /// Drops a version that can't be completed, once it has no reader: bytes of unknown length that

@@ -354,6 +354,9 @@ package struct SessionStateMachine: Sendable {
         return state.replan(now: now)
     }
 
+    /// Whether the head of the current version may be entered into the index before its first byte is.
+    package var mayEnterHead: Bool { version.map { $0.passReason == nil } == true && !state.ledger.hasSuspended }
+
     /// Whether stored bytes are being compared with their checksums. Evicting them meanwhile would
     /// make them look damaged.
     package var isVerifying: Bool { phase == .ready && version?.verifying.isEmpty == false }

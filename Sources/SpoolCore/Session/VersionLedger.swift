@@ -15,6 +15,9 @@ struct VersionLedger: Sendable {
     /// Whether the version's representation changed between two events, so that it has to be
     /// committed.
     var owesUpdate = false
+    /// Whether the index has bytes of a version that is suspended. A head without bytes must not take
+    /// their place.
+    var hasSuspended = false
     /// The cached result of the freshness check, so that a hit need not repeat it.
     private var lease: FreshnessLease?
 

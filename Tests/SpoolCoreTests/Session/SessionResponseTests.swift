@@ -355,6 +355,20 @@ import Testing
         #expect(probe.machine.version == nil)
     }
 
+    @Test func `a head without bytes does not take the place of bytes that a contradiction suspended`() throws {
+        let (probe, _, fetch) = inTheMiddle()
+        probe.head(fetch, 416, ["Content-Range": "bytes */10000"])
+        #expect(probe.machine.version == nil)
+        let reader = probe.join(0)
+        probe.step(reader)
+        let next = try #require(probe.startedIDs.last)
+        probe.full(next, length: 10_000)
+        #expect(probe.machine.version?.passReason == nil && !probe.machine.mayEnterHead)
+        probe.body(next, 1000)
+        probe.store(next)
+        #expect(probe.machine.mayEnterHead)
+    }
+
     @Test func `bytes in memory of the old version are dropped after a change`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB)
