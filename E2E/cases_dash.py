@@ -1,8 +1,8 @@
 """Players play DASH streams through the proxy as they do without it, and again while the origin is away."""
 
 import dash
-from cases_streams import PLAYERS, expect_same_output, expect_through_proxy
-from clients import chromium_dash, ffmpeg_frames
+from cases_streams import PLAYERS, expect_same_frames_by_other_forms, expect_same_output, expect_through_proxy
+from clients import chromium_dash
 from harness import CaseList, expect, expect_equal
 
 CASES = CaseList()
@@ -57,9 +57,4 @@ for _name in STREAMS:
 
 @case("ffmpeg plays a DASH stream by the query form and through a gateway as it does without the proxy", "ffmpeg", is_about_cache=True)
 def _(t):
-    path = path_of(t, "absolute")
-    wanted = ffmpeg_frames(t, t.origin.url(path))
-    proxy = t.proxy()
-    expect(ffmpeg_frames(t, proxy.query_url(path)) == wanted, "the frames by the query form differ")
-    gateway = t.proxy("--origin", t.origin.url("").rstrip("/"), cache=t.directory / "gateway")
-    expect(ffmpeg_frames(t, gateway.url(path)) == wanted, "the frames through a gateway differ")
+    expect_same_frames_by_other_forms(t, path_of(t, "absolute"))

@@ -55,6 +55,15 @@ def expect_same_output(t, path, output):
     t.origin.start()
 
 
+def expect_same_frames_by_other_forms(t, path):
+    """Plays a stream directly, by the query form, and through a gateway, and expects the same frames."""
+    wanted = ffmpeg_frames(t, t.origin.url(path))
+    proxy = t.proxy()
+    expect(ffmpeg_frames(t, proxy.query_url(path)) == wanted, "the frames by the query form differ")
+    gateway = t.proxy("--origin", t.origin.url("").rstrip("/"), cache=t.directory / "gateway")
+    expect(ffmpeg_frames(t, gateway.url(path)) == wanted, "the frames through a gateway differ")
+
+
 def plays(name, player):
     program, output = PLAYERS[player]
 
@@ -99,9 +108,4 @@ for _name in ["ts", "fmp4", "aes", "multi", "root", "absolute", "moved"]:
 
 @case("ffmpeg plays an HLS stream by the query form and through a gateway as it does without the proxy", "ffmpeg", is_about_cache=True)
 def _(t):
-    path = path_of(t, "root")
-    wanted = ffmpeg_frames(t, t.origin.url(path))
-    proxy = t.proxy()
-    expect(ffmpeg_frames(t, proxy.query_url(path)) == wanted, "the frames by the query form differ")
-    gateway = t.proxy("--origin", t.origin.url("").rstrip("/"), cache=t.directory / "gateway")
-    expect(ffmpeg_frames(t, gateway.url(path)) == wanted, "the frames through a gateway differ")
+    expect_same_frames_by_other_forms(t, path_of(t, "root"))

@@ -129,14 +129,20 @@ async function append(buffer, bytes) {
     await done;
 }
 
+// Gives an element a source that takes bytes.
+async function attach(element) {
+    const source = new MediaSource(), opened = once(source, "sourceopen");
+    element.src = URL.createObjectURL(source);
+    await opened;
+    return source;
+}
+
 // Loads all segments of a stream. A live one is followed to its end.
 async function playDASH(url, types) {
     const element = document.createElement("video");
     document.body.append(element);
     try {
-        const source = new MediaSource(), opened = once(source, "sourceopen");
-        element.src = URL.createObjectURL(source);
-        await opened;
+        const source = await attach(element);
         const buffers = types.map(type => source.addSourceBuffer(type));
         const manifest = new Manifest(url), loaded = new Set();
         let bytes = 0;
@@ -178,9 +184,7 @@ async function playLowLatency(url, type) {
     const element = document.createElement("video");
     document.body.append(element);
     try {
-        const source = new MediaSource(), opened = once(source, "sourceopen");
-        element.src = URL.createObjectURL(source);
-        await opened;
+        const source = await attach(element);
         const buffer = source.addSourceBuffer(type);
         let query = "", bytes = 0, hint = null;
         const loaded = new Set();
