@@ -28,7 +28,7 @@ import Testing
 
         func renew(_ film: VirtualResource, to seed: UInt64) { state.withLock { $0.version[film.url] = seed } }
 
-        /// Everybody may have what the origin sent without credentials, unless it varies by them.
+        /// Every user may have a version that the origin sent without credentials, unless it varies by them.
         func wasGranted(_ user: String, _ seed: UInt64) -> Bool {
             let users = seed % 4 == 0 ? [user] : [user, ""]
             return state.withLock { state in users.contains { state.granted.contains(Self.name($0, seed)) } }

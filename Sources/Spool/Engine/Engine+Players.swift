@@ -1,9 +1,9 @@
 import SpoolCore
 
-// What the players of a cache wait for, as preloads ask it.
+// The needs of the players of a cache, for which preloads pause.
 
 extension Engine {
-    /// Returns what the readers with the priority of playback do now.
+    /// Returns the present needs of the readers with the priority of playback.
     ///
     /// Only preloads that run ask this, some times a second, so reads do nothing for it.
     /// - Complexity: O(*n*), *n* being the readers of all sessions.

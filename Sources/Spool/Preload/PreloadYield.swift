@@ -6,7 +6,7 @@ package import SpoolCore
 /// bytes are on their way from the same host, it runs for a share of the time. Otherwise it runs at
 /// full speed.
 package struct PreloadYield {
-    /// What the players of the cache do at a moment.
+    /// The needs of the players of the cache at one moment.
     package struct Players: Hashable {
         /// Whether one of them waits for bytes.
         package var areShort = false

@@ -3,7 +3,7 @@ package import SpoolManifests
 
 /// The stored part of a presentation, with its manifest.
 package struct PresentationInventory: Sendable {
-    /// What is stored of one rendition.
+    /// The stored part of one rendition.
     package struct Track: Sendable {
         /// The number of parts, with the playlist; nil while the playlist is not stored.
         package var partCount: Int?

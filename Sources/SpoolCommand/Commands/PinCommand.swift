@@ -6,8 +6,8 @@ struct PinCommand: Command {
     static let syntax = CommandSyntax(
         "pin", "Keep resources in the store whatever room is needed",
         discussion: [
-            "Also what is not stored yet. With the URL of a manifest, every stored part of the presentation is pinned, and a later 'spool get' of it"
-                + " pins what it adds. What is pinned counts towards the quota; 'spool unpin' lets it go again, 'spool rm' too."
+            "A resource that is not stored yet can be pinned, too. With the URL of a manifest, every stored part of the presentation is pinned, and a later 'spool get' of it"
+                + " pins the parts that it adds. Pinned bytes count towards the quota. 'spool unpin' and 'spool rm' end the protection."
         ],
         operands: .init(usage: "URL|KEY…", count: 1...CommandSyntax.maxOperands),
         flags: CacheSettings.store + KeySettings.all)

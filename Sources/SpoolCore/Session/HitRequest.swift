@@ -19,8 +19,9 @@ package struct SessionHit: Hashable, Sendable {
 
 /// A request that is answered at once, if everything for it is at hand.
 ///
-/// That takes a version that answers every request, and that is complete and verified, or at least the requested range of it; no
-/// fetch that runs or has to start; and a policy that permits the use without asking the origin.
+/// That takes a version that answers every request, and that is complete and verified, or at least
+/// the requested range of it; no fetch that runs or has to start; and a policy that permits the use
+/// without asking the origin.
 /// While the resource is only partly stored, a reader whose policy fetches beyond its range is no
 /// hit, because it makes a fetch begin.
 ///
@@ -38,7 +39,7 @@ struct HitRequest {
     /// - Returns: nil if a condition does not hold; then nothing has changed.
     func serve(_ session: inout SessionState, wallNow: Timestamp) -> SessionHit? {
         guard session.phase == .ready, session.fetches.isEmpty, session.ledger.version?.representation.isContent == true,
-            session.ledger.version?.representation.mark?.isOpen(isShared: isShared) ?? true,
+            session.ledger.version?.representation.mark?.isOpen(isShared: isShared) != false,
             let length = session.ledger.version?.representation.length,
             let generation = session.ledger.version?.generation, let revision = session.ledger.version?.revision,
             let range = spec.map({ $0.range(length: length) }) ?? ByteRange(0, length),

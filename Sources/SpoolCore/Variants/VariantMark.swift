@@ -126,7 +126,7 @@ package struct VariantMark: Hashable, Sendable {
         guard let known else { return newer.map { $0.names.isEmpty && !$0.isPersonal } ?? true ? nil : newer }
         guard var result = newer, result.names == known.names else { return newer }
         result.values = result.values.reduce(known.values) { adding($1, to: $0, limit: valueLimit) }
-        // Everybody may have what the origin sent without credentials.
+        // The origin sends to every client what it sent without credentials.
         let isOpen = result.users.isEmpty || (known.users.isEmpty && !known.values.isEmpty)
         result.users = isOpen ? [] : result.users.reduce(known.users) { adding($1, to: $0, limit: userLimit) }
         return result

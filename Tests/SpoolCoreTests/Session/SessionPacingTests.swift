@@ -183,7 +183,7 @@ import Testing
         probe.finish(tail)
         let front = probe.startedIDs[1]
         var ask = OriginAsk(0, 6 * MiB, ifRange: "\"v1\"")
-        // Nobody waits for the answer.
+        // No reader waits for the answer.
         ask.isBrief = true
         #expect(probe.starts[1] == ask)
         probe.partial(front, 0, 6 * MiB, total: 10 * MiB)

@@ -157,7 +157,7 @@ import Testing
         let varied = try #require(VariantMark(of: ["Vary": "X"], for: client([:]), isShared: true))
         #expect(VariantMark.merged(ofA, with: varied) == varied)
         #expect(VariantMark.merged(nil, with: varied) == varied)
-        // What the origin confirms without credentials is everybody's.
+        // A version that the origin confirms without credentials is open to every client.
         let variedOfA = try #require(VariantMark(of: ["Vary": "X"], for: client(Self.a), isShared: true))
         #expect(VariantMark.merged(variedOfA, with: varied)?.users == [])
     }
