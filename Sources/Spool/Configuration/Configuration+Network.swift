@@ -74,7 +74,7 @@ extension Configuration {
 
         /// How long the origin of this URL may take.
         package func patience(for url: String) -> OriginPatience {
-            guard !patienceForHosts.isEmpty, let host = (try? URIReference(lenient: url))?.origin?.host else { return patience }
+            guard !patienceForHosts.isEmpty, let host = URIReference.origin(of: url)?.host else { return patience }
             return patience(forHost: host)
         }
 

@@ -112,7 +112,7 @@ final class Engine: Sendable {
     private func session(for url: String, key: ResourceKey?) throws(CacheError) -> ResourceSession {
         let key = if let key { key } else { try readingKey(for: url) }
         if let session = try existingSession(key) { return session }
-        guard let reference = try? URIReference(url), let origin = reference.origin else {
+        guard let origin = URIReference.origin(of: url) else {
             throw CacheError(.unsupportedURL, "only absolute http and https URLs can be cached; '\(url)'", key: key)
         }
         let number = sessions.withLock { $0.makeNumber() }

@@ -44,14 +44,11 @@ struct PresentationCatalog {
     }
 
     private func keys(_ manifest: StoredManifest) -> [ResourceKey] {
-        manifest.references.compactMap { url in
-            guard let key = try? cache.key(for: url) else { return nil }
-            return key
-        }
+        manifest.references.compactMap(cache.presentations.key)
     }
 
     private func insert(_ url: String, into keys: inout Set<ResourceKey>) {
-        if let key = try? cache.key(for: url) { keys.insert(key) }
+        if let key = cache.presentations.key(of: url) { keys.insert(key) }
     }
 
     /// Calls `body` for each stored manifest.

@@ -125,7 +125,7 @@ private struct PresentationExport {
     private func urls(_ renditions: [StreamRendition], _ playlists: [Playlist]) -> [String] {
         var seen = Set(playlists.map(\.name) + [inventory.baseURL])
         let shared = inventory.outline.sharedParts.map(\.url).filter { url in
-            guard let key = try? cache.key(for: url), let member = inventory.members[key] else { return false }
+            guard let key = cache.presentations.key(of: url), let member = inventory.members[key] else { return false }
             return member.isComplete
         }
         let parts = renditions.flatMap(\.parts) + playlists.flatMap { $0.manifest.outline.renditions.flatMap(\.parts) }
@@ -146,7 +146,7 @@ private struct PresentationExport {
 
     /// The extension by which web servers give a part its type, where its URL has none of media.
     private func ending(of url: String) -> String {
-        guard !isMediaExtension(pathExtension(url: url)), let key = try? cache.key(for: url) else { return "" }
+        guard !isMediaExtension(pathExtension(url: url)), let key = cache.presentations.key(of: url) else { return "" }
         return fileExtension(url: url, contentType: inventory.members[key]?.contentType)
     }
 

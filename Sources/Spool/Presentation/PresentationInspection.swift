@@ -79,7 +79,7 @@ struct PresentationInspection: Sendable {
                 walk.begin(rendition.parts)
                 continue
             }
-            guard walk.known[playlist] == nil, let key = try? cache.key(for: playlist) else { continue }
+            guard walk.known[playlist] == nil, let key = cache.presentations.key(of: playlist) else { continue }
             return readPlaylist(key, walk)
         }
         lookUp(walk)
@@ -121,7 +121,9 @@ struct PresentationInspection: Sendable {
             return done(.failure(CacheError(.unsupportedURL, reason, key: walk.inventory.manifest.key)))
         }
         var keyed: [(StreamPart, ResourceKey)] = []
-        for part in walk.parts.prefix(Self.partsAtOnce) { if let key = try? cache.key(for: part.url) { keyed.append((part, key)) } }
+        for part in walk.parts.prefix(Self.partsAtOnce) {
+            if let key = cache.presentations.key(of: part.url) { keyed.append((part, key)) }
+        }
         let wanted = Set(keyed.map(\.1)).filter { walk.inventory.members[$0] == nil && !walk.missing.contains($0) }
         let live = cache.engine.liveStatus(of: wanted)
         cache.onIndexLane(

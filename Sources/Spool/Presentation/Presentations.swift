@@ -26,6 +26,13 @@ extension MediaCache {
 public struct Presentations: Sendable {
     let cache: MediaCache
 
+    /// Returns the key of a reference in a manifest, or nil for one that no cache stores, such as a
+    /// `data:` or `skd:` URL.
+    func key(of reference: String) -> ResourceKey? {
+        guard let key = try? cache.key(for: reference) else { return nil }
+        return key
+    }
+
     /// Returns what is stored of an HLS or DASH presentation. Nothing is fetched.
     ///
     /// The stored manifests are read, and each part is looked up, which takes about a second for
