@@ -1,4 +1,4 @@
-import Glibc
+import SpoolLibc
 
 /// The cost of a playlist with 5 000 absolute references: a version that was rewritten before, and a
 /// new one.
