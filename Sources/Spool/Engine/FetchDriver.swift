@@ -52,12 +52,13 @@ struct FetchDriver {
             if session.shared.links != nil { intake.unmeasuredSince = session.now }
             intake.isStarted = true
             state.machine.sent(intake.id, isForOneUser: intake.client?.selection.hasCredentials == true)
-            return session.request(of: intake, state)
+            var request = session.request(of: intake, state)
+            request.wait(state.patience, isBrief: intake.ask.isBrief || state.priority < .playing)
+            return request
         }
         guard var request else { return }
         if let site = intake.ask.site { request.fields["Origin"] = site }
         request.reach = session.shared.bounds.current
-        session.state.withLock { request.wait($0.patience, isBrief: intake.ask.isBrief || $0.priority < .playing) }
         request.decodesContent = playlistExtensions.contains(pathExtension(url: request.url))
         addConditions(of: intake.ask, to: &request.fields)
         session.shared.record(.fetchStarted(session.key, lower: intake.ask.lower, upper: intake.ask.upper))
