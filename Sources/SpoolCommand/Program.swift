@@ -5,17 +5,19 @@ import SpoolSystem
 /// The command line: finds the command, passes it its arguments, and turns the result into an exit
 /// code.
 @main
-struct Program {
+package struct Program {
     /// Every command, in the order of the help.
-    static let commands: [any Command.Type] = [
+    package static let commands: [any Command.Type] = [
         ServeCommand.self, GetCommand.self, PreloadCommand.self, ListCommand.self, StatCommand.self, PinCommand.self, UnpinCommand.self,
         RemoveCommand.self,
         LimitsCommand.self,
         VerifyCommand.self, RekeyCommand.self, ExportCommand.self, ImportCommand.self, PlayCommand.self, DemoCommand.self,
-        VersionCommand.self, HelpCommand.self,
+        CompletionsCommand.self, ManualCommand.self, VersionCommand.self, HelpCommand.self,
     ]
 
-    static func main() {
+    static var commandNames: [String] { commands.map { $0.syntax.name } }
+
+    package static func main() {
         // When a reader leaves, the write call then returns an error, and the program does not end.
         signal(SIGPIPE, SIG_IGN)
         Task.detached {
@@ -63,14 +65,15 @@ struct Program {
 
     static func command(named name: String) throws(UsageError) -> any Command.Type {
         if let command = commands.first(where: { $0.syntax.name == name }) { return command }
-        throw UsageError(name.hasPrefix("-") ? "unknown flag \(name)" : "unknown command '\(name)'")
+        if name.hasPrefix("-") { throw UsageError("unknown flag \(name)") }
+        throw UsageError("unknown command '\(name)'" + Suggestion.note(for: name, among: commandNames))
     }
 
     static var helpText: String { HelpText.program(commands.map { $0.syntax }) }
 }
 
 /// A command of the program.
-protocol Command: Sendable {
+package protocol Command: Sendable {
     static var syntax: CommandSyntax { get }
     /// Checks the arguments. Opens no store and no file.
     init(_ arguments: Arguments) throws(UsageError)

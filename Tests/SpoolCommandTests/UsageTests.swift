@@ -1,4 +1,5 @@
 import Foundation
+import SpoolCommand
 import Testing
 
 /// The help of the command line, and its answers to invalid arguments.
@@ -6,10 +7,7 @@ import Testing
 struct UsageTests {
     private let directory = Result { try ScratchDirectory() }
 
-    @Test(arguments: [
-        "serve", "get", "preload", "ls", "stat", "pin", "unpin", "rm", "verify", "rekey", "export", "import", "play", "demo", "version",
-        "help",
-    ])
+    @Test(arguments: Program.commands.map { $0.syntax.name })
     func `every command has a help text`(command: String) throws {
         let directory = try directory.get()
         let outcome = try SpoolProcess.run([command, "--help"], in: directory)

@@ -24,12 +24,12 @@ struct CacheSettings {
     static let readAhead = Flag(
         "read-ahead", takes: "BYTES", help: "How far fetches run ahead of the player while it reads; 4M by default, at least 64K.")
     static let policy = Flag(
-        "policy", takes: "POLICY",
+        "policy", takes: "POLICY", words: ["while-playing", "read-ahead=", "whole"],
         help:
             "What is fetched: 'while-playing' (the default), 'read-ahead=BYTES' beyond the player also when it pauses, or the 'whole' resource."
     )
     static let freshness = Flag(
-        "freshness", takes: "RULE",
+        "freshness", takes: "RULE", words: ["prefer-stored", "standard", "store-everything"],
         help:
             "When stored bytes are used without asking the origin: 'prefer-stored' (the default), 'standard' as HTTP's caching rules say "
             + "(always with --origin, unless everything is stored), or 'store-everything', which stores even what its origin forbids to store."

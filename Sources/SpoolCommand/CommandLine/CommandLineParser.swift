@@ -3,7 +3,7 @@
 /// The forms are `--flag value`, `--flag=value` and `-f value`, with flags and operands in any
 /// order. `--` ends the flags. Of a repeated flag the last value counts. A value may begin with a
 /// dash only when it is `-` itself or a negative number.
-struct CommandLineParser {
+package struct CommandLineParser {
     private let syntax: CommandSyntax
     private var rest: ArraySlice<String>
     private var found = Arguments.Values()
@@ -12,7 +12,7 @@ struct CommandLineParser {
     ///
     /// - Parameter environment: Returns the value of an environment variable, for flags that are
     ///   not given.
-    static func parse(
+    package static func parse(
         _ words: ArraySlice<String>, _ syntax: CommandSyntax, environment: (String) -> String?
     ) throws(UsageError) -> Arguments {
         var parser = CommandLineParser(syntax: syntax, rest: words)
@@ -47,7 +47,9 @@ struct CommandLineParser {
     private mutating func readLong(_ word: Substring) throws(UsageError) {
         let name = word.prefix { $0 != "=" }
         guard let flag = syntax.flags.first(where: { $0.name == name }) else {
-            throw UsageError("unknown flag --\(name)", command: syntax.name)
+            let known = syntax.flags.filter { !$0.isHidden }.map(\.name)
+            let note = Suggestion.note(for: String(name), among: known, prefix: "--")
+            throw UsageError("unknown flag --\(name)\(note)", command: syntax.name)
         }
         let value = name.endIndex == word.endIndex ? nil : String(word[word.index(after: name.endIndex)...])
         if flag.placeholder == nil && value != nil {
@@ -108,7 +110,7 @@ struct CommandLineParser {
 }
 
 /// The parsed words of a command line.
-struct Arguments {
+package struct Arguments {
     /// The values by flag, and the operands.
     struct Values {
         fileprivate var byFlag: [String: [String]] = [:]
@@ -124,7 +126,7 @@ struct Arguments {
         }
     }
 
-    let syntax: CommandSyntax
+    package let syntax: CommandSyntax
     private let values: Values
 
     fileprivate init(syntax: CommandSyntax, values: Values) {
@@ -165,8 +167,8 @@ struct Arguments {
 }
 
 /// An invalid command line. The message is one line: what is wrong, and where to read on.
-struct UsageError: Error, CustomStringConvertible {
-    let description: String
+package struct UsageError: Error, CustomStringConvertible {
+    package let description: String
 
     init(_ what: String, command: String? = nil) {
         let name = command.map { "spool \($0)" } ?? "spool"

@@ -14,7 +14,7 @@ struct EncryptionSettings {
         "passphrase-file", takes: "FILE", environment: "SPOOL_PASSPHRASE_FILE",
         help: "The same by a passphrase: the first line of FILE, or the variable SPOOL_PASSPHRASE.")
     static let cipher = Flag(
-        "cipher", takes: "NAME", environment: "SPOOL_CIPHER",
+        "cipher", takes: "NAME", environment: "SPOOL_CIPHER", words: ["chacha20-poly1305", "aes-256-gcm"],
         help: "What a new encrypted store is sealed with: 'chacha20-poly1305' (the default) or 'aes-256-gcm'.")
 
     static let all = [keyFile, passphraseFile, cipher]

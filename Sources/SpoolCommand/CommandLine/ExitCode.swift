@@ -3,8 +3,10 @@ import SpoolLibc
 import SpoolSystem
 
 /// The exit code of the program. The numbers are those of `sysexits.h`.
-struct ExitCode: RawRepresentable, Hashable, Sendable {
-    let rawValue: Int32
+package struct ExitCode: RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) { self.rawValue = rawValue }
 
     static let success = ExitCode(rawValue: 0)
     static let failure = ExitCode(rawValue: 1)

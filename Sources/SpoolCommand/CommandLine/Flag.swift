@@ -1,27 +1,31 @@
 /// A flag of a command: its spelling, its meaning, and the variable that it defaults to.
 ///
-/// The parser and `--help` use the same table, so both have the same flags.
-struct Flag: Sendable {
+/// The parser, `--help`, the manual pages and the completions of shells use the same table, so all
+/// of them have the same flags.
+package struct Flag: Hashable, Sendable {
     /// The long name without dashes, for example `listen`.
-    let name: String
+    package let name: String
     /// The letter after one dash, for flags that people type often.
-    let letter: Character?
+    package let letter: Character?
     /// The name of the value in the help, or nil for a flag without a value.
-    let placeholder: String?
+    package let placeholder: String?
     /// The name of the second value, for a flag that takes two words.
     let second: String?
     /// The environment variable that the flag defaults to.
     let environment: String?
     /// The effect of the flag and its default. The help wraps the lines.
-    let help: String
+    package let help: String
+    /// Values that a shell offers. One that ends with `=` is the beginning of a value.
+    let words: [String]
+    /// Whether each given value counts. Of another flag the last value counts.
+    package let isRepeatable: Bool
     /// Whether the help omits the flag. Such flags are for tests and for other programs of the
     /// project.
-    let isHidden: Bool
+    package let isHidden: Bool
 
     init(
         _ name: String, _ letter: Character? = nil, takes placeholder: String? = nil, second: String? = nil,
-        environment: String? = nil, isHidden: Bool = false,
-        help: String
+        environment: String? = nil, words: [String] = [], isRepeatable: Bool = false, isHidden: Bool = false, help: String
     ) {
         self.name = name
         self.letter = letter
@@ -29,11 +33,13 @@ struct Flag: Sendable {
         self.second = second
         self.environment = environment
         self.help = help
+        self.words = words
+        self.isRepeatable = isRepeatable
         self.isHidden = isHidden
     }
 
     /// The spelling of the flag in messages.
-    var spelling: String { "--\(name)" }
+    package var spelling: String { "--\(name)" }
 
     /// The names of its values, or nil for a flag without a value.
     var placeholders: String? { placeholder.map { $0 + (second.map { " \($0)" } ?? "") } }
@@ -42,31 +48,70 @@ struct Flag: Sendable {
 extension Flag {
     /// The flag that every command accepts.
     static let help = Flag("help", "h", help: "Show this text.")
+
+    /// The values that a shell offers for the flag.
+    var completion: Completion {
+        if !words.isEmpty { return .words(words) }
+        switch placeholder {
+        case "FILE"?: return .files
+        case "DIR"?: return .directories
+        default:
+            let choices = placeholder?.split(separator: "|").map(String.init) ?? []
+            return choices.count > 1 && choices.allSatisfy { $0 == $0.lowercased() } ? .words(choices) : .none
+        }
+    }
+}
+
+/// The values that a shell offers for a flag or an operand.
+enum Completion: Hashable, Sendable {
+    case none, files, directories
+    /// The names of the program's commands.
+    case commands
+    case words([String])
 }
 
 /// The syntax of a command: its flags and its operands.
-struct CommandSyntax: Sendable {
-    let name: String
+package struct CommandSyntax: Sendable {
+    package let name: String
     /// One line for the list of commands.
-    let summary: String
+    package let summary: String
     /// Paragraphs for the command's own help.
     let discussion: [String]
     /// The operands, or nil for a command without operands.
     let operands: Operands?
-    let flags: [Flag]
+    package let flags: [Flag]
+    /// Command lines for the help, which a test parses.
+    package let examples: [Example]
 
     /// The words beside the flags, for example `URL…`.
     struct Operands: Sendable {
         let usage: String
         let count: ClosedRange<Int>
+        /// The values that a shell offers.
+        var completion = Completion.none
     }
 
-    init(_ name: String, _ summary: String, discussion: [String] = [], operands: Operands? = nil, flags: [Flag]) {
+    /// A command line, and its effect.
+    package struct Example: Sendable {
+        /// The words as a person types them, `spool` included.
+        package let line: String
+        let effect: String
+
+        init(_ line: String, _ effect: String) {
+            self.line = line
+            self.effect = effect
+        }
+    }
+
+    init(
+        _ name: String, _ summary: String, discussion: [String] = [], operands: Operands? = nil, flags: [Flag], examples: [Example] = []
+    ) {
         self.name = name
         self.summary = summary
         self.discussion = discussion
         self.operands = operands
         self.flags = flags + [.help]
+        self.examples = examples
     }
 
     /// The largest number of operands. A shell's glob over a large directory stays below it.

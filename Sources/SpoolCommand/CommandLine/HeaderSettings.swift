@@ -6,12 +6,12 @@ import SpoolSystem
 /// commands that fetch.
 struct HeaderSettings {
     static let header = Flag(
-        "header", takes: "'NAME: VALUE'",
+        "header", takes: "'NAME: VALUE'", isRepeatable: true,
         help: "A field for every origin, such as 'User-Agent: MyTV'; may be repeated. '@FILE' is a file of such lines, which only you may"
             + " read. Fields with credentials stay with the origin that was asked when it redirects to another.")
     static let headerFor = Flag(
-        "header-for", takes: "HOST", second: "'NAME: VALUE'",
-        help: "The same for one host, also when another origin redirects to it.")
+        "header-for", takes: "HOST", second: "'NAME: VALUE'", isRepeatable: true,
+        help: "The same for one host, also when another origin redirects to it; may be repeated.")
     static let cookies = Flag(
         "cookies", takes: "FILE",
         help:

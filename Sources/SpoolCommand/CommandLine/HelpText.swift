@@ -4,29 +4,79 @@ enum HelpText {
     private static let width = 78
     private static let indent = 26
 
+    static let purpose = "spool keeps the media that you play, and fetches no byte twice."
+    /// Remarks that hold for every command.
+    static let notes = ["Sizes take the suffixes K, M, G and T, in powers of 1024."]
+    static let exitCodes: [(code: ExitCode, meaning: String)] = [
+        (.success, "success"), (.failure, "failure"), (.usage, "wrong usage"), (.unreachable, "origin unreachable"),
+        (.inputOutput, "input or output failed"),
+    ]
+
     /// Returns the help of one command.
     static func command(_ syntax: CommandSyntax) -> String {
         var lines = [syntax.summary + ".", "", "Usage: spool \(syntax.name)" + usage(syntax), ""]
         for paragraph in syntax.discussion { lines += wrap(paragraph, indent: 0) + [""] }
-        lines.append("Flags:")
-        for flag in syntax.flags where !flag.isHidden { lines += entry(spelling(flag), explanation(flag)) }
-        return lines.joined(separator: "\n") + "\n"
+        if !syntax.examples.isEmpty {
+            lines.append(syntax.examples.count == 1 ? "Example:" : "Examples:")
+            for example in syntax.examples { lines += ["  " + example.line] + wrap(example.effect, indent: 6) }
+            lines.append("")
+        }
+        for group in groups(syntax) {
+            lines.append("\(group.title):")
+            for flag in group.flags { lines += entry(spelling(flag), explanation(flag)) }
+            lines.append("")
+        }
+        return lines.dropLast().joined(separator: "\n") + "\n"
     }
 
     /// Returns the help of the program.
     static func program(_ commands: [CommandSyntax]) -> String {
-        var lines = [
-            "spool keeps the media that you play, and fetches no byte twice.", "",
-            "Usage: spool COMMAND …", "", "Commands:",
-        ]
+        var lines = [purpose, "", "Usage: spool COMMAND …", "", "Commands:"]
         for command in commands { lines += entry("  " + command.name, command.summary + ".") }
-        lines += ["", "'spool COMMAND --help' tells more about each.", ""]
-        lines += [
-            "Sizes take the suffixes K, M, G and T, in powers of 1024.",
-            "Exit codes: 0 success, 1 failure, 64 wrong usage, 69 origin unreachable, 74 input or output failed.",
-        ]
-        return lines.joined(separator: "\n") + "\n"
+        lines += ["", "'spool COMMAND --help' explains each, with examples; 'spool man COMMAND | man -l -' is the same as a page.", ""]
+        lines += notes
+        let codes = exitCodes.map { "\($0.code.rawValue) \($0.meaning)" }.joined(separator: ", ")
+        return (lines + ["Exit codes: \(codes)."]).joined(separator: "\n") + "\n"
     }
+
+    // MARK: Groups
+
+    /// The flags that several commands have, by subject.
+    private static let subjects: [(title: String, flags: [Flag])] = [
+        ("Clients", [ProxySettings.listen, ProxySettings.token, ProxySettings.allowHost, ProxySettings.users]),
+        (
+            "Sites",
+            [
+                ProxySettings.origin, ProxySettings.allowOrigin, ProxySettings.allowSite, ProxySettings.allowForeignSites,
+                ProxySettings.allowPrivate,
+            ]
+        ),
+        ("Limits", LimitFlags.all + [LimitFlags.maximumResource]),
+        (
+            "Fetching",
+            [
+                CacheSettings.readAhead, CacheSettings.policy, CacheSettings.freshness, CacheSettings.paceStreams,
+                IdentitySettings.identity, PatienceSettings.patience, CacheSettings.certificates, CacheSettings.http2,
+            ]
+        ),
+        ("Fields of requests to origins", HeaderSettings.all),
+        ("URLs that name one resource", KeySettings.all),
+        ("Encryption", EncryptionSettings.all),
+        ("Store and log", [CacheSettings.directory, CacheSettings.verbose, CacheSettings.logJSON, .help]),
+    ]
+
+    /// Returns the visible flags of a command by subject. Its own flags come first.
+    static func groups(_ syntax: CommandSyntax) -> [(title: String, flags: [Flag])] {
+        let visible = syntax.flags.filter { !$0.isHidden }
+        let known = subjects.map { subject in (subject.title, visible.filter { subject.flags.contains($0) }) }
+        let shared = Set(known.flatMap { $0.1 })
+        let own = visible.filter { !shared.contains($0) }
+        // A command with few flags has one list.
+        if visible.count <= 8 { return [("Flags", own + known.flatMap { $0.1 })] }
+        return ([("Flags", own)] + known).filter { !$0.1.isEmpty }
+    }
+
+    // MARK: Lines
 
     private static func usage(_ syntax: CommandSyntax) -> String {
         let flags = syntax.flags.count > 1 ? " [flags]" : ""
@@ -40,6 +90,14 @@ enum HelpText {
 
     private static func explanation(_ flag: Flag) -> String {
         flag.help + (flag.environment.map { " [\($0)]" } ?? "")
+    }
+
+    /// Returns the part of an explanation before the first `;`, `:` or end of a sentence, for a
+    /// shell's list.
+    static func firstClause(of text: String) -> String {
+        let ends = ["; ", ": ", ". "].compactMap { text.firstRange(of: $0)?.lowerBound }
+        let clause = ends.min().map { text[..<$0] } ?? text[...]
+        return String(clause.hasSuffix(".") ? clause.dropLast() : clause)
     }
 
     /// Returns a term with its explanation beside it, or below it when the term is long.

@@ -5,7 +5,7 @@ import SpoolCore
 /// (docs/freshness.md).
 enum IdentitySettings {
     static let identity = Flag(
-        "identity", takes: "HOST=RULE",
+        "identity", takes: "HOST=RULE", isRepeatable: true,
         help:
             "By what two answers of HOST are of one version: 'validator' (the default), 'length-and-date' for servers that tag the same file"
             + " differently, or 'length' for files that never change; bytes of two versions may mix where that is not so. '*' is every other"

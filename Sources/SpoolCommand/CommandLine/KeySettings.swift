@@ -7,12 +7,12 @@ import SpoolCore
 /// that rule.
 enum KeySettings {
     static let dropQuery = Flag(
-        "drop-query", takes: "HOST=NAME,…",
+        "drop-query", takes: "HOST=NAME,…", isRepeatable: true,
         help:
             "Query items that do not tell resources of HOST apart, such as signatures: 'cdn.example.com=Expires,Signature'."
             + " '*' is every host or every item, '*.example.com' the hosts below that; may be repeated.")
     static let sameHosts = Flag(
-        "same-hosts", takes: "HOST,…",
+        "same-hosts", takes: "HOST,…", isRepeatable: true,
         help: "Hosts that have the same content, such as those of a CDN: 'cdn.example.com,*.cdn.example.com'; may be repeated.")
 
     static let all = [dropQuery, sameHosts]

@@ -17,7 +17,7 @@ enum LimitFlags {
         "min-free", takes: "BYTES", environment: "SPOOL_MIN_FREE",
         help: "What is left to others on the disk of the store, 256M by default, or 'none'.")
     static let evict = Flag(
-        "evict", takes: "POLICY", environment: "SPOOL_EVICT",
+        "evict", takes: "POLICY", environment: "SPOOL_EVICT", words: ["lru", "largest", "keep-heads", "keep-heads="],
         help:
             "What goes first: 'lru', what was unused longest (the default); 'largest', by size times idle time; or 'keep-heads' or"
             + " 'keep-heads=BYTES', where the beginnings stay as long as anything else can go.")

@@ -19,19 +19,19 @@ struct ProxySettings {
     static let origin = Flag(
         "origin", takes: "URL", help: "Answer as if the proxy were this site, for example https://example.com.")
     static let allowHost = Flag(
-        "allow-host", takes: "NAME", environment: "SPOOL_ALLOW_HOST",
+        "allow-host", takes: "NAME", environment: "SPOOL_ALLOW_HOST", isRepeatable: true,
         help: "A name or address besides its own that clients may call the proxy by; may be repeated. '*' is any, for containers.")
     static let allowOrigin = Flag(
-        "allow-origin", takes: "URL",
+        "allow-origin", takes: "URL", isRepeatable: true,
         help: "An origin that may be asked, by redirects too, for example https://example.com; may be repeated. All by default."
             + " An origin that is named may be anywhere: on this machine for clients of other machines, or behind a private address.")
 
     static let allowSite = Flag(
-        "allow-site", takes: "URL",
+        "allow-site", takes: "URL", isRepeatable: true,
         help: "A web site whose pages may play through this proxy, for example https://player.example; may be repeated. 'null' is files.")
     static let allowForeignSites = Flag("allow-foreign-sites", help: "Serve browsers on behalf of every web site.")
     static let allowPrivate = Flag(
-        "allow-private", takes: "NAME",
+        "allow-private", takes: "NAME", isRepeatable: true,
         help: "A public name that may lead to a private address, '*.example.com' for all below that, '*' for all; may be repeated."
             + " Addresses themselves and local names are always asked.")
 

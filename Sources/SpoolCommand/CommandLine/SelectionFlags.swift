@@ -3,7 +3,7 @@ import SpoolManifests
 /// The flags that select the renditions of an adaptive stream.
 enum SelectionFlags {
     static let variant = Flag(
-        "variant", takes: "WHICH",
+        "variant", takes: "WHICH", words: ["best", "worst"],
         help: "Of an HLS or DASH stream: 'best', 'worst', the greatest height in pixels (720), or the greatest bandwidth in bits a second"
             + " (2500000). The default is 'best'.")
     static let audio = Flag(

@@ -20,8 +20,11 @@ struct ExportCommand: Command {
             "With the URL of a manifest, FILE is a folder: the presentation plays from there through any web server. It has the complete"
                 + " variants, their keys included.",
         ],
-        operands: .init(usage: "URL|KEY FILE", count: 2...2),
-        flags: CacheSettings.store + KeySettings.all + [replace, link])
+        operands: .init(usage: "URL|KEY FILE", count: 2...2, completion: .files),
+        flags: CacheSettings.store + KeySettings.all + [replace, link],
+        examples: [
+            .init("spool export https://example.com/film.mp4 film.mp4", "Make a file of a film that is stored as a whole.")
+        ])
 
     private let settings: CacheSettings
     private let name: String

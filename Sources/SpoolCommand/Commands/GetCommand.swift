@@ -25,7 +25,13 @@ struct GetCommand: Command {
         flags: [outputFlag, range] + SelectionFlags.all + CacheSettings.store + [CacheSettings.readAhead, CacheSettings.freshness]
             + HeaderSettings.all
             + KeySettings.all + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
-            + [CacheSettings.verbose, CacheSettings.logJSON])
+            + [CacheSettings.verbose, CacheSettings.logJSON],
+        examples: [
+            .init(
+                "spool get -o film.mp4 https://example.com/film.mp4", "Copy a film through the cache. Repeated after Ctrl-C, it goes on."),
+            .init("spool get --range 0-1M https://example.com/film.mp4", "Fetch the first bytes only."),
+            .init("spool get --variant 720 https://example.com/film/master.m3u8", "Store an HLS stream for a journey."),
+        ])
 
     private let settings: CacheSettings
     private let url: String

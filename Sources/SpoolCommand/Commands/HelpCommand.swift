@@ -1,7 +1,11 @@
 /// `spool help`: shows the help of the program or of one command.
 struct HelpCommand: Command {
     static let syntax = CommandSyntax(
-        "help", "Show what the program or one command does", operands: .init(usage: "[COMMAND]", count: 0...1), flags: [])
+        "help", "Show what the program or one command does", operands: .init(usage: "[COMMAND]", count: 0...1, completion: .commands),
+        flags: [],
+        examples: [
+            .init("spool help get", "Explain one command.")
+        ])
 
     private let text: String
 
@@ -21,7 +25,11 @@ struct HelpCommand: Command {
 
 /// `spool version`: shows the release.
 struct VersionCommand: Command {
-    static let syntax = CommandSyntax("version", "Show the version", flags: [])
+    static let syntax = CommandSyntax(
+        "version", "Show the version", flags: [],
+        examples: [
+            .init("spool version", "Print the release.")
+        ])
 
     /// The release that these sources become.
     static let version = "0.1.0"

@@ -18,9 +18,12 @@ struct ImportCommand: Command {
                 + " as for fetched bytes. It is stored when all of it is: interrupted, everything is as before.",
             "While a server has the store, the server reads the file and stores it.",
         ],
-        operands: .init(usage: "FILE URL", count: 2...2),
+        operands: .init(usage: "FILE URL", count: 2...2, completion: .files),
         flags: CacheSettings.store + LimitFlags.all + [LimitFlags.maximumResource] + KeySettings.all
-            + [contentType, entityTag, replace])
+            + [contentType, entityTag, replace],
+        examples: [
+            .init("spool import film.mp4 https://example.com/film.mp4", "Store a file that you have, so that it is never fetched.")
+        ])
 
     private let settings: CacheSettings
     private let file: String

@@ -9,7 +9,11 @@ struct LimitsCommand: Command {
             "Without flags it shows the limits. A limit that is given here, or to 'spool serve', is the store's from then on: every command"
                 + " on the store keeps to it. 'default' takes one back. A running server takes new limits when it starts next."
         ],
-        flags: [CacheSettings.directory] + LimitFlags.all)
+        flags: [CacheSettings.directory] + LimitFlags.all,
+        examples: [
+            .init("spool limits", "Show the limits."),
+            .init("spool limits --quota 50G --max-age 90d", "Keep at most 50 GiB, and nothing that was unused for 90 days."),
+        ])
 
     private let settings: CacheSettings
 

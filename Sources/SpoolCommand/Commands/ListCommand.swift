@@ -14,7 +14,11 @@ struct ListCommand: Command {
             "An HLS or DASH presentation is one line, with the URL of its manifest and all that is stored of it. It is 'whole' when one variant"
                 + " plays to its end without the network.",
         ],
-        flags: CacheSettings.store + [long, all, json])
+        flags: CacheSettings.store + [long, all, json],
+        examples: [
+            .init("spool ls", "List everything, with totals."),
+            .init("spool ls -l", "Show types, ranges and the last use as well."),
+        ])
 
     private let settings: CacheSettings
     private let isLong: Bool

@@ -10,7 +10,10 @@ struct PinCommand: Command {
                 + " pins the parts that it adds. Pinned bytes count towards the quota. 'spool unpin' and 'spool rm' end the protection."
         ],
         operands: .init(usage: "URL|KEY…", count: 1...CommandSyntax.maxOperands),
-        flags: CacheSettings.store + KeySettings.all)
+        flags: CacheSettings.store + KeySettings.all,
+        examples: [
+            .init("spool pin https://example.com/film.mp4", "Keep a film, however full the store gets.")
+        ])
 
     private let pinning: Pinning
 
@@ -25,7 +28,10 @@ struct UnpinCommand: Command {
         "unpin", "Let pinned resources go again when room is needed",
         discussion: ["Exits 1 when one of them was not pinned."],
         operands: .init(usage: "URL|KEY…", count: 1...CommandSyntax.maxOperands),
-        flags: CacheSettings.store + KeySettings.all)
+        flags: CacheSettings.store + KeySettings.all,
+        examples: [
+            .init("spool unpin https://example.com/film.mp4", "Let the film go when room is needed.")
+        ])
 
     private let pinning: Pinning
 

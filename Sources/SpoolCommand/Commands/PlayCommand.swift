@@ -18,7 +18,11 @@ struct PlayCommand: Command {
                 + " player.",
         ],
         operands: .init(usage: "URL [-- ARGUMENT…]", count: 1...CommandSyntax.maxOperands),
-        flags: [player] + CacheSettings.fetching)
+        flags: [player] + CacheSettings.fetching,
+        examples: [
+            .init("spool play https://example.com/film.mp4", "Play with mpv, VLC or ffplay, whichever is installed."),
+            .init("spool play --player mpv https://example.com/film.mp4 -- --fullscreen", "Pass flags to the player."),
+        ])
 
     /// A supported player: its program, the arguments that make it exit at the end of the media,
     /// and its form of playlist.

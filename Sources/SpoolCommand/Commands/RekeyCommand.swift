@@ -12,7 +12,8 @@ struct RekeyCommand: Command {
         "new-passphrase-file", takes: "FILE", environment: "SPOOL_NEW_PASSPHRASE_FILE",
         help: "The new passphrase: the first line of FILE, or the variable SPOOL_NEW_PASSPHRASE.")
     static let cipher = Flag(
-        "cipher", takes: "NAME", help: "What media are sealed with from now on, 'chacha20-poly1305' or 'aes-256-gcm'; as before without it."
+        "cipher", takes: "NAME", words: ["chacha20-poly1305", "aes-256-gcm"],
+        help: "What media are sealed with from now on, 'chacha20-poly1305' or 'aes-256-gcm'; as before without it."
     )
 
     static let syntax = CommandSyntax(
@@ -24,6 +25,9 @@ struct RekeyCommand: Command {
         ],
         flags: [
             CacheSettings.directory, EncryptionSettings.keyFile, EncryptionSettings.passphraseFile, newKeyFile, newPassphraseFile, cipher,
+        ],
+        examples: [
+            .init("spool rekey --key-file old.key --new-key-file new.key", "Seal the store with another key.")
         ])
 
     private let settings: CacheSettings

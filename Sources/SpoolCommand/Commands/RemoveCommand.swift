@@ -14,7 +14,11 @@ struct RemoveCommand: Command {
                 + " stored presentation shares. Exits 1 when one of them was not there."
         ],
         operands: .init(usage: "URL… | --all", count: 0...CommandSyntax.maxOperands),
-        flags: CacheSettings.store + KeySettings.all + [all])
+        flags: CacheSettings.store + KeySettings.all + [all],
+        examples: [
+            .init("spool rm https://example.com/film.mp4", "Remove one film."),
+            .init("spool rm --all", "Empty the store."),
+        ])
 
     private let settings: CacheSettings
     private let names: [String]

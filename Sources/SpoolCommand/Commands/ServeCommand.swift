@@ -14,7 +14,15 @@ struct ServeCommand: Command {
             "When it accepts connections it prints one line, 'listening on http://HOST:PORT/', on a terminal with the token. Ctrl-C stops it,"
                 + " and what was fetched stays.",
         ],
-        flags: ProxySettings.all + CacheSettings.fetching)
+        flags: ProxySettings.all + CacheSettings.fetching,
+        examples: [
+            .init("spool serve", "Serve on 127.0.0.1:8080. Then: mpv http://127.0.0.1:8080/https/example.com/film.mp4"),
+            .init(
+                "spool serve --listen 0.0.0.0:8080 --token @token.txt --quota 100G",
+                "Serve a television too. Its URLs begin with the token."),
+            .init(
+                "spool serve --origin https://media.example.com --policy whole", "Stand for one site, and store each resource to its end."),
+        ])
 
     private let cacheSettings: CacheSettings
     private let proxySettings: ProxySettings

@@ -14,7 +14,10 @@ struct StatCommand: Command {
                 + " Exits 1 when nothing is stored.",
         ],
         operands: .init(usage: "URL|KEY", count: 1...1),
-        flags: CacheSettings.store + KeySettings.all + [json])
+        flags: CacheSettings.store + KeySettings.all + [json],
+        examples: [
+            .init("spool stat https://example.com/film.mp4", "Show the stored ranges of a film, or why it is not stored.")
+        ])
 
     private let settings: CacheSettings
     private let name: String

@@ -13,7 +13,12 @@ struct VerifyCommand: Command {
                 + " is found before it is served, too. Exits 1 when damaged bytes are left in the store or a resource is not there."
         ],
         operands: .init(usage: "[URL…]", count: 0...CommandSyntax.maxOperands),
-        flags: CacheSettings.store + KeySettings.all + [repair, json])
+        flags: CacheSettings.store + KeySettings.all + [repair, json],
+        examples: [
+            .init("spool verify", "Read everything that is stored, and report damage."),
+            .init(
+                "spool verify --repair https://example.com/film.mp4", "Remove the damaged bytes of a film, so that they are fetched again."),
+        ])
 
     private let settings: CacheSettings
     private let names: [String]
