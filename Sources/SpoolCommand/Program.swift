@@ -12,7 +12,7 @@ package struct Program {
         RemoveCommand.self,
         LimitsCommand.self,
         VerifyCommand.self, RekeyCommand.self, ExportCommand.self, ImportCommand.self, PlayCommand.self, DemoCommand.self,
-        CompletionsCommand.self, ManualCommand.self, VersionCommand.self, HelpCommand.self,
+        ConfigCommand.self, CompletionsCommand.self, ManualCommand.self, VersionCommand.self, HelpCommand.self,
     ]
 
     static var commandNames: [String] { commands.map { $0.syntax.name } }
@@ -54,7 +54,7 @@ package struct Program {
             return try await run("version", [])
         default:
             let command = try command(named: word)
-            let arguments = try CommandLineParser.parse(words, command.syntax) { Environment[$0] }
+            let arguments = try CommandLineParser.parse(words, command.syntax, files: ConfigurationPlaces.read) { Environment[$0] }
             if arguments.has(.help) {
                 try OutputStream.output.write(HelpText.command(command.syntax))
                 return .success

@@ -10,14 +10,23 @@ package struct CommandLineParser {
 
     /// Parses `words`, which do not include the name of the command.
     ///
-    /// - Parameter environment: Returns the value of an environment variable, for flags that are
-    ///   not given.
+    /// The command line has precedence over the environment, and that over the files.
+    ///
+    /// - Parameters:
+    ///   - files: Returns the files of settings, the most important one first. Its parameter is the
+    ///     path that `--config` names, or nil.
+    ///   - environment: Returns the value of an environment variable, for flags that are not given.
     package static func parse(
-        _ words: ArraySlice<String>, _ syntax: CommandSyntax, environment: (String) -> String?
+        _ words: ArraySlice<String>, _ syntax: CommandSyntax,
+        files: (String?) throws(UsageError) -> [ConfigurationFile] = { _ in [] }, environment: (String) -> String?
     ) throws(UsageError) -> Arguments {
         var parser = CommandLineParser(syntax: syntax, rest: words)
         try parser.readWords()
         parser.readEnvironment(environment)
+        // The help of a command is there whatever the files contain.
+        if syntax.flags.contains(ConfigurationPlaces.flag), !parser.found.has(.help) {
+            for file in try files(parser.found[ConfigurationPlaces.flag]) { parser.read(file) }
+        }
         let arguments = Arguments(syntax: syntax, values: parser.found)
         if !arguments.has(.help) { try parser.checkOperands() }
         return arguments
@@ -95,7 +104,17 @@ package struct CommandLineParser {
     private mutating func readEnvironment(_ environment: (String) -> String?) {
         for flag in syntax.flags where !found.has(flag) {
             guard let name = flag.environment, let value = environment(name), !value.isEmpty else { continue }
-            found.append(value, to: flag, from: name)
+            found.append(value, to: flag, from: .variable(name))
+        }
+    }
+
+    /// Takes the settings of a file that nothing more important sets. Settings of other commands
+    /// have no effect.
+    private mutating func read(_ file: ConfigurationFile) {
+        let known = file.entries.filter { syntax.flags.contains($0.flag) && !found.has($0.flag) }
+        for entry in known {
+            let source = SettingSource.file(path: file.path, line: entry.line)
+            for word in entry.words { found.append(word, to: entry.flag, from: source) }
         }
     }
 
@@ -114,15 +133,17 @@ package struct Arguments {
     /// The values by flag, and the operands.
     struct Values {
         fileprivate var byFlag: [String: [String]] = [:]
-        /// The names of the variables whose values come from the environment, by flag.
-        fileprivate var variables: [String: String] = [:]
+        /// The sources of the values, by flag.
+        fileprivate var sources: [String: SettingSource] = [:]
         fileprivate(set) var operands: [String] = []
 
         fileprivate func has(_ flag: Flag) -> Bool { byFlag[flag.name] != nil }
 
-        fileprivate mutating func append(_ value: String, to flag: Flag, from variable: String? = nil) {
+        fileprivate subscript(flag: Flag) -> String? { byFlag[flag.name]?.last }
+
+        fileprivate mutating func append(_ value: String, to flag: Flag, from source: SettingSource = .commandLine) {
             byFlag[flag.name, default: []].append(value)
-            variables[flag.name] = variable
+            sources[flag.name] = source
         }
     }
 
@@ -139,11 +160,14 @@ package struct Arguments {
 
     func has(_ flag: Flag) -> Bool { values.has(flag) }
 
-    /// Whether the flag is on the command line itself and not in the environment.
-    func isGiven(_ flag: Flag) -> Bool { values.has(flag) && values.variables[flag.name] == nil }
+    /// Whether the flag is on the command line itself, and not in the environment or a file.
+    func isGiven(_ flag: Flag) -> Bool { source(of: flag) == .commandLine }
 
-    /// The value that was given last, else that of the environment.
-    subscript(flag: Flag) -> String? { values.byFlag[flag.name]?.last }
+    /// The source of the flag's value, or nil without one.
+    func source(of flag: Flag) -> SettingSource? { values.sources[flag.name] }
+
+    /// The value that was given last, else that of the environment, else that of a file.
+    subscript(flag: Flag) -> String? { values[flag] }
 
     /// All values of a repeatable flag. For a flag with two words, both words in turn.
     func all(_ flag: Flag) -> [String] { values.byFlag[flag.name] ?? [] }
@@ -158,10 +182,15 @@ package struct Arguments {
         return value
     }
 
-    /// Returns an error about the value of a flag, which names the flag or the variable of the
-    /// value.
+    /// Returns an error about the value of a flag, which names the flag, the variable, or the file
+    /// and line of the value.
     func invalid(_ flag: Flag, _ what: String) -> UsageError {
-        let subject = values.variables[flag.name].map { "the variable \($0)" } ?? "flag \(flag.spelling)"
+        let subject =
+            switch source(of: flag) {
+            case .variable(let name)?: "the variable \(name)"
+            case .file(let path, let line)?: "\(path):\(line): '\(flag.name)'"
+            default: "flag \(flag.spelling)"
+            }
         return UsageError("\(subject) \(what)", command: syntax.name)
     }
 }
@@ -173,5 +202,12 @@ package struct UsageError: Error, CustomStringConvertible {
     init(_ what: String, command: String? = nil) {
         let name = command.map { "spool \($0)" } ?? "spool"
         description = "\(name): \(what); see '\(name) --help'"
+    }
+
+    /// Creates an error that is not about one command.
+    ///
+    /// - Parameter help: The command that explains the matter.
+    init(_ what: String, see help: String) {
+        description = "spool: \(what); see '\(help)'"
     }
 }

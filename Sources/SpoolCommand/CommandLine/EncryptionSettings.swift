@@ -60,25 +60,27 @@ struct EncryptionSettings {
         case passphraseFile(String)
         case passphrase(String)
 
-        /// Reads two flags and a variable. The command line has precedence over the environment.
+        /// Reads two flags and a variable. The command line has precedence over the environment,
+        /// and that over the files of settings.
         ///
         /// - Returns: The secret, or nil when none is given.
         /// - Throws: `UsageError` when two secrets are given.
         init?(_ arguments: Arguments, keyFile: Flag, passphraseFile: Flag, variable: String) throws(UsageError) {
             guard arguments.syntax.flags.contains(where: { $0.name == keyFile.name }) else { return nil }
-            let isOnLine = arguments.isGiven(keyFile) || arguments.isGiven(passphraseFile)
-            func value(_ flag: Flag) -> String? { arguments.isGiven(flag) || !isOnLine ? arguments[flag] : nil }
-            let passphrase = isOnLine ? nil : Environment[variable].flatMap { $0.isEmpty ? nil : $0 }
-            let found = [
-                value(keyFile).map { Secret.keyFile($0) }, value(passphraseFile).map { .passphraseFile($0) },
-                passphrase.map { .passphrase($0) },
-            ].compactMap(\.self)
+            let passphrase = Environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+            let all: [(level: Int, name: String, secret: Secret)?] = [
+                arguments[keyFile].map { (arguments.level(keyFile), arguments.name(keyFile), .keyFile($0)) },
+                arguments[passphraseFile].map { (arguments.level(passphraseFile), arguments.name(passphraseFile), .passphraseFile($0)) },
+                passphrase.map { (1, variable, .passphrase($0)) },
+            ]
+            let given = all.compactMap(\.self)
+            let found = given.filter { $0.level == given.map(\.level).min() }
             if found.count > 1 {
-                let names = isOnLine ? [keyFile.spelling, passphraseFile.spelling] : [keyFile.environment ?? "", variable]
-                throw UsageError("\(names.joined(separator: " and ")) are two keys; give one", command: arguments.syntax.name)
+                let names = found.map(\.name).joined(separator: " and ")
+                throw UsageError("\(names) are two keys; give one", command: arguments.syntax.name)
             }
             guard let only = found.first else { return nil }
-            self = only
+            self = only.secret
         }
 
         /// Returns the key, after reading its file.
@@ -118,6 +120,27 @@ struct EncryptionSettings {
 
         private static func digit(_ byte: UInt8) -> UInt8? {
             Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
+        }
+    }
+}
+
+extension Arguments {
+    /// The precedence of a flag's source: 0 for the command line, 1 for the environment, 2 for a
+    /// file.
+    fileprivate func level(_ flag: Flag) -> Int {
+        switch source(of: flag) {
+        case .variable?: 1
+        case .file?: 2
+        default: 0
+        }
+    }
+
+    /// The name of a flag in its source.
+    fileprivate func name(_ flag: Flag) -> String {
+        switch source(of: flag) {
+        case .variable(let name)?: name
+        case .file(let path, let line)?: "'\(flag.name)' of \(path):\(line)"
+        default: flag.spelling
         }
     }
 }

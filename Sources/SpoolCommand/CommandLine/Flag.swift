@@ -103,14 +103,19 @@ package struct CommandSyntax: Sendable {
         }
     }
 
+    /// Creates a syntax.
+    ///
+    /// - Parameter isConfigurable: Whether files of settings have an effect.
     init(
-        _ name: String, _ summary: String, discussion: [String] = [], operands: Operands? = nil, flags: [Flag], examples: [Example] = []
+        _ name: String, _ summary: String, discussion: [String] = [], operands: Operands? = nil, flags: [Flag], examples: [Example] = [],
+        isConfigurable: Bool = true
     ) {
         self.name = name
         self.summary = summary
         self.discussion = discussion
         self.operands = operands
-        self.flags = flags + [.help]
+        let hasSettings = isConfigurable && flags.contains { ConfigurationFile.settings.contains($0) }
+        self.flags = flags + (hasSettings ? [ConfigurationPlaces.flag] : []) + [.help]
         self.examples = examples
     }
 

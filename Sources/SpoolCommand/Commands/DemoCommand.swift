@@ -25,7 +25,7 @@ struct DemoCommand: Command {
         examples: [
             .init("spool demo", "Open the page that it prints, and play."),
             .init("spool demo --rate 300K", "Let the origin be slower."),
-        ])
+        ], isConfigurable: false)
 
     private var settings: CacheSettings
     private let proxySettings: ProxySettings
