@@ -82,6 +82,9 @@ struct PlayCommand: Command {
         }
     }
 
+    /// The programs that `play` can start.
+    static var playerNames: [String] { Player.known.map(\.name) }
+
     private let settings: CacheSettings
     private let url: String
     private let arguments: [String]

@@ -1,0 +1,57 @@
+/// A result of `spool doctor`.
+package struct Finding: Hashable, Sendable {
+    /// The weight of a finding.
+    package enum Level: String, Sendable {
+        /// As it should be.
+        case ok
+        /// Spool works, and something is slower or less safe than it could be.
+        case warning
+        /// Something does not work.
+        case problem
+    }
+
+    package let level: Level
+    /// The checked thing in one or two words, for example `disk space`.
+    package let subject: String
+    /// The observation.
+    package let text: String
+    /// The remedy, or nil when none is needed.
+    package let advice: String?
+
+    package static func ok(_ subject: String, _ text: String) -> Finding {
+        Finding(level: .ok, subject: subject, text: text, advice: nil)
+    }
+
+    package static func warning(_ subject: String, _ text: String, advice: String) -> Finding {
+        Finding(level: .warning, subject: subject, text: text, advice: advice)
+    }
+
+    package static func problem(_ subject: String, _ text: String, advice: String) -> Finding {
+        Finding(level: .problem, subject: subject, text: text, advice: advice)
+    }
+}
+
+extension Finding {
+    /// The finding as lines for a terminal.
+    func lines(_ style: TerminalStyle) -> String {
+        let color: TerminalStyle.Color =
+            switch level {
+            case .ok: .green
+            case .warning: .yellow
+            case .problem: .red
+            }
+        let word = level.rawValue + String(repeating: " ", count: 9 - level.rawValue.count)
+        let name = subject + String(repeating: " ", count: max(1, 14 - subject.count))
+        let line = "\(style.colored(word, color))\(name)\(text.printable)\n"
+        return line + (advice.map { String(repeating: " ", count: 9) + "-> \($0.printable)\n" } ?? "")
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("check", subject)
+            json.field("level", level.rawValue)
+            json.field("text", text)
+            if let advice { json.field("advice", advice) } else { json.null("advice") }
+        }
+    }
+}
