@@ -12,7 +12,8 @@ package struct Program {
         RemoveCommand.self,
         LimitsCommand.self,
         VerifyCommand.self, RekeyCommand.self, ExportCommand.self, ImportCommand.self, PlayCommand.self, DemoCommand.self,
-        DoctorCommand.self, ConfigCommand.self, CompletionsCommand.self, ManualCommand.self, VersionCommand.self, HelpCommand.self,
+        TopCommand.self, DoctorCommand.self, ConfigCommand.self, CompletionsCommand.self, ManualCommand.self, VersionCommand.self,
+        HelpCommand.self,
     ]
 
     static var commandNames: [String] { commands.map { $0.syntax.name } }

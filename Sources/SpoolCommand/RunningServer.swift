@@ -78,7 +78,9 @@ struct RunningServer {
         guard let count = try? text.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }) else { return nil }
         let json = String(decoding: text.prefix(count), as: UTF8.self)
         guard let address = json.member("address"), let token = json.member("token") else { return nil }
-        return RunningServer(address: address, token: token, isGeneral: json.member("serves") == "any", process: json.number("process"))
+        return RunningServer(
+            address: address, token: token, isGeneral: json.member("serves") == "any", process: json.number("process"),
+            page: json.member("page"))
     }
 
     /// The address without the path, which may begin with the players' token. It is safe for a log.
@@ -135,6 +137,13 @@ struct RunningServer {
         Failure("the server at \(publicAddress) answers what this program does not understand; use the same version of both", .inputOutput)
     }
 
+    /// Returns the state of the server as JSON (docs/json.md).
+    func status() throws -> String {
+        let page = page ?? address + "_spool/"
+        guard let path = (try? URIReference(page))?.path else { throw Failure("serve.json names no page: \(page)", .inputOutput) }
+        return try ask("GET \(path)api/status", fields: [])
+    }
+
     private func outcome(of command: String) throws -> Outcome {
         let answer = try post(command)
         guard let removed = answer.number("removed"), let bytes = answer.number("bytes") else {
@@ -146,13 +155,18 @@ struct RunningServer {
     /// Sends one command and returns the body of the answer. Throws the server's reason when it
     /// refuses.
     func post(_ command: String) throws -> String {
+        guard let path = (try? URIReference(address))?.path else { throw Failure("serve.json names no address: \(address)", .inputOutput) }
+        return try ask("POST \(path)_spool/api/\(command)", fields: ["Authorization: Bearer \(token)", "Content-Length: 0"])
+    }
+
+    /// Sends a request and returns the body of the answer.
+    ///
+    /// - Parameter line: The method and the target.
+    private func ask(_ line: String, fields: [String]) throws -> String {
         guard let url = try? URIReference(address), let origin = url.origin, let port = UInt16(exactly: origin.port) else {
             throw Failure("serve.json names no address: \(address)", .inputOutput)
         }
-        let head = [
-            "POST \(url.path)_spool/api/\(command) HTTP/1.1", "Host: \(origin.authority)", "Authorization: Bearer \(token)",
-            "Content-Length: 0", "Connection: close",
-        ]
+        let head = ["\(line) HTTP/1.1", "Host: \(origin.authority)"] + fields + ["Connection: close"]
         let answer: String
         do throws(SystemError) {
             answer = try LoopbackHTTPClient.perform(head.joined(separator: "\r\n") + "\r\n\r\n", host: origin.host, port: port)

@@ -91,6 +91,57 @@ import Testing
         }
     }
 
+    @Test func `the status has sums and the resources in use, and the metrics have the same numbers`() throws {
+        let films = [VirtualResource.film(), VirtualResource.film("z.mp4", seed: 2, length: 1 << 20)]
+        let world = try ProxyWorld(films, time: ManualTime(), options: { $0.token = "secret" })
+        defer { world.stop() }
+        let client = try world.connect()
+        _ = try client.get("/secret" + films[0].target)
+        try world.wait(for: films[0].url) { $0.isComplete && $0.readers == 0 && $0.fetches == 0 }
+        world.gate.hold(afterBytes: 65_536)
+        let playing = try world.connect()
+        playing.ask("/secret" + films[1].target)
+        _ = try playing.head()
+
+        let answer = try client.get("/secret/_spool/api/status")
+        #expect(answer.status == 200 && answer["Content-Type"] == "application/json")
+        let status = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+        let active = try #require(status["active"] as? [[String: Any]])
+        #expect(active.map { $0["key"] as? String } == [films[1].url])
+        #expect(active[0]["length"] as? Int == 1 << 20 && active[0]["readers"] as? Int == 1 && active[0]["fetches"] as? Int == 1)
+        #expect(status["activeResources"] as? Int == 1 && status["readers"] as? Int == 1)
+        let store = try #require(status["store"] as? [String: Any])
+        #expect(store["resources"] as? Int ?? 0 >= 1 && store["writable"] as? Bool == true)
+
+        let metrics = try client.get("/secret/_spool/metrics")
+        #expect(metrics["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
+        let lines = metrics.text.split(separator: "\n")
+        #expect(lines.contains("spool_origin_requests_total 2") && lines.contains("spool_readers 1"))
+        // Each value has a line with its type, as the format demands.
+        for line in lines where !line.hasPrefix("#") {
+            let name = line.prefix { $0 != " " }
+            #expect(lines.contains { $0.hasPrefix("# TYPE \(name) ") } && lines.contains { $0.hasPrefix("# HELP \(name) ") }, "\(line)")
+            #expect(Int64(line.dropFirst(name.count + 1)) != nil)
+        }
+    }
+
+    /// A probe needs no page secret, but the token of the server.
+    @Test func `the health path answers in every mode, also when the cache is closed`() throws {
+        for origin in [nil, "http://media.example"] {
+            let world = try ProxyWorld(options: { $0.fixedOrigin = origin })
+            let client = try world.connect()
+            let answer = try client.get("/_spool/health")
+            #expect(answer.status == 200 && answer.text == "ok\n" && answer["Cache-Control"] == "no-store")
+            world.stop()
+        }
+        let world = try ProxyWorld(options: { $0.token = "secret" })
+        defer { world.stop() }
+        let client = try world.connect()
+        #expect(try client.get("/_spool/health").status == 403)
+        #expect(try client.get("/secret/_spool/health").status == 200)
+        #expect(try client.get("/secret/_spool/x/api/status").status == 404)
+    }
+
     @Test func `a closed cache answers 503 at once`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film])

@@ -22,6 +22,8 @@ struct OwnPages: Sendable {
     /// Answers a request for `path` (the part behind `/_spool/`). On the loop only.
     func respond(to path: String, on exchange: Exchange) {
         var name = path.prefix { $0 != "?" }
+        // Programs that check whether the server runs need no secret. The answer has none.
+        if name == "health" { return exchange.respond(Response(200, fields: Self.healthFields, body: .bytes(Array("ok\n".utf8)))) }
         if let secret {
             let end = name.firstIndex(of: "/") ?? name.endIndex
             guard constantTimeEqual(name[..<end], secret), end < name.endIndex else {
@@ -38,6 +40,10 @@ struct OwnPages: Sendable {
             exchange.respond(Response(200, fields: Self.iconFields, body: .bytes(Array(Self.icon.utf8))))
         case "api/resources":
             resources(exchange)
+        case "api/status":
+            report(exchange) { Response(200, fields: JSON.fields, body: .bytes(StatusReport.json($0).bytes)) }
+        case "metrics":
+            report(exchange) { Response(200, fields: StatusReport.metricFields, body: .bytes(Array(StatusReport.metrics($0).utf8))) }
         default:
             exchange.respond(.error(404, "there is no page '/_spool/\(name)'; the status page is /_spool/"))
         }
@@ -51,6 +57,10 @@ struct OwnPages: Sendable {
         "Content-Security-Policy": "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-ancestors 'none'",
     ]
 
+    private static let healthFields: HTTPFields = [
+        "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+    ]
+
     private static let iconFields: HTTPFields = [
         "Content-Type": "image/svg+xml", "Cache-Control": "max-age=86400", "X-Content-Type-Options": "nosniff",
     ]
@@ -60,6 +70,19 @@ struct OwnPages: Sendable {
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect y="5" width="16" height="6" rx="3" fill="#bbb"/>\
         <rect y="5" width="10" height="6" rx="3" fill="#2a7"/></svg>
         """
+
+    private func report(_ exchange: Exchange, _ response: @escaping @Sendable (CacheReport) -> Response) {
+        let answer = LoopConfined(exchange)
+        let loop = exchange.loop
+        cache.report(active: StatusReport.activeResources) { result in
+            loop.post {
+                switch result {
+                case .success(let report): answer.value.respond(response(report))
+                case .failure(let error): answer.value.respond(.error(error.statusForClient, error.message))
+                }
+            }
+        }
+    }
 
     private func resources(_ exchange: Exchange) {
         let answer = LoopConfined(exchange)
@@ -73,7 +96,7 @@ struct OwnPages: Sendable {
         switch result {
         case .success(let resources):
             let body = JSON.object([
-                ("resources", .array(resources.map(json))), ("statistics", json(cache.statistics)),
+                ("resources", .array(resources.map(json))), ("statistics", StatusReport.json(cache.statistics)),
                 ("demo", .array(demoTracks.map { .object([("title", .string($0.title)), ("play", play($0.url))]) })),
             ])
             return Response(200, fields: JSON.fields, body: .bytes(body.bytes))
@@ -100,14 +123,4 @@ struct OwnPages: Sendable {
     }
 
     private func play(_ url: String) -> JSON { playPath(url).map(JSON.string) ?? .null }
-
-    private func json(_ statistics: Statistics) -> JSON {
-        .object([
-            ("fetchedBytes", .integer(statistics.fetchedBytes)),
-            ("originRequests", .integer(statistics.originRequests)),
-            ("bytesFromStore", .integer(statistics.bytesFromStore)),
-            ("bytesFromOrigin", .integer(statistics.bytesFromOrigin)),
-            ("hitRatio", .number(statistics.hitRatio)),
-        ])
-    }
 }

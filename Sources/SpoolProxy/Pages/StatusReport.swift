@@ -1,0 +1,91 @@
+import Spool
+import SpoolCore
+import SpoolServer
+
+/// The forms of a cache's report for programs: JSON at `/_spool/api/status`, and the text format of
+/// Prometheus at `/_spool/metrics`.
+enum StatusReport {
+    /// The largest number of active resources in an answer. A screen shows fewer.
+    static let activeResources = 200
+    /// The largest number of stored ranges of one of them.
+    private static let listedRanges = 200
+
+    static func json(_ report: CacheReport) -> JSON {
+        .object([
+            ("statistics", json(report.statistics)),
+            (
+                "store",
+                .object([
+                    ("resources", .integer(Int64(report.resourceCount))),
+                    ("bytes", .integer(report.storedBytes)),
+                    ("quotaBytes", report.limits.quotaBytes.map(JSON.integer) ?? .null),
+                    ("minimumFreeBytes", report.limits.minimumFreeBytes.map(JSON.integer) ?? .null),
+                    ("freeBytes", report.freeBytes.map(JSON.integer) ?? .null),
+                    ("writable", .bool(report.isWritable)),
+                ])
+            ),
+            ("readers", .integer(Int64(report.readers))),
+            ("fetches", .integer(Int64(report.fetches))),
+            ("activeResources", .integer(Int64(report.activeCount))),
+            ("active", .array(report.active.map(json))),
+        ])
+    }
+
+    static func json(_ statistics: Statistics) -> JSON {
+        .object([
+            ("fetchedBytes", .integer(statistics.fetchedBytes)),
+            ("originRequests", .integer(statistics.originRequests)),
+            ("bytesFromStore", .integer(statistics.bytesFromStore)),
+            ("bytesFromOrigin", .integer(statistics.bytesFromOrigin)),
+            ("readers", .integer(statistics.readers)),
+            ("hitRatio", .number(statistics.hitRatio)),
+        ])
+    }
+
+    private static func json(_ resource: CacheReport.Active) -> JSON {
+        .object([
+            ("key", .string(resource.key.string)),
+            ("length", resource.length.map(JSON.integer) ?? .null),
+            ("storedBytes", .integer(resource.stored.totalBytes)),
+            (
+                "stored",
+                .array(resource.stored.ranges.prefix(listedRanges).map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
+            ),
+            ("readers", .integer(Int64(resource.readers))),
+            ("fetches", .integer(Int64(resource.fetches))),
+            ("because", resource.notStoredBecause.map(JSON.string) ?? .null),
+        ])
+    }
+
+    // MARK: Prometheus
+
+    /// The fields of a response in the text format of Prometheus.
+    static let metricFields: HTTPFields = [
+        "Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+    ]
+
+    /// Returns the report in the text format of Prometheus, with names by its conventions: base
+    /// units, and `_total` for what only grows.
+    static func metrics(_ report: CacheReport) -> String {
+        let statistics = report.statistics
+        let metrics: [(name: String, type: String, help: String, value: Int64?)] = [
+            ("spool_origin_bytes_total", "counter", "Body bytes that origins sent.", statistics.fetchedBytes),
+            ("spool_origin_requests_total", "counter", "Requests to origins.", statistics.originRequests),
+            ("spool_store_read_bytes_total", "counter", "Bytes that readers got from the store.", statistics.bytesFromStore),
+            ("spool_origin_read_bytes_total", "counter", "Bytes that readers got as they came from origins.", statistics.bytesFromOrigin),
+            ("spool_readers_total", "counter", "Readers that were created.", statistics.readers),
+            ("spool_readers", "gauge", "Current readers.", Int64(report.readers)),
+            ("spool_fetches", "gauge", "Current fetches from origins.", Int64(report.fetches)),
+            ("spool_active_resources", "gauge", "Resources with readers or fetches.", Int64(report.activeCount)),
+            ("spool_store_bytes", "gauge", "Bytes that are stored.", report.storedBytes),
+            ("spool_store_resources", "gauge", "Resources that are stored.", Int64(report.resourceCount)),
+            ("spool_store_quota_bytes", "gauge", "The quota of the store.", report.limits.quotaBytes),
+            ("spool_disk_free_bytes", "gauge", "Free bytes of the disk of the store.", report.freeBytes),
+            ("spool_store_writable", "gauge", "1 if this process writes to the store.", report.isWritable ? 1 : 0),
+        ]
+        return metrics.map { metric in
+            guard let value = metric.value else { return "" }
+            return "# HELP \(metric.name) \(metric.help)\n# TYPE \(metric.name) \(metric.type)\n\(metric.name) \(value)\n"
+        }.joined()
+    }
+}
