@@ -15,7 +15,7 @@ public final class ByteReader: Sendable {
     private let session: SessionReader
     private let signal: WakeSignal
 
-    init(session: ResourceSession, url: String, options: ReadOptions) {
+    init(session: ResourceSession, url: MediaURL, options: ReadOptions) {
         let signal = WakeSignal()
         self.signal = signal
         self.session = session.reader(url: url, start: 0, end: nil, options: options, wantsBytes: false) { signal.wake() }

@@ -40,7 +40,7 @@ extension Preload {
         options.priority = priority
         options.fetchPolicy = .whilePlaying
         let preload = Preload(
-            cache: cache, url: url, key: try cache.readingKey(for: url, chosen: key), amount: amount, options: options,
+            cache: cache, url: url, key: cache.readingKey(for: try MediaURL(cachable: url), chosen: key), amount: amount, options: options,
             isStoredElsewhere: isStoredElsewhere)
         preload.begin()
         return preload

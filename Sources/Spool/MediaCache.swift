@@ -52,7 +52,8 @@ public final class MediaCache: Sendable {
     ///   - options: The settings in which this reader differs from the configuration.
     /// - Throws: `.unsupportedURL` for any other URL, `.closed` after `close()`.
     public func reader(for url: String, key: ResourceKey? = nil, options: ReadOptions = ReadOptions()) throws(CacheError) -> ByteReader {
-        try engine.join(url, key) { session in
+        let url = try MediaURL(cachable: url)
+        return try engine.join(url, key) { session in
             ByteReader(session: session, url: url, options: options)
         }
     }
@@ -65,13 +66,24 @@ public final class MediaCache: Sendable {
     ///   - wantsBytes: False for a door that may only need the metadata of the resource.
     ///   - wake: Called, on any thread, when a `.wait` of the reader is over.
     package func sessionReader(
-        for url: String, key: ResourceKey? = nil, start: Int64, end: Int64?, wantsBytes: Bool, options: ReadOptions = ReadOptions(),
+        for url: MediaURL, key: ResourceKey? = nil, start: Int64, end: Int64?, wantsBytes: Bool, options: ReadOptions = ReadOptions(),
         wake: @escaping @Sendable () -> Void
     ) throws(CacheError) -> SessionReader {
         try engine.join(url, key) { session in
             session.reader(
                 url: url, start: start, end: end, options: options, wantsBytes: wantsBytes, wake: wake)
         }
+    }
+
+    /// Returns a reader for doors whose clients give the text of a URL.
+    ///
+    /// - Throws: `.unsupportedURL` if `url` is not an absolute `http` or `https` URL.
+    package func sessionReader(
+        for url: String, key: ResourceKey? = nil, start: Int64, end: Int64?, wantsBytes: Bool, options: ReadOptions = ReadOptions(),
+        wake: @escaping @Sendable () -> Void
+    ) throws(CacheError) -> SessionReader {
+        try sessionReader(
+            for: MediaURL(cachable: url), key: key, start: start, end: end, wantsBytes: wantsBytes, options: options, wake: wake)
     }
 
     /// Returns a reader of bytes that can be sent at once.
@@ -84,14 +96,14 @@ public final class MediaCache: Sendable {
     /// - Returns: The hit, or nil if anything has to be waited for, fetched or decided first.
     ///   `sessionReader` handles those requests.
     package func hit(
-        _ link: inout SessionLink, key: ResourceKey, url: String, spec: RangeHeader.Spec?, policy: CachePolicy, max: Int64
+        _ link: inout SessionLink, key: ResourceKey, url: MediaURL, spec: RangeHeader.Spec?, policy: CachePolicy, max: Int64
     ) -> StoredHit? {
         engine.hit(&link, key: key, url: url, spec: spec, policy: policy, max: max)
     }
 
     /// Returns the policy by which a resource is read. For a URL with the extension of a playlist,
     /// `.standard` replaces `.preferStored`, even if the origin serves the playlist as text.
-    package func policy(for url: String, _ asked: CachePolicy?) -> CachePolicy {
+    package func policy(for url: MediaURL, _ asked: CachePolicy?) -> CachePolicy {
         configuration.policy(for: url, asked)
     }
 
@@ -113,8 +125,8 @@ public final class MediaCache: Sendable {
     ///
     /// In a shared cache, a URL with user information has a key of its own. Its content was sent to
     /// that user, so no other user may join its fetches or read its stored bytes (RFC 9111 §3.5).
-    package func readingKey(for url: String, chosen: ResourceKey? = nil) throws(CacheError) -> ResourceKey {
-        try engine.readingKey(for: url, chosen: chosen)
+    package func readingKey(for url: MediaURL, chosen: ResourceKey? = nil) -> ResourceKey {
+        engine.readingKey(for: url, chosen: chosen)
     }
 
     /// Returns the stored bytes of a resource as its session has them now, or nil if it has no
@@ -127,6 +139,9 @@ public final class MediaCache: Sendable {
     ///
     /// - Throws: `.unsupportedURL` if `url` is not an absolute `http` or `https` URL.
     public func key(for url: String) throws(CacheError) -> ResourceKey { try configuration.key(for: url) }
+
+    /// Returns the key of a URL in this cache, by the `keyPolicy` of the configuration.
+    package func key(for url: MediaURL) -> ResourceKey { configuration.freshness.keyPolicy.key(for: url) }
 
     // MARK: Asking
 

@@ -61,7 +61,7 @@ private final class ModifiedTransfer: Transfer {
     }
 
     /// The fields that name bytes and conditions, which the engine sets itself.
-    private static let engineFieldNames = ["Range", "If-Range", "If-None-Match", "If-Modified-Since"]
+    private static let engineFieldNames: [HTTPFields.Name] = [.range, .ifRange, .ifNoneMatch, .ifModifiedSince]
 
     private let request: OriginRequest
     private let receiver: any TransferReceiver
@@ -80,7 +80,7 @@ private final class ModifiedTransfer: Transfer {
     func prepare(refusal: Int?) {
         let question = Task { [self] in
             do {
-                let own = request.fields.lines.filter { line in Self.engineFieldNames.contains { $0.equalsIgnoringCase(line.name) } }
+                let own = request.fields.lines.filter { line in Self.engineFieldNames.contains(where: line.isNamed) }
                 var plain = request.fields
                 for name in Self.engineFieldNames { plain[name] = nil }
                 var changed = request

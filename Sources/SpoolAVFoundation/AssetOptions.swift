@@ -35,7 +35,7 @@ struct AssetOptions: @unchecked Sendable {
         fileExtensionHint = (options[CachingAVURLAsset.fileExtensionKey] as? String).map { String($0.drop { $0 == "." }).lowercased() }
         renewalDate = options[CachingAVURLAsset.expiryDateKey] as? Date
         var fields: [HTTPFields.Field] = []
-        if let agent = options[AVURLAssetHTTPUserAgentKey] as? String { fields.append(.init(name: "User-Agent", value: agent)) }
+        if let agent = options[AVURLAssetHTTPUserAgentKey] as? String { fields.append(.init(.userAgent, agent)) }
         // A header that the app gives replaces one that follows from the options.
         fields.removeAll { field in headers.keys.contains { $0.equalsIgnoringCase(field.name) } }
         let givesCookies = headers.keys.contains { $0.equalsIgnoringCase("Cookie") }

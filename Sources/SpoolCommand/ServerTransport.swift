@@ -38,7 +38,7 @@ final class ServerTransport: Transport {
     /// Returns the request for the server, or nil for one that only the origin can answer.
     private func detour(of request: OriginRequest) -> OriginRequest? {
         let fields = request.fields
-        guard request.method == "GET", request.body == nil, fields["Authorization"] == nil, fields["Cookie"] == nil,
+        guard request.method == "GET", request.body == nil, fields[.authorization] == nil, fields[.cookie] == nil,
             let url = server.proxied(request.url)
         else { return nil }
         var asked = request
@@ -46,7 +46,7 @@ final class ServerTransport: Transport {
         asked.followsRedirects = false
         // A revalidation is meant for the origin. Without `no-cache` the server could answer it
         // from stored bytes.
-        if fields["If-None-Match"] != nil || fields["If-Modified-Since"] != nil { asked.fields["Cache-Control"] = "no-cache" }
+        if fields[.ifNoneMatch] != nil || fields[.ifModifiedSince] != nil { asked.fields[.cacheControl] = "no-cache" }
         return asked
     }
 }
@@ -130,7 +130,7 @@ private final class DetouredTransfer: Transfer {
     /// Whether the head is an error of the server itself and not of the resource. Responses about a
     /// resource carry `Cache-Status`.
     private static func isRefusal(_ head: ResponseHead) -> Bool {
-        head.status >= 400 && head.status != 416 && !head.fields.values(of: "Cache-Status").contains { $0.hasPrefix("spool;") }
+        head.status >= 400 && head.status != 416 && !head.fields.values(of: .cacheStatus).contains { $0.hasPrefix("spool;") }
     }
 
     private func askOrigin() {

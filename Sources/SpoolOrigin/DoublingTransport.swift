@@ -8,12 +8,12 @@ package import SpoolSystem
 /// reached a stuck server of many does not wait for that server.
 package final class DoublingTransport: Transport {
     private let base: any Transport
-    private let watch: AnswerWatch
+    private let watch: LatenessMonitor
 
     /// Creates a transport around another one, with the clock for late answers.
     package init(_ base: any Transport, time: any TimeSource, on mailbox: any Mailbox) {
         self.base = base
-        watch = AnswerWatch(time: time, mailbox: mailbox)
+        watch = LatenessMonitor(time: time, mailbox: mailbox)
     }
 
     /// The most bytes that one request should ask for, as in the transport below.
@@ -36,7 +36,7 @@ package final class DoublingTransport: Transport {
 
 /// Finds the requests whose answer is late, with one timer for all of them: most answers come soon,
 /// and a timer for each would wake a thread.
-private final class AnswerWatch: Sendable {
+private final class LatenessMonitor: Sendable {
     private struct Waiting {
         weak var transfer: DoubledTransfer?
         var deadline: MonotonicInstant
@@ -47,7 +47,7 @@ private final class AnswerWatch: Sendable {
     private struct State {
         var waiting: [Waiting] = []
         /// The number of requests at which the answered ones are removed.
-        var limit = AnswerWatch.leastLimit
+        var limit = LatenessMonitor.leastLimit
         /// The time of the next check, if one is planned.
         var nextCheck: MonotonicInstant?
     }

@@ -96,7 +96,7 @@ package struct HeadCollector: Sendable {
         let name = UnsafeRawBufferPointer(rebasing: line[..<colon]).trimmingBlanks()
         guard !name.isEmpty, name.allSatisfy(\.isFieldNameByte) else { return }
         let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]).trimmingBlanks()
-        fields.append(name.headerText, value.headerText)
+        fields.append(HTTPFields.Name(name.headerText), value.headerText)
         canFold = true
     }
 
@@ -127,7 +127,7 @@ package struct HeadCollector: Sendable {
     ///
     /// Equal lengths may be repeated. A transfer coding overrides them.
     package static func lengthDefect(of fields: HTTPFields) -> String? {
-        guard fields["Transfer-Encoding"] == nil else { return nil }
+        guard fields[.transferEncoding] == nil else { return nil }
         do {
             _ = try ContentLength.parse(fields)
             return nil

@@ -1,21 +1,12 @@
-private import SpoolCore
+package import SpoolCore
 private import SpoolSystem
 
 /// Detection of origins on this machine.
 package enum Loopback {
     /// Returns whether the host of `url` is a loopback address or `localhost` (RFC 6761 §6.3).
-    package static func isHost(of url: String) -> Bool {
-        do {
-            return try URIReference(lenient: url).host.map(isLoopback) == true
-        } catch {
-            // A URL that can't be parsed has no host. The transport itself refuses it.
-            return false
-        }
-    }
-
-    private static func isLoopback(_ host: Substring) -> Bool {
-        if let address = SocketAddress(literal: String(host), port: 0) { return address.isLoopback }
-        return isName(host)
+    package static func isHost(of url: MediaURL) -> Bool {
+        if let address = SocketAddress(literal: url.origin.host, port: 0) { return address.isLoopback }
+        return isName(url.origin.host)
     }
 
     /// Returns whether a host is `localhost` or a name below it, in any spelling.

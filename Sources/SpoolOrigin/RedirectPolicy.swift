@@ -50,12 +50,12 @@ package struct RedirectPolicy: Sendable {
 
     /// Takes the head of the response to the last request.
     package mutating func headReceived(_ head: ResponseHead) -> Decision {
-        guard [301, 302, 303, 307, 308].contains(head.status), let location = head.fields["Location"] else {
+        guard [301, 302, 303, 307, 308].contains(head.status), let location = head.fields[.location] else {
             var head = head
             if asked.count > 1 { head.url = request.url }
             // A browser that followed the redirect itself would find here the origin that it had
             // sent.
-            if let hiddenSite, head.fields[Self.allowedSite] == "null" { head.fields[Self.allowedSite] = hiddenSite }
+            if let hiddenSite, head.fields[.accessControlAllowOrigin] == "null" { head.fields[.accessControlAllowOrigin] = hiddenSite }
             return .pass(head)
         }
         do {
@@ -67,10 +67,9 @@ package struct RedirectPolicy: Sendable {
     }
 
     private mutating func next(_ location: String) throws(OriginError) -> OriginRequest {
-        let (base, target) = try Self.resolve(location, against: request.url)
-        guard let from = base.origin, let to = target.origin, ["http", "https"].contains(to.scheme) else {
-            throw .redirect("the origin points to something that is no http or https URL")
-        }
+        let url = try Self.resolve(location, against: request.url)
+        guard let from = request.location?.origin else { throw .redirect("the request has no http or https URL") }
+        let to = url.origin
         guard to.scheme == "https" || from.scheme == "http" else { throw .redirect("the origin points from https to http") }
         guard privateNames.allowRedirect(from: from.host, to: to.host) else {
             throw .redirect("a public origin points to \(to.host), which is in a private network")
@@ -78,25 +77,25 @@ package struct RedirectPolicy: Sendable {
         for reach in request.reach {
             if let refusal = reach.refusalOfRedirect(from: from, to: to) { throw .redirect(refusal) }
         }
-        let url = Self.withoutFragment(target.text)
-        guard !asked.contains(url) else { throw .redirect("the origin points in a circle") }
+        guard !asked.contains(url.text) else { throw .redirect("the origin points in a circle") }
         guard asked.count <= maxHops else { throw .redirect("more than \(maxHops) redirects") }
-        asked.append(url)
-        var next = OriginRequest(url: url, fields: from == to ? request.fields : fieldsForOtherOrigin(url), access: request.access)
+        asked.append(url.text)
+        var next = OriginRequest(to: url, fields: from == to ? request.fields : fieldsForOtherOrigin(url.text), access: request.access)
         next.reach = request.reach
         next.decodesContent = request.decodesContent
         next.isHeldBack = request.isHeldBack
         return next
     }
 
-    private static func resolve(
-        _ location: String, against url: String
-    ) throws(OriginError) -> (base: URIReference, target: URIReference) {
+    private static func resolve(_ location: String, against url: String) throws(OriginError) -> MediaURL {
+        let target: URIReference
         do {
-            let base = try URIReference(lenient: url)
-            return (base, try base.resolving(location: location))
+            target = try URIReference(lenient: withoutFragment(URIReference(lenient: url).resolving(location: location).text))
         } catch {
             throw .redirect("the origin's Location can't be read: \(error)")
+        }
+        do { return try MediaURL(target) } catch {
+            throw .redirect("the origin points to something that is no http or https URL")
         }
     }
 
@@ -107,15 +106,13 @@ package struct RedirectPolicy: Sendable {
     /// fetch"). The other origin still has a field to answer, and does not learn the site.
     private mutating func fieldsForOtherOrigin(_ url: String) -> HTTPFields {
         var fields = HTTPFields(request.fields.lines.filter { Self.isHarmless($0.name) })
-        if let site = request.fields["Origin"] {
+        if let site = request.fields[.origin] {
             hiddenSite = hiddenSite ?? site
-            fields["Origin"] = "null"
+            fields[.origin] = "null"
         }
         if let own = fieldsForURL?(url) { fields = fields.replacing(with: own) }
         return fields
     }
-
-    private static let allowedSite = "Access-Control-Allow-Origin"
 
     private static func withoutFragment(_ url: String) -> String {
         url.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(url[..<$0]) } ?? url

@@ -31,7 +31,17 @@ public protocol Transport: AnyObject, Sendable {
 /// One request to an origin, a GET by default.
 public struct OriginRequest: Hashable, Sendable {
     /// An absolute `http` or `https` URI, with its percent-encoding unchanged.
-    public var url: String
+    ///
+    /// A transport refuses a request whose URL is anything else.
+    public var url: String {
+        get { address.text }
+        set { address = Address(newValue) }
+    }
+    /// The parsed URL, or nil if the text is no absolute `http` or `https` URL.
+    package var location: MediaURL? {
+        if case .url(let url) = address { url } else { nil }
+    }
+    private var address: Address
     /// The fields of the request. The transport adds `Host`, `Accept-Encoding: identity` and
     /// `User-Agent` where they are missing.
     public var fields: HTTPFields
@@ -62,9 +72,36 @@ public struct OriginRequest: Hashable, Sendable {
 
     /// Creates a GET without a body.
     public init(url: String, fields: HTTPFields, access: NetworkAccess = NetworkAccess()) {
-        self.url = url
+        address = Address(url)
         self.fields = fields
         self.access = access
+    }
+
+    /// Creates a GET without a body for a parsed URL.
+    package init(to url: MediaURL, fields: HTTPFields, access: NetworkAccess = NetworkAccess()) {
+        address = .url(url)
+        self.fields = fields
+        self.access = access
+    }
+
+    /// Sends the request to another URL.
+    package mutating func setLocation(_ url: MediaURL) { address = .url(url) }
+
+    private enum Address: Hashable, Sendable {
+        case url(MediaURL)
+        /// A text that is no absolute `http` or `https` URL.
+        case unreadable(String)
+
+        init(_ text: String) {
+            do { self = .url(try MediaURL(text)) } catch { self = .unreadable(text) }
+        }
+
+        var text: String {
+            switch self {
+            case .url(let url): url.text
+            case .unreadable(let text): text
+            }
+        }
     }
 }
 

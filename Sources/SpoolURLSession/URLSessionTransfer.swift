@@ -116,8 +116,8 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         message.allowsExpensiveNetworkAccess = request.access.allowsExpensive
         message.allowsConstrainedNetworkAccess = request.access.allowsConstrained
         #endif
-        message.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
-        message.setValue(options.userAgent, forHTTPHeaderField: "User-Agent")
+        message.setValue("identity", forHTTPHeaderField: HTTPFields.Name.acceptEncoding.text)
+        message.setValue(options.userAgent, forHTTPHeaderField: HTTPFields.Name.userAgent.text)
         var replaced: Set<String> = []
         for field in request.fields.lines {
             if replaced.insert(field.name.asciiLowercased).inserted {
@@ -127,7 +127,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
             }
         }
         if !replaced.contains("authorization"), let credentials = BasicCredentials.field(for: url) {
-            message.setValue(credentials, forHTTPHeaderField: "Authorization")
+            message.setValue(credentials, forHTTPHeaderField: HTTPFields.Name.authorization.text)
         }
         return message
     }
@@ -166,12 +166,12 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         if head.hasCodedBody {
             // URLSession decodes every body. A manifest may be decoded, and media may not.
             guard request.decodesContent, let decoded = head.withoutCoding else {
-                return finish(.failed(.malformed("URLSession would decode the content coding \(head.fields["Content-Encoding"] ?? "")")))
+                return finish(.failed(.malformed("URLSession would decode the content coding \(head.fields[.contentEncoding] ?? "")")))
             }
             head = decoded
         }
         hasHead = true
-        let length = head.fields["Transfer-Encoding"] == nil ? head.fields["Content-Length"].flatMap { Int64($0) } : nil
+        let length = head.fields[.transferEncoding] == nil ? head.fields[.contentLength].flatMap { Int64($0) } : nil
         promisedBytes = request.method == "HEAD" ? 0 : length
         watchForStalls()
         receiver.headReceived(head)
@@ -226,10 +226,10 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         kept.removeFirst(min(index, kept.count))
         guard self.receiver != nil, !isCancelled else { return }
         if hasTaken { receiver.batchEnded() }
-        goOn()
+        resumeTask()
     }
 
-    private func goOn() {
+    private func resumeTask() {
         guard kept.isEmpty else { return }
         #if canImport(Darwin)
         if isSuspended {
@@ -245,7 +245,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         // There is no task to cancel any more.
         task = nil
         pendingEnd = end(error)
-        if !isPaused { goOn() }
+        if !isPaused { resumeTask() }
     }
 
     private func end(_ error: (any Error)?) -> TransferEnd {

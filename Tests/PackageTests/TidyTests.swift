@@ -29,6 +29,18 @@ struct TidyTests {
         #expect(offenders == [])
     }
 
+    @Test func `fields of HTTP messages are named by constants`() throws {
+        let file = PackageFile(path: "Sources/SpoolCore/HTTP/HTTPFieldName.swift")
+        let names = file.lines.filter { $0.contains("static var") }.compactMap { $0.split(separator: "\"").dropFirst().first }
+        #expect(names.count > 40)
+        let uses = names.flatMap { ["[\"\($0)\"]", "(\"\($0)\"", " \"\($0)\")", "[\"\($0)\":"] }
+        // An origin of a test writes the text of the wire.
+        let offenders = PackageDirectory.sources.filter { $0.module != "SpoolTesting" }.flatMap { file in
+            file.lines.filter { line in uses.contains { line.contains($0) } }.map { "\(file.path): \($0)" }
+        }
+        #expect(offenders == [])
+    }
+
     /// Each word with its reason: a simulation must drive time, threads and randomness, and some
     /// names need newer systems than the floor.
     @Test(arguments: [

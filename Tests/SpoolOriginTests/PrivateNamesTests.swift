@@ -156,8 +156,8 @@ import Testing
         ("http://[2001:db8::1]/", ["http_proxy": "p", "no_proxy": "2001:db8::/33"], false),
         ("http://[2001:db8:8000::1]/", ["http_proxy": "p", "no_proxy": "2001:db8::/33"], true),
     ])
-    func `an environment proxy is used except for hosts in no_proxy`(url: String, variables: [String: String], isUsed: Bool) {
-        #expect(EnvironmentProxy { variables[$0] }.isUsed(for: url) == isUsed)
+    func `an environment proxy is used except for hosts in no_proxy`(url: String, variables: [String: String], isUsed: Bool) throws {
+        #expect(try EnvironmentProxy { variables[$0] }.isUsed(for: MediaURL(url)) == isUsed)
     }
     #endif
 }

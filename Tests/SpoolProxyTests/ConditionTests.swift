@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["If-None-Match", "If-Modified-Since"])
-    func `a condition that holds costs one request to the origin and no body`(name: String) throws {
+    func `a condition that holds costs one request to the origin and no body`(name: HTTPFields.Name) throws {
         let film = Self.film()
         let world = try ProxyWorld([film])
         defer { world.stop() }

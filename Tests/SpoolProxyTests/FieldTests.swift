@@ -72,7 +72,7 @@ import Testing
         for (name, value) in [
             ("Connection", "keep-alive, X-Hop"), ("X-Hop", "1"), ("Keep-Alive", "timeout=5"),
             ("Proxy-Authenticate", "Basic"), ("Upgrade", "h2c"), ("Trailer", "X"),
-        ] { film.fields.append(name, value) }
+        ] { film.fields.append(HTTPFields.Name(name), value) }
         let world = try ProxyWorld([film], store: store, time: time)
         defer { world.stop() }
         let client = try world.connect()

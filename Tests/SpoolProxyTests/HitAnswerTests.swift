@@ -72,8 +72,8 @@ import Testing
     /// Whether the range is a hit by the short path. Leaves the hit at once.
     private func isHit(_ world: ProxyWorld, _ film: VirtualResource, _ spec: RangeHeader.Spec) throws -> Bool {
         var link = SessionLink()
-        let key = try world.cache.key(for: film.url)
-        let hit = world.cache.hit(&link, key: key, url: film.url, spec: spec, policy: .preferStored, max: 1 << 20)
+        let url = try MediaURL(film.url)
+        let hit = world.cache.hit(&link, key: world.cache.key(for: url), url: url, spec: spec, policy: .preferStored, max: 1 << 20)
         hit?.leave(after: 0)
         return hit != nil
     }

@@ -163,7 +163,7 @@ import Testing
     // MARK: Credentials
 
     @Test(arguments: ["Cookie", "Authorization"]) func `a page that is asked for with credentials comes from the origin, and is not stored`(
-        name: String
+        name: HTTPFields.Name
     )
         throws
     {
@@ -188,7 +188,8 @@ import Testing
         try world.wait(for: page.url) { $0.isComplete }
     }
 
-    @Test(arguments: ["Cookie", "Authorization"]) func `media that are asked for with credentials are stored`(name: String) throws {
+    @Test(arguments: ["Cookie", "Authorization"]) func `media that are asked for with credentials are stored`(name: HTTPFields.Name) throws
+    {
         let film = VirtualResource.film()
         let world = try world([film], script: { request, _ in request.fields[name] == "x" ? .correct : .status(401) })
         defer { world.stop() }

@@ -1,3 +1,4 @@
+import SpoolCore
 import SpoolProxy
 import Testing
 
@@ -22,13 +23,14 @@ import Testing
         ("/?other=1&url=http%3A%2F%2Fexample.com%2F%25C3%25A9", "http://example.com/%C3%A9"),
     ])
     func `a proxied URL names the origin's URL exactly`(path: String, url: String) throws {
-        #expect(try rules().read(path: path, host: "127.0.0.1:8080") == .resource(url))
+        #expect(try rules().read(path: path, host: "127.0.0.1:8080") == .resource(MediaURL(url)))
     }
 
     @Test func `the token is the first segment, and a request without it is refused`() throws {
         let rules = try rules { $0.token = "s3cret" }
-        #expect(rules.read(path: "/s3cret/http/example.com/a", host: "localhost") == .resource("http://example.com/a"))
-        #expect(rules.read(path: "/s3cret/?url=http%3A%2F%2Fexample.com%2Fa", host: "localhost") == .resource("http://example.com/a"))
+        let song = ProxyTarget.resource(try MediaURL("http://example.com/a"))
+        #expect(rules.read(path: "/s3cret/http/example.com/a", host: "localhost") == song)
+        #expect(rules.read(path: "/s3cret/?url=http%3A%2F%2Fexample.com%2Fa", host: "localhost") == song)
         #expect(rules.read(path: "/s3cret/_spool/", host: "localhost") == .own(""))
         for path in ["/http/example.com/a", "/s3cre/http/example.com/a", "/s3crett/http/example.com/a", "/", "/_spool/"] {
             #expect(status(rules.read(path: path, host: "localhost")) == 403, "\(path)")
@@ -43,7 +45,7 @@ import Testing
     @Test(arguments: ["127.0.0.1", "127.9.9.9", "localhost:99", "LOCALHOST", "[::1]:8080", "192.168.1.8", "media.home:80"])
     func `a loopback address, localhost and allowed hosts reach the proxy`(host: String) throws {
         let rules = try rules { $0.allowedHosts = ["Media.Home", "192.168.1.8"] }
-        #expect(rules.read(path: "/http/example.com/a", host: host) == .resource("http://example.com/a"))
+        #expect(try rules.read(path: "/http/example.com/a", host: host) == .resource(MediaURL("http://example.com/a")))
     }
 
     /// Browsers reach a loopback listener by these addresses without naming the site of the page.
@@ -60,12 +62,13 @@ import Testing
             #expect(status(try rules().read(path: "/http/example.com/a", host: host)) == 421, "\(host)")
             for listener in ["0.0.0.0", "::", "192.168.1.5"] {
                 let network = try rules { ($0.host, $0.token) = (listener, "abc") }
-                #expect(network.read(path: "/abc/http/example.com/a", host: host) == .resource("http://example.com/a"), "\(host)")
+                let target = network.read(path: "/abc/http/example.com/a", host: host)
+                #expect(try target == .resource(MediaURL("http://example.com/a")), "\(host)")
             }
         }
         let container = try rules { $0.allowedHosts = ["*"] }
-        #expect(container.read(path: "/http/example.com/a", host: "nas.example:80") == .resource("http://example.com/a"))
-        #expect(container.read(path: "/http/example.com/a", host: "192.168.1.7") == .resource("http://example.com/a"))
+        #expect(try container.read(path: "/http/example.com/a", host: "nas.example:80") == .resource(MediaURL("http://example.com/a")))
+        #expect(try container.read(path: "/http/example.com/a", host: "192.168.1.7") == .resource(MediaURL("http://example.com/a")))
     }
 
     @Test(arguments: [
@@ -76,12 +79,13 @@ import Testing
         let path = "/abc/http/\(host)/x"
         let network = try rules { ($0.host, $0.token) = ("0.0.0.0", "abc") }
         #expect(status(network.read(path: path, host: nil, isFromNetwork: true)) == 403)
-        #expect(network.read(path: path, host: nil) == .resource("http://\(host)/x"))
-        #expect(network.read(path: "/abc/http/192.168.1.9/x", host: nil, isFromNetwork: true) == .resource("http://192.168.1.9/x"))
+        #expect(try network.read(path: path, host: nil) == .resource(MediaURL("http://\(host)/x")))
+        let neighbour = network.read(path: "/abc/http/192.168.1.9/x", host: nil, isFromNetwork: true)
+        #expect(try neighbour == .resource(MediaURL("http://192.168.1.9/x")))
         let named = try rules { ($0.host, $0.token, $0.allowedOrigins) = ("0.0.0.0", "abc", ["http://\(host)"]) }
-        #expect(named.read(path: path, host: nil, isFromNetwork: true) == .resource("http://\(host)/x"))
+        #expect(try named.read(path: path, host: nil, isFromNetwork: true) == .resource(MediaURL("http://\(host)/x")))
         let fixed = try rules { ($0.host, $0.token, $0.fixedOrigin) = ("0.0.0.0", "abc", "http://\(host)") }
-        #expect(fixed.read(path: "/abc/x", host: nil, isFromNetwork: true) == .resource("http://\(host.lowercased())/x"))
+        #expect(try fixed.read(path: "/abc/x", host: nil, isFromNetwork: true) == .resource(MediaURL("http://\(host.lowercased())/x")))
     }
 
     @Test(arguments: [
@@ -112,14 +116,14 @@ import Testing
 
     @Test func `a fixed origin is served under its own paths`() throws {
         let rules = try rules { $0.fixedOrigin = "https://Example.com/" }
-        #expect(rules.read(path: "/a/b?c", host: "127.0.0.1") == .resource("https://example.com/a/b?c"))
-        #expect(rules.read(path: "/", host: "127.0.0.1") == .resource("https://example.com/"))
+        #expect(try rules.read(path: "/a/b?c", host: "127.0.0.1") == .resource(MediaURL("https://example.com/a/b?c")))
+        #expect(try rules.read(path: "/", host: "127.0.0.1") == .resource(MediaURL("https://example.com/")))
         #expect(rules.read(path: "/_spool/api/resources", host: "127.0.0.1") == .own("api/resources"))
     }
 
     @Test func `a list of allowed origins excludes all others`() throws {
         let rules = try rules { $0.allowedOrigins = ["https://example.com"] }
-        #expect(rules.read(path: "/https/example.com/a", host: "localhost") == .resource("https://example.com/a"))
+        #expect(try rules.read(path: "/https/example.com/a", host: "localhost") == .resource(MediaURL("https://example.com/a")))
         #expect(status(rules.read(path: "/https/example.org/a", host: "localhost")) == 403)
         #expect(status(rules.read(path: "/http/example.com/a", host: "localhost")) == 403)
     }

@@ -50,8 +50,10 @@ import Testing
     // MARK: Several users
 
     /// `Cookie` is no reason for an origin's caches to store nothing, `Authorization` is.
-    @Test(arguments: [("Cookie", HTTPFields()), ("Authorization", HTTPFields([.init(name: "Cache-Control", value: "must-revalidate")]))])
-    func `bytes of one user need the origin's leave for another`(name: String, fields: HTTPFields) throws {
+    @Test(arguments: [
+        (HTTPFields.Name.cookie, HTTPFields()), (HTTPFields.Name.authorization, HTTPFields([.init(.cacheControl, "must-revalidate")])),
+    ])
+    func `bytes of one user need the origin's leave for another`(name: HTTPFields.Name, fields: HTTPFields) throws {
         let door = Door(fields: fields)
         let world = try world(door, isShared: true)
         defer { world.stop() }
@@ -142,7 +144,7 @@ import Testing
     @Test(arguments: ["X-Own: 1", "Cache-Control: private", "Cache-Control: no-cache", "Vary: Authorization", "Vary: Cookie"])
     func `out of reach of the origin, the only user plays with an expired token`(line: String) throws {
         let field = try #require(HTTPFields.Field(line: line)), fields = HTTPFields([field])
-        let name = fields["Vary"] ?? "Authorization"
+        let name = HTTPFields.Name(fields[.vary] ?? "Authorization")
         let world = try world(Door(fields: fields), isShared: false)
         defer { world.stop() }
         #expect(try world.get(Self.film.target, [name: "Bearer a"]).body == Self.film.allBytes)

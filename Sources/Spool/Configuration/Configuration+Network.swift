@@ -70,13 +70,7 @@ extension Configuration {
         public init() {}
 
         /// How long the origin with this host may take.
-        func patience(forHost host: String) -> OriginPatience { patienceForHosts[host] ?? patience }
-
-        /// How long the origin of this URL may take.
-        package func patience(for url: String) -> OriginPatience {
-            guard !patienceForHosts.isEmpty, let host = URIReference.origin(of: url)?.host else { return patience }
-            return patience(forHost: host)
-        }
+        package func patience(forHost host: String) -> OriginPatience { patienceForHosts[host] ?? patience }
 
         /// Throws an error about the first value that is out of bounds.
         func validate() throws(CacheError) {

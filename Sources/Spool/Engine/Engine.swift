@@ -84,7 +84,7 @@ final class Engine: Sendable {
 
     /// Makes a reader in the session of the key, or in a new session if the first one was evicted
     /// meanwhile.
-    func join<Reader>(_ url: String, _ key: ResourceKey?, _ makeReader: (ResourceSession) -> Reader) throws(CacheError) -> Reader {
+    func join<Reader>(_ url: MediaURL, _ key: ResourceKey?, _ makeReader: (ResourceSession) -> Reader) throws(CacheError) -> Reader {
         // An eviction takes the session out of the table, so the second try finds a new one. A
         // third try would need a second eviction.
         for _ in 0..<2 {
@@ -103,21 +103,17 @@ final class Engine: Sendable {
     ///
     /// In a shared cache, a URL with user information has a key of its own. Its content was sent to
     /// that user, so no other user may join its fetches or read its stored bytes (RFC 9111 §3.5).
-    func readingKey(for url: String, chosen: ResourceKey? = nil) throws(CacheError) -> ResourceKey {
-        let key = if let chosen { chosen } else { DeliveryDirectives(url: url).key(try configuration.key(for: url)) }
+    func readingKey(for url: MediaURL, chosen: ResourceKey? = nil) -> ResourceKey {
+        let key = chosen ?? DeliveryDirectives(url: url.text).key(configuration.freshness.keyPolicy.key(for: url))
         guard configuration.freshness.isShared, let userinfo = url.userinfo else { return key }
         return ResourceKey(normalized: "\(key.string) of user \(pseudonyms.user(userinfo))")
     }
 
-    private func session(for url: String, key: ResourceKey?) throws(CacheError) -> ResourceSession {
-        let key = if let key { key } else { try readingKey(for: url) }
+    private func session(for url: MediaURL, key: ResourceKey?) throws(CacheError) -> ResourceSession {
+        let key = key ?? readingKey(for: url)
         if let session = try existingSession(key) { return session }
-        guard let origin = URIReference.origin(of: url) else {
-            throw CacheError(.unsupportedURL, "only absolute http and https URLs can be cached; '\(url)'", key: key)
-        }
         let number = sessions.withLock { $0.makeNumber() }
-        let made = ResourceSession(
-            key: key, url: url, number: number, origin: origin, passReason: passReason, shared: shared)
+        let made = ResourceSession(key: key, url: url, number: number, passReason: passReason, shared: shared)
         let idleLimit = idleSessionLimit
         return try sessions.withLock { table throws(CacheError) in
             if table.isClosed { throw CacheError(.closed, "the cache is closed", key: key) }
@@ -285,10 +281,19 @@ final class Engine: Sendable {
 extension Configuration {
     /// Returns the key of a URL, by `freshness.keyPolicy`.
     func key(for url: String) throws(CacheError) -> ResourceKey {
+        freshness.keyPolicy.key(for: try MediaURL(cachable: url))
+    }
+}
+
+extension MediaURL {
+    /// Parses the URL of a resource for the cache.
+    ///
+    /// - Throws: `.unsupportedURL` if `text` is not an absolute `http` or `https` URL.
+    package init(cachable text: String) throws(CacheError) {
         do {
-            return try freshness.keyPolicy.key(for: url)
+            try self.init(text)
         } catch {
-            throw CacheError(.unsupportedURL, "only absolute http and https URLs can be cached; '\(url)': \(error)", cause: error)
+            throw CacheError(.unsupportedURL, "only absolute http and https URLs can be cached; '\(text)': \(error)", cause: error)
         }
     }
 }

@@ -167,7 +167,7 @@ final class Evictor: Sendable {
     /// Runs on the index lane.
     func settle(_ bytes: Int64) {
         state.withLock { $0.ledger.settled(bytes) }
-        do throws(StoreError) { try look() } catch { note(error) }
+        do throws(StoreError) { try refreshUsage() } catch { note(error) }
     }
 
     /// Takes reserved bytes out of the ledger because their version is gone. Callable from any
@@ -208,7 +208,7 @@ final class Evictor: Sendable {
     /// nil if it waits for a write of its session.
     private func hasRoomForFirst() -> Bool? {
         do throws(StoreError) {
-            try look()
+            try refreshUsage()
             let (missing, isDiskShort, uncommitted) = state.withLock {
                 ($0.ledger.shortageBytes, $0.ledger.isDiskShort, $0.ledger.promisedBytes)
             }
@@ -225,7 +225,7 @@ final class Evictor: Sendable {
             } else {
                 try evict(missing, slack: slackBytes)
             }
-            try look()
+            try refreshUsage()
             return state.withLock { $0.ledger.shortageBytes } <= 0
         } catch {
             note(error)
@@ -254,7 +254,7 @@ final class Evictor: Sendable {
         }
         guard mustGoOn else { return false }
         hooks.commitAll()
-        try look()
+        try refreshUsage()
         let missing = state.withLock { $0.ledger.shortageBytes }
         guard missing > 0 else { return true }
         let (own, length) = session.state.withLock { state in
@@ -286,7 +286,7 @@ final class Evictor: Sendable {
         return max(quota, present)
     }
 
-    private func look() throws(StoreError) {
+    private func refreshUsage() throws(StoreError) {
         let quota = try quota()
         var occupied = try store.totalSizeBytes()
         occupied += uncounted(beside: occupied, quota)

@@ -57,7 +57,7 @@ struct FetchDriver {
             return request
         }
         guard var request else { return }
-        if let site = intake.ask.site { request.fields["Origin"] = site }
+        if let site = intake.ask.site { request.fields[.origin] = site }
         request.reach = session.shared.bounds.current
         request.decodesContent = playlistExtensions.contains(pathExtension(url: request.url))
         addConditions(of: intake.ask, to: &request.fields)
@@ -75,14 +75,14 @@ struct FetchDriver {
 
     private func addConditions(of ask: OriginAsk, to fields: inout HTTPFields) {
         if let suffix = ask.suffix {
-            fields["Range"] = "bytes=-\(suffix)"
+            fields[.range] = "bytes=-\(suffix)"
         } else if !ask.isPlain {
-            fields["Range"] = ask.upper.map { "bytes=\(ask.lower)-\($0 - 1)" } ?? "bytes=\(ask.lower)-"
+            fields[.range] = ask.upper.map { "bytes=\(ask.lower)-\($0 - 1)" } ?? "bytes=\(ask.lower)-"
         }
-        if let ifRange = ask.ifRange { fields["If-Range"] = ifRange }
+        if let ifRange = ask.ifRange { fields[.ifRange] = ifRange }
         if let revalidation = ask.revalidation {
-            if let tag = revalidation.entityTag { fields["If-None-Match"] = tag }
-            if let date = revalidation.lastModified { fields["If-Modified-Since"] = date }
+            if let tag = revalidation.entityTag { fields[.ifNoneMatch] = tag }
+            if let date = revalidation.lastModified { fields[.ifModifiedSince] = date }
         }
     }
 

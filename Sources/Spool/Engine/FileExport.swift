@@ -138,10 +138,10 @@ final class FileExport: Sendable {
     /// Returns a draft that already has the bytes, as a clone or a link, or nil if that is not
     /// possible.
     private func sharing(
-        _ beginning: FileDraft.Beginning, _ method: ExportedFile.Method, _ source: Source
+        _ contents: FileDraft.InitialContents, _ method: ExportedFile.Method, _ source: Source
     ) throws(SystemError) -> Target? {
         do throws(SystemError) {
-            let draft = try draft(beginning)
+            let draft = try draft(contents)
             // Bytes beyond the end of the resource are not part of it. Only a clone can be
             // truncated.
             if try draft.status().size != source.length {
@@ -157,8 +157,8 @@ final class FileExport: Sendable {
         }
     }
 
-    private func draft(_ beginning: FileDraft.Beginning) throws(SystemError) -> FileDraft {
-        let draft = try FileDraft(path: path, tag: engine.environment.random.next(), beginning: beginning)
+    private func draft(_ contents: FileDraft.InitialContents) throws(SystemError) -> FileDraft {
+        let draft = try FileDraft(path: path, tag: engine.environment.random.next(), contents: contents)
         unfinished.withLock { $0 = draft }
         return draft
     }

@@ -130,12 +130,12 @@ final class FileImport: Sendable {
         let options = request.options
         let guess =
             mediaType(ofFileExtension: pathExtension(path: request.path)) ?? mediaType(ofFileExtension: pathExtension(url: request.url))
-        if let type = options.contentType ?? guess { fields["Content-Type"] = type }
+        if let type = options.contentType ?? guess { fields[.contentType] = type }
         switch options.validator {
         case .strong(let tag), .weak(let tag):
             guard tag.hasSuffix("\""), tag.count > 1, EntityTag(tag) != nil else { return nil }
-            fields["ETag"] = tag
-        case .lastModified(let date, _): fields["Last-Modified"] = HTTPDate.format(date)
+            fields[.entityTag] = tag
+        case .lastModified(let date, _): fields[.lastModified] = HTTPDate.format(date)
         case .none: break
         }
         let now = engine.environment.time.wallNow
@@ -147,7 +147,7 @@ final class FileImport: Sendable {
     /// Asks for room for the step at `position`, and then runs it. Runs on any lane.
     private func next(_ work: Work, at position: Int64) {
         if cancellation.isCancelled {
-            return give(up: work, CacheError(.cancelled, "the import was cancelled; nothing is stored", key: key))
+            return abandon(work, CacheError(.cancelled, "the import was cancelled; nothing is stored", key: key))
         }
         guard let range = ByteRange(position, position + min(Self.stepBytes, work.status.size - position)) else { return finish(work) }
         let bytes = engine.evictor.allocation(of: range)
@@ -159,13 +159,13 @@ final class FileImport: Sendable {
         guard isGranted else {
             let message =
                 "can't import \(request.path): there is no room in the store for its \(work.status.size) bytes; what is pinned or played stays"
-            return give(up: work, CacheError(.noRoom, message, key: key))
+            return abandon(work, CacheError(.noRoom, message, key: key))
         }
         written.withLock { $0.promisedBytes += promised }
         onDataLane(work.generation) { [self] in
             let failure = engine.isClosed ? closed : copy(range, work)
             engine.evictor.written(promised)
-            if let failure { return give(up: work, failure) }
+            if let failure { return abandon(work, failure) }
             progress(range.count)
             next(work, at: range.upperBound)
         }
@@ -193,10 +193,10 @@ final class FileImport: Sendable {
         onDataLane(work.generation) { [self] in
             do throws(SystemError) {
                 let now = try work.source.status()
-                guard now.size == work.status.size, now.modified == work.status.modified else { return give(up: work, changed) }
-            } catch { return give(up: work, fileError(error)) }
+                guard now.size == work.status.size, now.modified == work.status.modified else { return abandon(work, changed) }
+            } catch { return abandon(work, fileError(error)) }
             // Jobs that are posted to the lane of a closed cache may never run.
-            if engine.isClosed { return give(up: work, closed) }
+            if engine.isClosed { return abandon(work, closed) }
             engine.environment.indexLane.post { [self] in enter(work) }
         }
     }
@@ -204,8 +204,8 @@ final class FileImport: Sendable {
     /// Enters the file into the index in one commit. Runs on the index lane.
     private func enter(_ work: Work) {
         do throws(StoreError) {
-            guard try mayStore() else { return give(up: work, existsError) }
-        } catch { return give(up: work, CacheError(error, key: key)) }
+            guard try mayStore() else { return abandon(work, existsError) }
+        } catch { return abandon(work, CacheError(error, key: key)) }
         // The state of the old session no longer holds. Later look-ups go to the index and find the
         // file.
         engine.store.expect(key)
@@ -219,14 +219,14 @@ final class FileImport: Sendable {
             fileExtension: work.fileExtension, pieces: pieces, time: engine.environment.time.wallNow)
         let failure = engine.committer.enter(commit)
         engine.evictor.settle(promised)
-        if let failure { return give(up: work, CacheError(failure, key: key)) }
+        if let failure { return abandon(work, CacheError(failure, key: key)) }
         do throws(StoreError) {
             let stored = try engine.store.lookup(key)
             guard stored?.generation == work.generation, stored?.spans.totalBytes == work.status.size else {
                 if stored?.generation == work.generation { _ = try engine.store.remove(key) }
-                return give(up: work, overtaken)
+                return abandon(work, overtaken)
             }
-        } catch { return give(up: work, CacheError(error, key: key)) }
+        } catch { return abandon(work, CacheError(error, key: key)) }
         engine.evictor.enforce(sparing: key)
         engine.committer.entered(commit)
         done(.success(ImportedFile(key: key, bytes: work.status.size, representation: work.representation)))
@@ -235,7 +235,7 @@ final class FileImport: Sendable {
     // MARK: Failing
 
     /// Drops the bytes that were written, gives their room back, and fails.
-    private func give(up work: Work, _ error: CacheError) {
+    private func abandon(_ work: Work, _ error: CacheError) {
         let promised = written.withLock { written in
             defer { written = Written() }
             return written.promisedBytes

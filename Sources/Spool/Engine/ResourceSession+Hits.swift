@@ -50,7 +50,7 @@ extension Engine {
     /// - Parameter link: The reference that the door keeps. The call updates it.
     /// - Returns: The hit, or nil if anything has to be waited for, fetched or decided first.
     func hit(
-        _ link: inout SessionLink, key: ResourceKey, url: String, spec: RangeHeader.Spec?, policy: CachePolicy, max: Int64
+        _ link: inout SessionLink, key: ResourceKey, url: MediaURL, spec: RangeHeader.Spec?, policy: CachePolicy, max: Int64
     ) -> StoredHit? {
         guard configuration.contentTransform == nil else { return nil }
         if let session = link.session {
@@ -63,9 +63,9 @@ extension Engine {
 }
 
 extension Configuration {
-    func policy(for url: String, _ asked: CachePolicy?) -> CachePolicy {
+    func policy(for url: MediaURL, _ asked: CachePolicy?) -> CachePolicy {
         let policy = asked ?? freshness.policy
-        return policy == .preferStored && playlistExtensions.contains(pathExtension(url: url)) ? .standard : policy
+        return policy == .preferStored && playlistExtensions.contains(pathExtension(url: url.text)) ? .standard : policy
     }
 }
 
@@ -89,7 +89,7 @@ extension ResourceSession {
         }
     }
 
-    fileprivate func hit(_ spec: RangeHeader.Spec?, url: String, policy: CachePolicy, max: Int64) -> StoredHit? {
+    fileprivate func hit(_ spec: RangeHeader.Spec?, url: MediaURL, policy: CachePolicy, max: Int64) -> StoredHit? {
         let wallNow = wallNow
         let hit = state.withLock { state -> StoredHit? in
             guard !state.isDetached, let file = state.file, let descriptor = file.descriptor,
@@ -100,7 +100,7 @@ extension ResourceSession {
                     wallNow: wallNow)
             else { return nil }
             // The newest URL is asked, should that be needed.
-            if state.request.url != url { state.request.url = url }
+            if state.request.location != url { state.request.setLocation(url) }
             state.claims += 1
             return StoredHit(
                 session: self, id: hit.reader, range: hit.range, length: hit.length, file: file, descriptor: descriptor,
@@ -116,10 +116,10 @@ extension ResourceSession {
 extension ResourceSession {
     /// Whether a gap behind the first bytes of a hit could be fetched with the fields that belong
     /// to `url`. A session that was opened again learns them from a longer path.
-    private func hasClient(for url: String, _ state: borrowing State) -> Bool {
+    private func hasClient(for url: MediaURL, _ state: borrowing State) -> Bool {
         if state.machine.version?.isComplete == true { return true }
         guard let client = state.client else { return false }
-        return state.request.url == url || client.fields.origin == URIReference.origin(of: url)
+        return state.request.location == url || client.fields.origin == url.origin
     }
 }
 

@@ -20,7 +20,7 @@ extension ResourceSession {
     var generation: GenerationID? { state.withLock { $0.machine.version?.generation } }
 
     func reader(
-        url: String, start: Int64, end: Int64?, options: ReadOptions, wantsBytes: Bool, wake: @escaping @Sendable () -> Void
+        url: MediaURL, start: Int64, end: Int64?, options: ReadOptions, wantsBytes: Bool, wake: @escaping @Sendable () -> Void
     ) -> SessionReader {
         adoptRequest(url: url, options)
         shared.counters.add { $0.readers += 1 }
@@ -52,14 +52,14 @@ extension ResourceSession {
 
     /// Adopts the request of the newest reader: its URL has the signature that is still valid, and
     /// its fields have the token.
-    private func adoptRequest(url: String, _ options: ReadOptions) {
+    private func adoptRequest(url: MediaURL, _ options: ReadOptions) {
         guard options.mode != .onlyStored else { return }
         state.withLock { state in
             // The client of a door may not use the version. Its URL is asked once it does.
-            if options.client == nil { state.request.url = url }
+            if options.client == nil { state.request.setLocation(url) }
             state.request.followsRedirects = options.followsRedirects
             if let patience = options.patience { state.patience = patience }
-            state.request.isHeldBack = options.isHeldBack || DeliveryDirectives(url: url).isBlocking
+            state.request.isHeldBack = options.isHeldBack || DeliveryDirectives(url: url.text).isBlocking
             if !options.requestFields.lines.isEmpty {
                 state.request.fields = requestFields
                 for field in options.requestFields.lines { state.request.fields[field.name] = nil }

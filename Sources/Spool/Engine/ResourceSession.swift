@@ -67,9 +67,9 @@ final class ResourceSession: Sendable {
         let links: LinkRates?
 
         /// Returns the fields of every request to `url`, before those of readers.
-        func requestFields(for url: String, at origin: URIReference.Origin) -> HTTPFields {
-            var fields = configuration.fields(for: url)
-            if let via { fields.append("Via", via.via(for: origin.description)) }
+        func requestFields(for url: MediaURL) -> HTTPFields {
+            var fields = configuration.fields(for: url.text)
+            if let via { fields.append(.via, via.via(for: url.origin.description)) }
             return fields
         }
     }
@@ -144,27 +144,27 @@ final class ResourceSession: Sendable {
         var promisedBytes: Int64
     }
 
-    init(key: ResourceKey, url: String, number: UInt64, origin: URIReference.Origin, passReason: NotStoredReason?, shared: SharedParts) {
+    init(key: ResourceKey, url: MediaURL, number: UInt64, passReason: NotStoredReason?, shared: SharedParts) {
         self.key = key
         self.number = number
         self.url = url.withoutUserinfo
-        self.origin = origin
+        origin = url.origin
         host = origin.description
         self.shared = shared
         access = AccessRecorder(key)
         let defaults = shared.configuration
-        let requestFields = shared.requestFields(for: url, at: origin)
+        let requestFields = shared.requestFields(for: url)
         self.requestFields = requestFields
         var rules = StoringRules(
-            policy: defaults.freshness.policy, isShared: defaults.freshness.isShared, isAuthorized: requestFields["Authorization"] != nil,
-            pathExtension: pathExtension(url: url))
+            policy: defaults.freshness.policy, isShared: defaults.freshness.isShared, isAuthorized: requestFields[.authorization] != nil,
+            pathExtension: pathExtension(url: url.text))
         rules.maxResourceBytes = defaults.storage.maximumResourceBytes
         rules.identity = defaults.freshness.identities[origin.host] ?? defaults.freshness.identities["*"] ?? .validator
         var limits = shared.limits
         limits.jitterSeed = shared.environment.random.next() | 1
         var state = State(
             machine: SessionStateMachine(limits: limits, rules: rules), pace: shared.committer.commitPace,
-            request: OriginRequest(url: url, fields: requestFields))
+            request: OriginRequest(to: url, fields: requestFields))
         state.passReason = passReason
         state.patience = defaults.network.patience(forHost: origin.host)
         self.state = Locked(state)

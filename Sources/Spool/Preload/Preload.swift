@@ -143,12 +143,12 @@ public final class Preload: Sendable {
         do throws(CacheError) {
             let reader = try cache.sessionReader(
                 for: url, key: key, start: 0, end: firstEnd, wantsBytes: true, options: options,
-                wake: { [weak self, mailbox] in mailbox.post { [weak self] in self?.look() } })
+                wake: { [weak self, mailbox] in mailbox.post { [weak self] in self?.readAvailable() } })
             let isOver = state.withLock { state in
                 if state.result == nil { state.reader = reader }
                 return state.result != nil
             }
-            if isOver { reader.leave(explicitly: true) } else { look() }
+            if isOver { reader.leave(explicitly: true) } else { readAvailable() }
         } catch {
             end(.failure(error))
         }
@@ -185,13 +185,13 @@ public final class Preload: Sendable {
         guard let reader else { return open() }
         // A reader with an empty range needs no bytes, so its fetch pauses at once.
         if let end { reader.seek(to: position, end: after ? position : end) }
-        if !after { look() }
+        if !after { readAvailable() }
     }
 
     // MARK: Reading
 
     /// Takes the bytes that are available. Runs on the mailbox.
-    private func look() {
+    private func readAvailable() {
         for _ in 0..<Self.chunksAtOnce {
             guard let reader = state.withLock({ $0.result == nil && !$0.isHeld && !$0.isConfirming ? $0.reader : nil }) else { return }
             guard state.withLock({ $0.plan != nil }) || describe(reader) else { return }
@@ -209,7 +209,7 @@ public final class Preload: Sendable {
         }
         if let reason = missingRoom { return end(.failure(reason)) }
         publish()
-        mailbox.post { [weak self] in self?.look() }
+        mailbox.post { [weak self] in self?.readAvailable() }
     }
 
     private var isExamined: Bool { state.withLock { $0.isExamined } }

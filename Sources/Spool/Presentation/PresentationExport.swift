@@ -174,7 +174,7 @@ private struct PresentationExport {
             lane.post {
                 do throws(SystemError) {
                     if !options.replacesExisting, try POSIXFileSystem().status(path) != nil { throw .exists(path) }
-                    let draft = try FileDraft(path: path, tag: tag, beginning: .empty)
+                    let draft = try FileDraft(path: path, tag: tag, contents: .empty)
                     var failure: SystemError?
                     text.withUnsafeBytes { bytes in
                         do throws(SystemError) { try draft.write(bytes, at: 0) } catch { failure = error }

@@ -57,17 +57,17 @@ struct PresentationInspection: Sendable {
             case .success(let manifest?):
                 let inventory = PresentationInventory(manifest: status, text: manifest.text, outline: manifest.outline)
                 let shared = [StreamPart(url: manifest.text.url)] + manifest.outline.sharedParts
-                goOn(Walk(inventory: inventory, parts: shared[...]))
+                inspectNext(Walk(inventory: inventory, parts: shared[...]))
             }
         }
     }
 
     // MARK: Renditions
 
-    /// Goes on with the parts that are left, or with the rendition behind those that are done.
+    /// Inspects the parts that are left, or with the rendition behind those that are done.
     ///
     /// A loop, because a manifest may have thousands of renditions without parts.
-    private func goOn(_ walk: Walk) {
+    private func inspectNext(_ walk: Walk) {
         var walk = walk
         while walk.parts.isEmpty {
             walk.endTrack()
@@ -89,7 +89,7 @@ struct PresentationInspection: Sendable {
         cache.status(of: key) { result in
             switch result {
             case .failure(let error): done(.failure(error))
-            case .success(nil): goOn(walk)
+            case .success(nil): inspectNext(walk)
             case .success(let status?): read(status, walk)
             }
         }
@@ -109,7 +109,7 @@ struct PresentationInspection: Sendable {
                     [StreamPart(url: status.url), StreamPart(url: manifest.text.url)] + manifest.outline.renditions.flatMap(\.parts))
             case .success: break
             }
-            goOn(walk)
+            inspectNext(walk)
         }
     }
 
@@ -134,7 +134,7 @@ struct PresentationInspection: Sendable {
                 case .success(let found):
                     var walk = walk
                     walk.take(found, of: wanted, keyed, count: Self.partsAtOnce)
-                    goOn(walk)
+                    inspectNext(walk)
                 }
             }
         ) { [store = cache.store] () throws(StoreError) in

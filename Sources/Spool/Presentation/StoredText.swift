@@ -45,17 +45,17 @@ final class StoredText: Sendable {
         let options = ReadOptions(cachePolicy: .storeEverything, mode: .onlyStored)
         do {
             let reader = try cache.sessionReader(
-                for: status.url, key: status.key, start: 0, end: nil, wantsBytes: true, options: options, wake: { text.lookSoon() })
+                for: status.url, key: status.key, start: 0, end: nil, wantsBytes: true, options: options, wake: { text.readSoon() })
             text.state.withLock { $0.reader = reader }
-            text.lookSoon()
+            text.readSoon()
         } catch {
             done(.failure(error))
         }
     }
 
-    private func lookSoon() { lane.post { self.look() } }
+    private func readSoon() { lane.post { self.readAvailable() } }
 
-    private func look() {
+    private func readAvailable() {
         guard let reader = state.withLock({ $0.reader }) else { return }
         guard state.withLock({ $0.isPrepared }) || prepare(reader) else { return }
         while true {

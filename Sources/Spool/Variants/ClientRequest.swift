@@ -3,7 +3,7 @@ package import SpoolCore
 /// The request of a door's client, by which the engine asks the origin and selects a variant.
 package struct ClientRequest: Sendable {
     /// The URL that the client asks for.
-    package let url: String
+    package let url: MediaURL
     /// The fields of the client, and the digests by which stored responses are selected.
     package let selection: ClientSelection
     /// The strong tags of stored variants, which the first request of a new variant offers to the

@@ -25,18 +25,18 @@ extension ResourceSession {
     func request(of intake: FetchIntake, _ state: State) -> OriginRequest {
         let hasVersion = state.machine.version != nil
         var request = state.request
-        if let client = intake.client, !hasVersion { request.url = client.url }
-        let asked = request.url == url ? origin : URIReference.origin(of: request.url) ?? origin
-        if asked != origin {
+        if let client = intake.client, !hasVersion { request.setLocation(client.url) }
+        let asked = request.location?.origin ?? origin
+        if asked != origin, let location = request.location {
             // The configured fields of one host stay with it.
             let rest = HTTPFields(request.fields.lines.filter { !requestFields.lines.contains($0) })
-            request.fields = shared.requestFields(for: request.url, at: asked).replacing(with: rest)
+            request.fields = shared.requestFields(for: location).replacing(with: rest)
         }
         guard let client = intake.client else { return request }
         // Configured fields stay.
         request.fields = client.fields.fields(for: asked).replacing(with: request.fields)
         if !hasVersion, !client.offeredTags.isEmpty, intake.ask.revalidation == nil, intake.ask.ifRange == nil {
-            request.fields["If-None-Match"] = client.offeredTags.joined(separator: ", ")
+            request.fields[.ifNoneMatch] = client.offeredTags.joined(separator: ", ")
         }
         return request
     }
@@ -54,11 +54,11 @@ extension ResourceSession {
         var fields = head.fields
         if head.status == 304, let stored = state.machine.version?.representation.fields {
             // A 304 may leave out fields that the stored response has (RFC 9110 §15.4.5).
-            for name in ["Vary", "Cache-Control", "CDN-Cache-Control"] where fields[name] == nil {
+            for name in [HTTPFields.Name.vary, .cacheControl, .cdnCacheControl] where fields[name] == nil {
                 for value in stored.values(of: name) { fields.append(name, value) }
             }
         }
-        if intake.client == nil, fields["Vary"] == nil { return nil }
+        if intake.client == nil, fields[.vary] == nil { return nil }
         return VariantMark(
             of: fields, isRefusal: head.status == 403, for: intake.client?.selection, isShared: shared.configuration.freshness.isShared)
     }
@@ -71,7 +71,7 @@ extension ResourceSession {
         let isRefusal = [401, 407].contains(head.status) || (head.status == 403 && intake.client?.selection.hasCredentials == true)
         if intake.client != nil, isRefusal { return .status(head.status) }
         guard shared.configuration.freshness.isShared, shared.configuration.freshness.policy != .storeEverything,
-            intake.client?.fields.fields["Authorization"] != nil
+            intake.client?.fields.fields[.authorization] != nil
         else { return nil }
         let control = CacheControl(response: head.fields, isShared: true)
         return control.public || control.sMaxAge != nil || control.mustRevalidate ? nil : .authorizedRequest
@@ -128,7 +128,7 @@ extension SessionReader {
     package func enter() {
         session.state.withLock { state in
             guard let client = state.clients[id] else { return }
-            state.request.url = client.url
+            state.request.setLocation(client.url)
             if state.client?.fields.origin != client.fields.origin { state.client = client }
         }
     }
@@ -155,7 +155,7 @@ extension SessionReader {
         session.state.withLock { state in
             guard let client = state.clients[id] else { return }
             state.client = client
-            state.request.url = client.url
+            state.request.setLocation(client.url)
         }
     }
 }

@@ -28,10 +28,9 @@ package struct Variants: Sendable {
     ///   - isForeign: Whether the URL comes from a manifest of another origin, so that no credentials
     ///     go there.
     package func request(
-        _ fields: HTTPFields, for url: String, at place: RequestFields.Place, isForeign: Bool = false
+        _ fields: HTTPFields, for url: MediaURL, at place: RequestFields.Place, isForeign: Bool = false
     ) -> ClientRequest? {
-        guard let origin = URIReference.origin(of: url) else { return nil }
-        let all = RequestFields(fields, to: origin, at: place, configured: engine.configuration.fields(for: url))
+        let all = RequestFields(fields, to: url.origin, at: place, configured: engine.configuration.fields(for: url.text))
         let selection = ClientSelection(
             isForeign ? all.withoutCredentials : all, nonce: engine.environment.random.next(),
             isShared: engine.configuration.freshness.isShared

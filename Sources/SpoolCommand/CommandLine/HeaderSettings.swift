@@ -34,7 +34,7 @@ struct HeaderSettings {
 
     init(_ arguments: Arguments) throws(UsageError) {
         for text in arguments.all(Self.header) {
-            for field in try Self.fields(text, Self.header, arguments) { everywhere.append(field.name, field.value) }
+            everywhere.lines += try Self.fields(text, Self.header, arguments)
         }
         let words = arguments.all(Self.headerFor)
         for index in stride(from: 0, to: words.count - 1, by: 2) {
@@ -42,9 +42,7 @@ struct HeaderSettings {
             guard !host.isEmpty, !host.contains(where: { "/@: ".contains($0) }) || host.hasPrefix("[") else {
                 throw arguments.invalid(Self.headerFor, "can't be '\(words[index])'; it is a host such as media.example.com")
             }
-            for field in try Self.fields(words[index + 1], Self.headerFor, arguments) {
-                byHost[host, default: HTTPFields()].append(field.name, field.value)
-            }
+            byHost[host, default: HTTPFields()].lines += try Self.fields(words[index + 1], Self.headerFor, arguments)
         }
         if let path = arguments[Self.cookies] { jar = try Self.jar(path, arguments) }
     }
@@ -58,7 +56,7 @@ struct HeaderSettings {
             var fields = Self.host(of: url).flatMap { byHost[$0] } ?? HTTPFields()
             guard let cookies = jar.field(for: url, now: SystemTime().wallNow) else { return fields }
             // The user gave both, so one `Cookie` field carries all (RFC 6265 §5.4).
-            fields["Cookie"] = fields["Cookie"].map { "\($0); \(cookies)" } ?? cookies
+            fields[.cookie] = fields[.cookie].map { "\($0); \(cookies)" } ?? cookies
             return fields
         }
     }

@@ -82,10 +82,10 @@ final class DemoOrigin: Handler {
         var fields = file.fields
         switch range?.resolve(length: file.length) {
         case .unsatisfiable:
-            fields["Content-Range"] = "bytes */\(file.length)"
+            fields[.contentRange] = "bytes */\(file.length)"
             return .error(416, "the file has \(file.length) bytes", fields: fields)
         case .ranges(let ranges) where ranges.count == 1:
-            fields["Content-Range"] = "bytes \(ranges[0].lowerBound)-\(ranges[0].upperBound - 1)/\(file.length)"
+            fields[.contentRange] = "bytes \(ranges[0].lowerBound)-\(ranges[0].upperBound - 1)/\(file.length)"
             return Response(206, fields: fields, body: body(file, ranges[0], loop: loop))
         // A request for several ranges may get the whole file (RFC 9110 §14.2).
         case .ranges, .whole, nil:
@@ -100,7 +100,7 @@ final class DemoOrigin: Handler {
 
 extension DemoFile {
     fileprivate var fields: HTTPFields {
-        ["Content-Type": "audio/wav", "ETag": entityTag, "Accept-Ranges": "bytes", "Cache-Control": "max-age=3600"]
+        [.contentType: "audio/wav", .entityTag: entityTag, .acceptRanges: "bytes", .cacheControl: "max-age=3600"]
     }
 
     fileprivate func representation(now: Timestamp) -> Representation {

@@ -53,13 +53,13 @@ extension OriginError: CustomStringConvertible {
 extension OriginError {
     /// The fields of an error response that are kept: when to retry, and which credentials are
     /// needed.
-    package static let tellingFields = ["Retry-After", "WWW-Authenticate", "Date"]
+    package static let tellingFields: [HTTPFields.Name] = [.retryAfter, .wwwAuthenticate, .date]
 
     /// The error for a response with an unexpected status.
     package static func status(_ head: ResponseHead) -> OriginError {
         // A 304 names the version that it confirms.
-        let names = head.status == 304 ? tellingFields + ["ETag"] : tellingFields
-        let telling = head.fields.lines.filter { line in names.contains { $0.equalsIgnoringCase(line.name) } }
+        let names = head.status == 304 ? tellingFields + [.entityTag] : tellingFields
+        let telling = head.fields.lines.filter { names.contains(where: $0.isNamed) }
         return .status(head.status, fields: HTTPFields(telling))
     }
 }

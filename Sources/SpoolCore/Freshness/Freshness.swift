@@ -30,7 +30,7 @@ package struct Freshness: Hashable, Sendable {
 
     /// Whether the origin states how long the response is fresh.
     static func isStated(_ fields: HTTPFields, _ control: CacheControl, isShared: Bool) -> Bool {
-        control.maxAge != nil || (isShared && control.sMaxAge != nil) || fields.contains("Expires")
+        control.maxAge != nil || (isShared && control.sMaxAge != nil) || fields.contains(.expires)
     }
 
     /// The lifetime by the first of these: `s-maxage`, `max-age`, `Expires`, and a heuristic from
@@ -41,15 +41,15 @@ package struct Freshness: Hashable, Sendable {
         if let seconds = control.maxAge { return seconds }
         // `CDN-Cache-Control` takes the place of `Expires` as well (RFC 9213 §2.1).
         if isShared, TargetedCacheControl.directives(representation.fields) != nil { return 0 }
-        let date = representation.fields["Date"].flatMap { HTTPDate.parse($0, now: representation.responseTime) }
+        let date = representation.fields[.date].flatMap { HTTPDate.parse($0, now: representation.responseTime) }
         let made = date ?? representation.responseTime
-        if let expires = representation.fields["Expires"] {
+        if let expires = representation.fields[.expires] {
             // An invalid date counts as a time in the past (RFC 9111 §5.3).
             guard let end = HTTPDate.parse(expires, now: representation.responseTime) else { return 0 }
             return max(0, end.seconds.subtractingSaturated(made.seconds))
         }
         guard StatusRules.isHeuristicallyCacheable(representation.status) || control.public,
-            let modified = representation.fields["Last-Modified"].flatMap({ HTTPDate.parse($0, now: representation.responseTime) }),
+            let modified = representation.fields[.lastModified].flatMap({ HTTPDate.parse($0, now: representation.responseTime) }),
             modified < made
         else { return 0 }
         return min(made.seconds.subtractingSaturated(modified.seconds) / heuristicDivisor, maxHeuristicLifetime)

@@ -18,8 +18,8 @@ public enum Identity: Hashable, Sendable {
         case .validator: return nil
         case .length: return hasSameLength(a, b)
         case .lengthAndLastModified:
-            guard let modified = a.fields["Last-Modified"] else { return false }
-            return hasSameLength(a, b) && modified == b.fields["Last-Modified"]
+            guard let modified = a.fields[.lastModified] else { return false }
+            return hasSameLength(a, b) && modified == b.fields[.lastModified]
         }
     }
 

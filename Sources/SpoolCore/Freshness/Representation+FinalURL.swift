@@ -31,5 +31,5 @@ extension Representation {
     /// The most bytes of a manifest whose type and URL are common ones.
     package static let maxVagueBytes: Int64 = 1 << 20
 
-    private static let finalURLField = "Spool-Final-URL"
+    private static let finalURLField: HTTPFields.Name = "Spool-Final-URL"
 }

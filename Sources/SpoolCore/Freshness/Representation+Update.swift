@@ -4,11 +4,9 @@ extension Representation {
     ///
     /// The fields that describe the stored bytes stay: length, coding, type, range and validator.
     package mutating func update(from head: ResponseHead, requestTime: Timestamp, responseTime: Timestamp) {
-        let news = storedFields(of: head.fields).lines.filter { line in
-            !Self.bodyFieldNames.contains { $0.equalsIgnoringCase(line.name) }
-        }
+        let news = storedFields(of: head.fields).lines.filter { !Self.bodyFieldNames.contains(where: $0.isNamed) }
         for line in news { fields[line.name] = nil }
-        for line in news { fields.append(line.name, line.value) }
+        fields.lines += news
         // The age is computed anew. The `Age` of an older response must not be added to it.
         for name in Self.messageFieldNames where head.fields[name] == nil { fields[name] = nil }
         keepFinalURL(of: head)
@@ -40,11 +38,13 @@ extension Representation {
     /// The conditions of a request that asks whether this version is current (RFC 9110 §13.1.2,
     /// §13.1.3).
     package var revalidation: Revalidation {
-        Revalidation(entityTag: validator.entityTagValue ?? entityTag?.fieldValue, lastModified: fields["Last-Modified"])
+        Revalidation(entityTag: validator.entityTagValue ?? entityTag?.fieldValue, lastModified: fields[.lastModified])
     }
 
-    private static let bodyFieldNames = ["Content-Encoding", "Content-Type", "Content-Range", "Content-Length", "ETag", "Last-Modified"]
-    private static let messageFieldNames = ["Age"]
+    private static let bodyFieldNames: [HTTPFields.Name] = [
+        .contentEncoding, .contentType, .contentRange, .contentLength, .entityTag, .lastModified,
+    ]
+    private static let messageFieldNames: [HTTPFields.Name] = [.age]
 }
 
 /// The conditions of a revalidation request. Without any, the origin answers in full.

@@ -49,7 +49,7 @@ package struct StoringRules: Hashable, Sendable {
         guard StatusRules.isFinal(status), !control.mustUnderstand || StatusRules.isUnderstood(status) else { return .status(status) }
         if Freshness.isStated(fields, control, isShared: isShared) { return nil }
         let isKnown = StatusRules.isHeuristicallyCacheable(status) || control.public
-        return isKnown && (fields.contains("Last-Modified") || fields.contains("ETag")) ? nil : .status(status)
+        return isKnown && (fields.contains(.lastModified) || fields.contains(.entityTag)) ? nil : .status(status)
     }
 
     /// The type of a page that comes where media were requested, as a captive portal or a login
@@ -63,7 +63,7 @@ package struct StoringRules: Hashable, Sendable {
 
     /// The media type of a web page; nil if the response is not one.
     func page(_ fields: HTTPFields) -> String? {
-        guard let type = fields["Content-Type"].flatMap(MediaType.init) else { return nil }
+        guard let type = fields[.contentType].flatMap(MediaType.init) else { return nil }
         return type.essence == "text/html" || type.essence == "application/xhtml+xml" ? type.essence : nil
     }
 }
@@ -72,6 +72,6 @@ extension HTTPFields {
     /// Whether `Vary` contains `*`, so that the response answers no other request (RFC 9110
     /// §12.5.5).
     fileprivate var variesByAnything: Bool {
-        values(of: "Vary").contains { $0.utf8.split(separator: .comma).contains { $0.filter { !$0.isWhitespace } == [.asterisk] } }
+        values(of: .vary).contains { $0.utf8.split(separator: .comma).contains { $0.filter { !$0.isWhitespace } == [.asterisk] } }
     }
 }

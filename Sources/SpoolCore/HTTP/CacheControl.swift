@@ -30,7 +30,7 @@ package struct CacheControl: Hashable, Sendable {
 
     /// Reads the directives of a message. There are none if it has no such field.
     package init(_ fields: HTTPFields) {
-        self.init(fields.combined("Cache-Control") ?? "")
+        self.init(fields.combined(.cacheControl) ?? "")
     }
 
     /// Reads the directives of a field value. Malformed text is skipped up to the next comma.

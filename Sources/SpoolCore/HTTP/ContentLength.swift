@@ -24,6 +24,6 @@ package enum ContentLength {
     /// Returns the length that a message states.
     /// - Throws: `ParseError` as `parse(_:)` does.
     package static func parse(_ fields: HTTPFields) throws(ParseError) -> StatedLength {
-        try parse(fields.values(of: "Content-Length"))
+        try parse(fields.values(of: .contentLength))
     }
 }

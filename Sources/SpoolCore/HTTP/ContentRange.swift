@@ -53,7 +53,7 @@ package enum ContentRange: Hashable, Sendable {
     /// Returns the part that a response names, or nil if it has no such field.
     /// - Throws: `ParseError` as `init(_:)` does, and if lines of the field differ.
     package static func parse(_ fields: HTTPFields) throws(ParseError) -> ContentRange? {
-        switch fields.single("Content-Range") {
+        switch fields.single(.contentRange) {
         case .absent: return nil
         case .one(let value): return try ContentRange(value)
         case .conflicting: throw ParseError(offset: 0, expected: "one Content-Range, not several that differ")

@@ -15,9 +15,9 @@ extension HTTPFields {
     }
 
     /// Returns the value of a field that is not a list.
-    package func single(_ name: String) -> Single {
+    package func single(_ name: Name) -> Single {
         var found: String?
-        for line in lines where line.name.equalsIgnoringCase(name) {
+        for line in lines where line.isNamed(name) {
             guard let first = found else {
                 found = line.value
                 continue

@@ -13,6 +13,12 @@ public struct HTTPFields: Hashable, Sendable {
             self.name = name
             self.value = value
         }
+
+        /// Creates a field line.
+        public init(_ name: Name, _ value: String) { self.init(name: name.text, value: value) }
+
+        /// Returns whether the line has this name.
+        public func isNamed(_ name: Name) -> Bool { self.name.equalsIgnoringCase(name.text) }
     }
 
     /// The field lines in the order in which they came.
@@ -34,17 +40,25 @@ public struct HTTPFields: Hashable, Sendable {
         }
     }
 
+    /// The first value of the field `name`, or nil when it is absent.
+    ///
+    /// Setting replaces every line of that name by one; setting nil removes them.
+    public subscript(name: Name) -> String? {
+        get { self[name.text] }
+        set { self[name.text] = newValue }
+    }
+
     /// Every value of the field `name`, one for each line, in order.
-    public func values(of name: String) -> [String] {
-        lines.compactMap { $0.name.equalsIgnoringCase(name) ? $0.value : nil }
+    public func values(of name: Name) -> [String] {
+        lines.compactMap { $0.isNamed(name) ? $0.value : nil }
     }
 
     /// Whether there is a line with this name.
-    package func contains(_ name: String) -> Bool { lines.contains { $0.name.equalsIgnoringCase(name) } }
+    package func contains(_ name: Name) -> Bool { lines.contains { $0.isNamed(name) } }
 
     /// The values of the list field `name` joined by commas, as RFC 9110 §5.3 allows, or nil when
     /// it is absent.
-    public func combined(_ name: String) -> String? {
+    public func combined(_ name: Name) -> String? {
         let values = values(of: name)
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
@@ -58,8 +72,8 @@ public struct HTTPFields: Hashable, Sendable {
     }
 
     /// Adds a line after the others, even if the field is present already.
-    public mutating func append(_ name: String, _ value: String) {
-        lines.append(Field(name: name, value: value))
+    public mutating func append(_ name: Name, _ value: String) {
+        lines.append(Field(name, value))
     }
 }
 
@@ -80,8 +94,8 @@ extension HTTPFields.Field {
 
 extension HTTPFields: ExpressibleByDictionaryLiteral {
     /// Creates fields with a line for each element.
-    public init(dictionaryLiteral elements: (String, String)...) {
-        self.init(elements.map { Field(name: $0.0, value: $0.1) })
+    public init(dictionaryLiteral elements: (Name, String)...) {
+        self.init(elements.map { Field($0.0, $0.1) })
     }
 }
 

@@ -17,7 +17,7 @@ package enum Precondition {
     /// `If-Modified-Since`, then `If-Range`.
     package static func evaluate(fields: HTTPFields, representation: Representation) -> Outcome {
         if isNotModified(fields, representation) { return .notModified }
-        let conditions = fields.values(of: "If-Range")
+        let conditions = fields.values(of: .ifRange)
         return .proceed(honoursRange: conditions.allSatisfy { ifRangeMatches($0, representation: representation) })
     }
 
@@ -36,11 +36,11 @@ package enum Precondition {
     }
 
     private static func isNotModified(_ fields: HTTPFields, _ representation: Representation) -> Bool {
-        if let condition = fields.combined("If-None-Match") {
+        if let condition = fields.combined(.ifNoneMatch) {
             // `If-Modified-Since` is ignored beside it.
             return EntityTagCondition(condition).matches(representation.entityTag)
         }
-        let dates = fields.values(of: "If-Modified-Since")
+        let dates = fields.values(of: .ifModifiedSince)
         guard dates.count == 1, let since = HTTPDate.parse(dates[0], now: representation.responseTime) else { return false }
         return representation.timeOfChange <= since
     }
@@ -49,7 +49,7 @@ package enum Precondition {
 extension Representation {
     /// The stored entity tag, strong or weak.
     package var entityTag: EntityTag? {
-        (validator.entityTagValue ?? fields["ETag"]).flatMap(EntityTag.init)
+        (validator.entityTagValue ?? fields[.entityTag]).flatMap(EntityTag.init)
     }
 
     /// `Last-Modified` and whether it is strong, even where an entity tag is the stronger
@@ -57,7 +57,7 @@ extension Representation {
     fileprivate var modificationDate: Validator {
         if case .lastModified = validator { return validator }
         var dates = fields
-        dates["ETag"] = nil
+        dates[.entityTag] = nil
         return Validator(fields: dates)
     }
 
@@ -65,6 +65,6 @@ extension Representation {
     /// arrival of the response (RFC 9111 §4.3.2).
     fileprivate var timeOfChange: Timestamp {
         if case .lastModified(let modified, _) = modificationDate { return modified }
-        return fields["Date"].flatMap { HTTPDate.parse($0) } ?? responseTime
+        return fields[.date].flatMap { HTTPDate.parse($0) } ?? responseTime
     }
 }

@@ -11,7 +11,7 @@ package enum ProxyStatus {
     /// The error that the last proxy of the field describes.
     /// - Returns: nil if that proxy is not Spool.
     package static func error(in fields: HTTPFields) -> OriginError? {
-        guard let value = fields.values(of: "Proxy-Status").last, value.hasPrefix("spool; error=") else { return nil }
+        guard let value = fields.values(of: .proxyStatus).last, value.hasPrefix("spool; error=") else { return nil }
         let rest = value.dropFirst("spool; error=".count)
         let type = rest.prefix { $0 != ";" }
         guard let start = rest.firstRange(of: "; details=\"") else { return nil }

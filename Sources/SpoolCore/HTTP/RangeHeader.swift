@@ -36,7 +36,7 @@ package struct RangeHeader: Hashable, Sendable {
     /// `Range` is not a list field: two lines of it are ignored unless they are equal.
     /// - Returns: nil if the request has no `Range`, or one that must be ignored.
     package init?(_ fields: HTTPFields) {
-        guard let value = fields.single("Range").value else { return nil }
+        guard let value = fields.single(.range).value else { return nil }
         self.init(value)
     }
 

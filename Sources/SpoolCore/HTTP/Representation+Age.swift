@@ -30,12 +30,12 @@ extension Representation {
     package func currentAge(now: Timestamp) -> Int64 { age.seconds(now: now) }
 
     /// The time at which the origin made the response, by the origin's clock.
-    private var date: Timestamp? { fields["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } }
+    private var date: Timestamp? { fields[.date].flatMap { HTTPDate.parse($0, now: responseTime) } }
 
     /// The value of `Age` in nanoseconds. Of several values the first counts, and an invalid one
     /// counts as 0 (RFC 9111 §5.1).
     private var reportedAge: Nanoseconds {
-        guard let value = fields["Age"] else { return 0 }
+        guard let value = fields[.age] else { return 0 }
         let first = value.prefix { $0 != "," && $0 != " " }
         // `deltaSeconds` is at most 2³¹, so the product fits.
         return .seconds(CacheControl.deltaSeconds(String(first)) ?? 0)

@@ -1,7 +1,7 @@
 extension ResponseHead {
     /// Whether the response has a body with a content coding.
     package var hasCodedBody: Bool {
-        guard status != 204, status != 304, let coding = fields["Content-Encoding"], !coding.isEmpty else { return false }
+        guard status != 204, status != 304, let coding = fields[.contentEncoding], !coding.isEmpty else { return false }
         return !coding.equalsIgnoringCase("identity")
     }
 
@@ -20,11 +20,11 @@ extension ResponseHead {
             result.status = 200
         }
         for name in Self.ofCodedBytes { result.fields[name] = nil }
-        if let tag = fields["ETag"].flatMap(EntityTag.init), !tag.isWeak { result.fields["ETag"] = "W/\(tag.opaque)" }
+        if let tag = fields[.entityTag].flatMap(EntityTag.init), !tag.isWeak { result.fields[.entityTag] = "W/\(tag.opaque)" }
         return result
     }
 
-    private static let ofCodedBytes = [
-        "Content-Encoding", "Content-Length", "Content-Range", "Accept-Ranges", "Content-MD5", "Digest", "Content-Digest", "Repr-Digest",
+    private static let ofCodedBytes: [HTTPFields.Name] = [
+        .contentEncoding, .contentLength, .contentRange, .acceptRanges, .contentMD5, .digest, .contentDigest, .reprDigest,
     ]
 }

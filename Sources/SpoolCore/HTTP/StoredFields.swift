@@ -22,7 +22,7 @@ package let maxStoredFieldBytes = 65_536
 /// lower case.
 private func namedForDropping(by fields: HTTPFields) -> Set<String> {
     var names: Set<String> = []
-    for line in fields.values(of: "Connection") {
+    for line in fields.values(of: .connection) {
         // Nearly every response has a single option here that is dropped anyway.
         if line.equalsIgnoringCase("close") || isAlwaysDropped(line) { continue }
         for name in line.utf8.split(separator: .comma) {

@@ -4,13 +4,10 @@
 /// It is a dictionary of structured fields (RFC 8941 §3.2). A shared cache that can parse it ignores
 /// `Cache-Control` and `Expires`.
 package enum TargetedCacheControl {
-    /// The name of the field.
-    package static let name = "CDN-Cache-Control"
-
     /// The directives for a shared cache.
     /// - Returns: nil if the field is absent, empty or malformed. `Cache-Control` counts then.
     package static func directives(_ fields: HTTPFields) -> [CacheControl.Directive]? {
-        guard let value = fields.combined(name) else { return nil }
+        guard let value = fields.combined(.cdnCacheControl) else { return nil }
         guard let dictionary = StructuredDictionary(value), !dictionary.members.isEmpty else { return nil }
         return dictionary.members.compactMap(directive)
     }

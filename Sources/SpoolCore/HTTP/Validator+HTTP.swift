@@ -6,7 +6,7 @@ extension Validator {
     /// after it (RFC 9110 §8.8.2.2). If a tag or date has several different values, or the tag is
     /// longer than `EntityTag.maxBytes`, the validator is `.none`, whatever other fields there are.
     package init(fields: HTTPFields) {
-        let tag = fields.single("ETag"), modified = fields.single("Last-Modified")
+        let tag = fields.single(.entityTag), modified = fields.single(.lastModified)
         let entityTag = tag.value.flatMap(EntityTag.init)
         let isUnusable = entityTag == nil && tag.value?.isEmpty == false
         if tag == .conflicting || modified == .conflicting || isUnusable {
@@ -26,7 +26,7 @@ extension Validator {
     private static func lastModified(_ value: String, fields: HTTPFields) -> Validator? {
         guard let modified = HTTPDate.parse(value) else { return nil }
         // Differing `Date` lines give no reliable time.
-        let date = fields.single("Date").value.flatMap { HTTPDate.parse($0) }
+        let date = fields.single(.date).value.flatMap { HTTPDate.parse($0) }
         let isStrong = date.map { modified < $0 && $0.nanoseconds.subtractingSaturated(modified.nanoseconds) >= .seconds(1) }
         return .lastModified(modified, isStrong: isStrong ?? false)
     }

@@ -82,16 +82,19 @@ public struct KeyPolicy: Hashable, Sendable {
 
     /// The key of a URL.
     /// - Throws: `ParseError` for anything but an absolute `http` or `https` URL with a host.
-    public func key(for url: String) throws(ParseError) -> ResourceKey {
-        var parts = try KeyableURL(url)
-        let host = parts.origin.host
-        for rule in dropped where rule.hosts?.contains(host) != false {
-            parts.query = parts.query.flatMap { Self.query($0, without: rule.names) }
+    public func key(for url: String) throws(ParseError) -> ResourceKey { key(for: try MediaURL(url)) }
+
+    /// The key of a URL.
+    package func key(for url: MediaURL) -> ResourceKey {
+        if dropped.isEmpty && maps.isEmpty { return ResourceKey(url) }
+        var (origin, query) = (url.origin, url.query.map(String.init))
+        for rule in dropped where rule.hosts?.contains(url.origin.host) != false {
+            query = query.flatMap { Self.query($0, without: rule.names) }
         }
-        if let map = maps.last(where: { $0.hosts.contains(host) }) {
-            parts.origin = URIReference.Origin(scheme: parts.origin.scheme, host: map.target, port: parts.origin.port)
+        if let map = maps.last(where: { $0.hosts.contains(url.origin.host) }) {
+            origin = URIReference.Origin(scheme: origin.scheme, host: map.target, port: origin.port)
         }
-        return ResourceKey(parts)
+        return ResourceKey(origin: origin, path: url.path, query: query)
     }
 
     /// The query without the items of these names.

@@ -35,13 +35,13 @@ public struct Representation: Hashable, Sendable {
     package var isContent: Bool { status == 200 }
 
     /// The media type with its parameters, as the origin sent it.
-    public var contentType: String? { fields["Content-Type"] }
+    public var contentType: String? { fields[.contentType] }
     /// The content coding; nil for identity. Ranges count coded bytes (RFC 9110 §14.1.2).
-    public var contentCoding: String? { fields["Content-Encoding"] }
+    public var contentCoding: String? { fields[.contentEncoding] }
 
     /// The mark, also for a version that was stored without one. If such a version varies, the
     /// request that fetched it is not known.
     package var knownMark: VariantMark? {
-        mark ?? (fields["Vary"] == nil ? nil : VariantMark(of: fields, for: nil, isShared: false))
+        mark ?? (fields[.vary] == nil ? nil : VariantMark(of: fields, for: nil, isShared: false))
     }
 }

@@ -9,30 +9,15 @@ extension ResourceKey {
     ///
     /// - Throws: `ParseError` for anything but an absolute `http` or `https` URL with a host.
     public init(url: String) throws(ParseError) {
-        self.init(try KeyableURL(url))
+        self.init(try MediaURL(url))
     }
 
-    init(_ url: KeyableURL) {
-        self.init(normalized: "\(url.origin)\(url.path)" + (url.query.map { "?\($0)" } ?? ""))
+    /// Creates the key of a URL in the default normal form.
+    package init(_ url: MediaURL) {
+        self.init(origin: url.origin, path: url.path, query: url.query)
     }
-}
 
-/// The parts of a URL that can distinguish resources.
-struct KeyableURL {
-    var origin: URIReference.Origin
-    var path: String
-    var query: String?
-
-    init(_ url: String) throws(ParseError) {
-        let uri = try URIReference(lenient: url)
-        guard let scheme = uri.scheme, ["http", "https"].contains(scheme.asciiLowercased) else {
-            throw ParseError(offset: 0, expected: "http or https")
-        }
-        guard let origin = uri.origin else {
-            throw ParseError(offset: scheme.utf8.count + 1, expected: "two slashes and a host")
-        }
-        self.origin = origin
-        path = uri.path.isEmpty ? "/" : String(uri.path)
-        query = uri.query.map(String.init)
+    init(origin: URIReference.Origin, path: some StringProtocol, query: (some StringProtocol)?) {
+        self.init(normalized: "\(origin)\(path.isEmpty ? "/" : String(path))" + (query.map { "?\($0)" } ?? ""))
     }
 }

@@ -63,9 +63,9 @@ extension OriginError {
     /// The delay that the origin asks for (RFC 9110 §10.2.3).
     /// - Returns: nil if the response has no `Retry-After`, or none that can be parsed.
     package var askedDelay: Nanoseconds? {
-        guard case .status(_, let fields) = self, let value = fields["Retry-After"] else { return nil }
+        guard case .status(_, let fields) = self, let value = fields[.retryAfter] else { return nil }
         if let seconds = CacheControl.deltaSeconds(value) { return .seconds(seconds) }
-        guard let until = HTTPDate.parse(value), let date = fields["Date"].flatMap({ HTTPDate.parse($0) }) else { return nil }
+        guard let until = HTTPDate.parse(value), let date = fields[.date].flatMap({ HTTPDate.parse($0) }) else { return nil }
         return max(0, until.nanoseconds.subtractingSaturated(date.nanoseconds))
     }
 

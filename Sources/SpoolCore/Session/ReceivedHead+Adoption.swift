@@ -82,7 +82,7 @@ extension ReceivedHead {
         let generation = fetch.isOwn ? newGeneration : version.generation
         session.fetches[index].isOwn = true
         if let asker {
-            let cookies = fetch.askedBy == session.readers[asker].id ? head.fields.values(of: "Set-Cookie") : []
+            let cookies = fetch.askedBy == session.readers[asker].id ? head.fields.values(of: .setCookie) : []
             let response = ReaderState.OwnResponse(generation: generation, representation: candidate, cookies: cookies)
             session.readers[asker].takeResponse(response, fetch.id)
         }
@@ -213,7 +213,7 @@ extension ReceivedHead {
         session.readers[asker].position = 0
         session.readers[asker].end = nil
         var response = ReaderState.OwnResponse(generation: newGeneration, representation: representation)
-        response.cookies = head.fields.values(of: "Set-Cookie")
+        response.cookies = head.fields.values(of: .setCookie)
         response.isPage = true
         session.readers[asker].takeResponse(response, id)
     }

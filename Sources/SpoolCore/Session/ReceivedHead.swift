@@ -130,7 +130,7 @@ struct ReceivedHead {
     /// This matters when another part was requested. A length that fits neither part may belong to
     /// the requested one, and then `Content-Range` may be the wrong field.
     private func agrees(with served: ByteRange) -> Bool {
-        head.fields.values(of: "Content-Length").allSatisfy { $0 == String(served.count) }
+        head.fields.values(of: .contentLength).allSatisfy { $0 == String(served.count) }
     }
 
     /// Handles a 200: confirms the version, adopts another one, or binds the response to its
@@ -145,7 +145,7 @@ struct ReceivedHead {
         let renewsWhole = fetch.isValidation && fetch.askedBy == nil && session.version?.isComplete == true
         var actions = adopt(candidate, servedUpper: length ?? 0, beginsAtZero: true, index, isConditional: false, &session)
         guard let index = session.index(of: fetch.id) else { return actions + session.wakeReaders() + session.replan(now: now) }
-        let acceptsRanges = head.fields["Accept-Ranges"]?.equalsIgnoringCase("bytes") == true
+        let acceptsRanges = head.fields[.acceptRanges]?.equalsIgnoringCase("bytes") == true
         let isNews = session.version?.generation == newGeneration, isOwn = session.fetches[index].isOwn
         if !isOwn || isNews { session.ledger.version?.refusesRanges = fetch.start > 0 || !acceptsRanges || session.origin.omitsRange }
         // A revalidation in the background replaced a small response. No reader asks for the new one

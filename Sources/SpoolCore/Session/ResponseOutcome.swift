@@ -58,15 +58,15 @@ package enum ResponseOutcome: Hashable, Sendable {
     package static func whole(_ head: ResponseHead) -> ResponseOutcome {
         if StatusRules.hasNoContent(head.status) { return .full(length: .bytes(0)) }
         var head = head
-        head.fields["Content-Range"] = nil
+        head.fields[.contentRange] = nil
         return full(head)
     }
 
     private static func full(_ head: ResponseHead) -> ResponseOutcome {
         guard !isPart(head) else { return .failed(.malformed("a 200 with the Content-Range of a part")) }
-        let values = head.fields.values(of: "Content-Length")
+        let values = head.fields.values(of: .contentLength)
         // With a transfer coding, the framing determines the length (RFC 9112 §6.3).
-        guard !values.isEmpty, head.fields["Transfer-Encoding"] == nil else { return .full(length: .unknown) }
+        guard !values.isEmpty, head.fields[.transferEncoding] == nil else { return .full(length: .unknown) }
         do {
             return .full(length: try ContentLength.parse(values))
         } catch {
@@ -80,8 +80,8 @@ package enum ResponseOutcome: Hashable, Sendable {
     /// The field has no meaning in a 200 (RFC 9110 §14.4). It is ignored where `Content-Length` is
     /// not the length of the part.
     private static func isPart(_ head: ResponseHead) -> Bool {
-        let body = head.fields["Content-Length"]
-        return head.fields.values(of: "Content-Range").contains { value in
+        let body = head.fields[.contentLength]
+        return head.fields.values(of: .contentRange).contains { value in
             guard case .part(let served, let length)? = try? ContentRange(value) else { return false }
             guard served.lowerBound > 0 || served.upperBound < length.bytes ?? 0 else { return false }
             return body == nil || body == String(served.count)
@@ -100,11 +100,11 @@ package enum ResponseOutcome: Hashable, Sendable {
     }
 
     private static func partial(_ head: ResponseHead) -> ResponseOutcome {
-        if let type = head.fields["Content-Type"].flatMap(MediaType.init), type.essence == "multipart/byteranges" {
+        if let type = head.fields[.contentType].flatMap(MediaType.init), type.essence == "multipart/byteranges" {
             // The request named one range only (RFC 9110 §15.3.7.2).
             return .failed(.malformed("a 206 of several parts for one range"))
         }
-        let values = Set(head.fields.values(of: "Content-Range"))
+        let values = Set(head.fields.values(of: .contentRange))
         guard values.count == 1, let value = values.first else {
             return .failed(.malformed("a 206 with \(values.isEmpty ? "no" : "several different") Content-Range"))
         }

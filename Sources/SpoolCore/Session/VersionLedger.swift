@@ -88,7 +88,7 @@ struct VersionLedger: Sendable {
     private mutating func select(by fetch: FetchState, _ head: ReceivedHead) {
         version?.selectedBy = fetch.variant
         lease = nil
-        let cookies = head.head.fields.values(of: "Set-Cookie")
+        let cookies = head.head.fields.values(of: .setCookie)
         version?.cookies = cookies.isEmpty ? nil : fetch.askedBy.map { ResponseCookies(reader: $0, values: cookies) }
     }
 
@@ -104,7 +104,7 @@ struct VersionLedger: Sendable {
     mutating func willAsk(with fields: HTTPFields, isAuthorized: Bool) {
         if fields != requestFields { lease = nil }
         requestFields = fields
-        rules.isAuthorized = isAuthorized || fields["Authorization"] != nil
+        rules.isAuthorized = isAuthorized || fields[.authorization] != nil
     }
 
     // MARK: Identity of responses
@@ -159,7 +159,7 @@ struct VersionLedger: Sendable {
     /// Whether a request with the present fields, on behalf of `site`, would select this response,
     /// by the fields that its `Vary` names (RFC 9111 §4.1).
     func selection(of version: SessionVersion, forSite site: String?) -> Selection {
-        let names = version.representation.fields.variedBy.filter { !$0.equalsIgnoringCase("Origin") }
+        let names = version.representation.fields.variedBy.filter { $0 != .origin }
         guard let before = version.selectedBy?.fields else {
             // A field that is never sent can't have differed.
             return names.contains { requestFields[$0] != nil } ? .unknown : siteSelection(of: version, forSite: site)
@@ -177,8 +177,8 @@ struct VersionLedger: Sendable {
     /// fields.
     func siteSelection(of version: SessionVersion, forSite site: String?) -> Selection {
         let fields = version.representation.fields
-        let allowed = fields["Access-Control-Allow-Origin"]
-        let varies = fields.variedBy.contains { $0.equalsIgnoringCase("Origin") }
+        let allowed = fields[.accessControlAllowOrigin]
+        let varies = fields.variedBy.contains(.origin)
         if let before = version.selectedBy, before.site == site { return .matches }
         if allowed == "*", !varies || version.selectedBy == nil { return .matches }
         // A player belongs to no site. Only a response that varies by site may be another site's.
@@ -189,8 +189,8 @@ struct VersionLedger: Sendable {
 
 extension HTTPFields {
     /// The field names that `Vary` lists.
-    fileprivate var variedBy: [String] {
-        values(of: "Vary").flatMap { value in value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } } }
+    fileprivate var variedBy: [HTTPFields.Name] {
+        values(of: .vary).flatMap { value in value.split(separator: ",").map { HTTPFields.Name($0.filter { $0 != " " && $0 != "\t" }) } }
     }
 }
 

@@ -94,12 +94,6 @@ extension URIReference {
         return Origin(scheme: scheme, host: host.asciiLowercased, port: port)
     }
 
-    /// Returns the origin of a URL, or nil for a text that is no URL or names no origin.
-    package static func origin(of url: String) -> Origin? {
-        guard let reference = try? URIReference(url) else { return nil }
-        return reference.origin
-    }
-
     static func defaultPort(ofScheme scheme: String) -> Int? {
         switch scheme {
         case "http": 80

@@ -46,7 +46,7 @@ extension HTTPFields {
     /// preferences of content negotiation compare without regard to case and order, because neither
     /// has a meaning there (RFC 9110 §12.4.2, §12.5).
     func selectingValue(of name: String) -> String? {
-        guard let value = combined(name) else { return nil }
+        guard let value = combined(Name(name)) else { return nil }
         guard !value.utf8.contains(UInt8(ascii: "\"")) else { return value }
         let members = value.split(separator: ",", omittingEmptySubsequences: false).map(Self.trimmed)
         guard name.hasPrefix("accept") else { return members.joined(separator: ",") }

@@ -40,15 +40,15 @@ package struct RequestFields: Hashable, Sendable {
             let name = line.name.asciiLowercased
             guard Self.isForwarded(name), !dropped.contains(name) else { continue }
             guard case .general(let authority, let original) = place else {
-                if !name.hasPrefix("sec-") { fields.append(line.name, line.value) }
+                if !name.hasPrefix("sec-") { fields.lines.append(line) }
                 continue
             }
             if isBrowser, Self.belongsToBrowserOrigin(name, line.value) { continue }
             if name == "referer" {
                 guard let value = Self.referer(line.value, to: origin, authority: authority, original: original) else { continue }
-                fields.append(line.name, value)
+                fields.lines.append(HTTPFields.Field(name: line.name, value: value))
             } else {
-                fields.append(line.name, line.value)
+                fields.lines.append(line)
             }
         }
         self.fields = fields
@@ -92,9 +92,9 @@ package struct RequestFields: Hashable, Sendable {
     /// languages and of codings tells them from players. Some players copy a browser's `User-Agent`
     /// and `Sec-Fetch-Mode`, and are no browsers.
     package static func isFromBrowser(_ request: HTTPFields) -> Bool {
-        if request["Sec-Fetch-Site"] != nil || request["Sec-Fetch-Dest"] != nil { return true }
-        return request["User-Agent"]?.hasPrefix("Mozilla/") == true && request["Accept-Language"] != nil
-            && request["Accept-Encoding"] != nil
+        if request[.secFetchSite] != nil || request[.secFetchDest] != nil { return true }
+        return request[.userAgent]?.hasPrefix("Mozilla/") == true && request[.acceptLanguage] != nil
+            && request[.acceptEncoding] != nil
     }
 
     /// Returns the `Referer` for the origin: a page of the proxy becomes the URL behind it if that
@@ -112,7 +112,7 @@ package struct RequestFields: Hashable, Sendable {
     }
 
     private static func namedByConnection(_ fields: HTTPFields) -> Set<String> {
-        let options = fields.values(of: "Connection").flatMap { $0.split(separator: ",") }
+        let options = fields.values(of: .connection).flatMap { $0.split(separator: ",") }
         return Set(options.map { String($0.filter { $0 != " " && $0 != "\t" }).asciiLowercased })
     }
 }

@@ -59,7 +59,7 @@ package struct VariantMark: Hashable, Sendable {
     /// The names in `Vary` that can differ between two clients. `Accept-Encoding` is the cache's
     /// own, and `Origin` selects cross-origin fields only.
     private static func varied(by fields: HTTPFields) -> [String] {
-        let listed = fields.values(of: "Vary").flatMap { value in
+        let listed = fields.values(of: .vary).flatMap { value in
             value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" }.asciiLowercased }
         }
         return Set(listed.filter { $0 == "*" || RequestFields.isForwarded($0) }).sorted()

@@ -58,10 +58,11 @@ final class CurlHandle {
             try set(CURLOPT_URL, transfer.request.url)
             try set(CURLOPT_USERAGENT, options.userAgent)
             try setFields(transfer.request.fields)
-            let url = transfer.request.url
             // This decision is passed to libcurl. The check of addresses must not depend on how
             // libcurl and this code each read an exception.
-            if options.usesEnvironmentProxies && !Loopback.isHost(of: url) && EnvironmentProxy.isUsed(for: url) {
+            if options.usesEnvironmentProxies, let url = transfer.request.location, !Loopback.isHost(of: url),
+                EnvironmentProxy.isUsed(for: url)
+            {
                 try set(CURLOPT_NOPROXY, "")
             } else {
                 try set(CURLOPT_PROXY, "")
@@ -157,9 +158,9 @@ final class CurlHandle {
         // A GET has no body to wait for, so `Expect` is never sent. `Accept` is sent only if the
         // request has it.
         try appendLine("Expect:")
-        if fields["Accept"] == nil { try appendLine("Accept:") }
-        if fields["Accept-Encoding"] == nil { try appendLine("Accept-Encoding: identity") }
-        for field in fields.lines where !field.name.equalsIgnoringCase("Expect") {
+        if fields[.accept] == nil { try appendLine("Accept:") }
+        if fields[.acceptEncoding] == nil { try appendLine("Accept-Encoding: identity") }
+        for field in fields.lines where !field.isNamed(.expect) {
             // "If you want to add a header with no contents, use a semicolon": "Name:" would remove
             // libcurl's own field.
             let value = String(field.value.drop { $0 == " " || $0 == "\t" })

@@ -94,11 +94,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     /// the URL.
     func mayConnect(to address: SocketAddress) -> Bool {
         guard let privateNames, privateNames != .allowed || !request.reach.isEmpty else { return true }
-        let origin: URIReference.Origin
-        do {
-            guard let found = try URIReference(lenient: request.url).origin else { return false }
-            origin = found
-        } catch { return false }
+        guard let origin = request.location?.origin else { return false }
         guard request.reach.allSatisfy({ $0.allow(origin, at: address) }) else {
             refusedAddress =
                 "\(origin.host) leads to \(address.host), which is for this machine only, and clients on other machines use this door;"

@@ -1,5 +1,5 @@
 #if os(Linux)
-internal import SpoolCore
+package import SpoolCore
 internal import SpoolLibc
 internal import SpoolSystem
 
@@ -16,15 +16,15 @@ package struct EnvironmentProxy {
     }
 
     /// Returns whether requests to `url` go through a proxy of the process environment.
-    static func isUsed(for url: String) -> Bool { EnvironmentProxy().isUsed(for: url) }
+    static func isUsed(for url: MediaURL) -> Bool { EnvironmentProxy().isUsed(for: url) }
 
     /// Returns whether requests to `url` go through a proxy.
-    package func isUsed(for url: String) -> Bool {
+    package func isUsed(for url: MediaURL) -> Bool {
         // Like curl, this ignores "HTTP_PROXY": a CGI program gets that variable from the `Proxy`
         // field of the request.
-        let names = url.prefix(8).equalsIgnoringCase("https://") ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+        let names = url.origin.scheme == "https" ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         guard (names + ["all_proxy", "ALL_PROXY"]).contains(where: { value(of: $0) != nil }) else { return false }
-        return !isExempt(url)
+        return !isExempt(url.origin.host)
     }
 
     /// The variables that are set and name a proxy for some origin, in the order in which curl
@@ -35,18 +35,10 @@ package struct EnvironmentProxy {
 
     private func value(of name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Returns whether `no_proxy` names the host of `url`: directly, by a domain above it, or as an
+    /// Returns whether `no_proxy` names a host: directly, by a domain above it, or as an
     /// address in a block.
-    private func isExempt(_ url: String) -> Bool {
+    private func isExempt(_ host: String) -> Bool {
         guard let list = value(of: "no_proxy") ?? value(of: "NO_PROXY") else { return false }
-        let host: String
-        do {
-            guard let found = try URIReference(lenient: url).origin?.host else { return false }
-            host = found
-        } catch {
-            // The transport refuses a URL that can't be parsed.
-            return false
-        }
         if list == "*" { return true }
         let entries = list.split { $0 == "," || $0 == " " || $0 == "\t" }
         if let address = SocketAddress(literal: host, port: 0) { return entries.contains { Self.contains(address, block: $0) } }

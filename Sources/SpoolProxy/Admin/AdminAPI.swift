@@ -97,10 +97,10 @@ struct AdminAPI: Sendable {
 
     private func refusal(of request: RequestHead, _ exchange: Exchange) -> String? {
         guard exchange.peerAddress?.isLoopback == true else { return "commands are taken from this machine only" }
-        if request.has("Origin") || request.has("Sec-Fetch-Site") || request.has("Referer") {
+        if request.has(.origin) || request.has(.secFetchSite) || request.has(.referer) {
             return "commands are not taken from browsers"
         }
-        guard let given = request["Authorization"], constantTimeEqual(given, "Bearer \(token)") else {
+        guard let given = request[.authorization], constantTimeEqual(given, "Bearer \(token)") else {
             return "the token is that of another server; see serve.json in the store's directory"
         }
         return nil

@@ -15,7 +15,7 @@ enum JSON {
     /// The fields of a response with a JSON body. They keep a browser from treating it as another
     /// type.
     static let fields: HTTPFields = [
-        "Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+        .contentType: "application/json", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
     ]
 
     var bytes: [UInt8] {

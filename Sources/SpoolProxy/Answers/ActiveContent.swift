@@ -16,7 +16,7 @@ enum BrowserContent: Hashable, Sendable {
     /// last and players the first, so the most dangerous one counts.
     init(_ fields: HTTPFields) {
         // A comma separates types that intermediaries joined (Fetch, "extract a MIME type").
-        let types = fields.values(of: "Content-Type").flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+        let types = fields.values(of: .contentType).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
         let kinds = types.map { Self.kind(of: MediaType(String($0))) }
         if kinds.contains(.active) {
             self = .active

@@ -10,7 +10,7 @@ import SpoolServer
 final class HitAnswer: RangeResponder {
     private let cache: MediaCache
     private let key: ResourceKey
-    private let url: String
+    private let url: MediaURL
     private let policy: CachePolicy
     private let fieldRules: ResourceFields
     private let wallNow: @Sendable () -> Timestamp
@@ -25,7 +25,7 @@ final class HitAnswer: RangeResponder {
     }
 
     init(
-        cache: MediaCache, key: ResourceKey, url: String, policy: CachePolicy, fields: ResourceFields,
+        cache: MediaCache, key: ResourceKey, url: MediaURL, policy: CachePolicy, fields: ResourceFields,
         wallNow: @escaping @Sendable () -> Timestamp
     ) {
         self.cache = cache
@@ -43,7 +43,7 @@ final class HitAnswer: RangeResponder {
     func respond(to request: RequestHead, on exchange: Exchange) -> Bool {
         guard request.method == "GET", !Self.deviates.contains(where: request.has), !fieldRules.wantsDocument(request) else { return false }
         let spec: RangeHeader.Spec?
-        if let value = request["Range"] {
+        if let value = request[.range] {
             // An invalid range is ignored, and several ranges take the long path.
             guard let range = RangeHeader(value), range.specs.count == 1 else { return false }
             spec = range.specs[0]
@@ -69,7 +69,7 @@ final class HitAnswer: RangeResponder {
     }
 
     /// Fields that make a request more than a plain request for bytes.
-    private static let deviates = ["If-None-Match", "If-Modified-Since", "If-Range", "Cache-Control", "Pragma", "Origin"]
+    private static let deviates: [HTTPFields.Name] = [.ifNoneMatch, .ifModifiedSince, .ifRange, .cacheControl, .pragma, .origin]
 
     /// The number of bytes handed out before the session is asked again: those of one turn of a
     /// connection.
@@ -78,10 +78,10 @@ final class HitAnswer: RangeResponder {
     private func head(of hit: StoredHit) -> Head? {
         if let head, head.version == hit.version { return head }
         // The references of a manifest lead through the proxy, which the long path arranges.
-        guard let (representation, version) = hit.current, !ManifestReading.mayBeManifest(representation, url: url) else { return nil }
+        guard let (representation, version) = hit.current, !ManifestReading.mayBeManifest(representation, url: url.text) else { return nil }
         var fields = fieldRules.content(of: representation, .hit)
-        fields["Content-Range"] = nil
-        fields["Age"] = nil
+        fields[.contentRange] = nil
+        fields[.age] = nil
         do throws(FieldLines.InvalidField) {
             let head = Head(version: version, lines: try FieldLines(fields), age: representation.age)
             self.head = head

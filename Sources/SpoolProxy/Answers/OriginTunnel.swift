@@ -39,7 +39,7 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
     }
 
     private let request: RequestHead
-    private let url: String
+    private let url: MediaURL
     private let site: FixedSite
     private let cache: MediaCache
     private let loop: EventLoop
@@ -48,7 +48,7 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
     private var exchange: Exchange?
     private var chunk: Chunk?
 
-    init(_ exchange: Exchange, url: String, site: FixedSite, cache: MediaCache) {
+    init(_ exchange: Exchange, url: MediaURL, site: FixedSite, cache: MediaCache) {
         request = exchange.request
         self.exchange = exchange
         self.url = url
@@ -61,11 +61,11 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
     func begin() {
         let body = (exchange?.bodySink as? TunnelledBody)?.body
         // A field of the client replaces a configured one.
-        let fields = cache.configuration.fields(for: url).replacing(with: site.fieldsForOrigin(request))
-        var asked = OriginRequest(url: url, fields: fields)
+        let fields = cache.configuration.fields(for: url.text).replacing(with: site.fieldsForOrigin(request))
+        var asked = OriginRequest(to: url, fields: fields)
         asked.method = request.method
         asked.followsRedirects = false
-        asked.wait(cache.configuration.network.patience(for: url), isBrief: false)
+        asked.wait(cache.configuration.network.patience(forHost: url.origin.host), isBrief: false)
         // The origin may have run a request whose answer is late.
         asked.lateAfter = nil
         // A method that normally has a body gets an explicit empty one (RFC 9110 §8.6).
@@ -124,33 +124,29 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         var fields = site.fieldsForClient(head, request)
         var status = CacheStatus(source: .forwarded(site.isSafe(request.method) ? .bypass : .method))
         status.forwardStatus = head.status
-        fields.append("Cache-Status", status.fieldValue)
+        fields.append(.cacheStatus, status.fieldValue)
         if request.method == "HEAD" || head.status == 204 || head.status == 304 {
-            fields["Content-Length"] = head.fields["Content-Length"]
+            fields[.contentLength] = head.fields[.contentLength]
             exchange.respond(Response(head.status, fields: fields))
             return close()
         }
-        let length = head.fields["Transfer-Encoding"] == nil ? head.fields["Content-Length"].flatMap { Int64($0) } : nil
+        let length = head.fields[.transferEncoding] == nil ? head.fields[.contentLength].flatMap { Int64($0) } : nil
         exchange.respond(Response(head.status, fields: fields, body: .source(self, length: length)))
     }
 
     /// Marks the stored resources that a change at the origin invalidates (RFC 9111 §4.4).
     private func invalidate(_ head: ResponseHead) {
         guard !site.isSafe(request.method), (200..<400).contains(head.status) else { return }
-        for url in site.changedURLs(by: head, to: url) {
-            // A location that is no URL of the site names no stored resource.
-            guard let key = try? cache.key(for: url) else { continue }
-            cache.invalidate(key, url: url)
-        }
+        for url in site.changedURLs(by: head, to: url) { cache.invalidate(cache.key(for: url), url: url) }
     }
 
     private func fail(_ end: TransferEnd) {
         guard let exchange else { return }
         self.exchange = nil
-        guard case .failed(let cause) = end, let key = try? cache.key(for: url) else {
+        guard case .failed(let cause) = end else {
             return exchange.respond(.error(502, "the origin's answer was given up"))
         }
-        let error = CacheError(cause, key: key)
+        let error = CacheError(cause, key: cache.key(for: url))
         exchange.respond(.error(error.statusForClient, error.message))
         close()
     }

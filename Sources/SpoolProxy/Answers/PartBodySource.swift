@@ -9,7 +9,7 @@ import SpoolServer
 /// never mix.
 final class PartBodySource: BodySource {
     private let cache: MediaCache
-    private let url: String
+    private let url: MediaURL
     private let key: ResourceKey?
     private let page: String?
     private let range: ByteRange
@@ -22,7 +22,7 @@ final class PartBodySource: BodySource {
 
     /// - Parameter storesNothing: Whether the parts are passed on and not stored.
     init(
-        cache: MediaCache, url: String, key: ResourceKey?, page: String?, range: ByteRange, generation: GenerationID, storesNothing: Bool
+        cache: MediaCache, url: MediaURL, key: ResourceKey?, page: String?, range: ByteRange, generation: GenerationID, storesNothing: Bool
     ) {
         self.storesNothing = storesNothing
         self.cache = cache

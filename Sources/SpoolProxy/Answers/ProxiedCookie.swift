@@ -9,21 +9,21 @@ import SpoolServer
 enum ProxiedCookie {
     /// Returns the values of `Set-Cookie` for the client of a request. A browser gets none: for it,
     /// all programs of this machine share one place for cookies.
-    static func values(_ values: [String], from url: String, for request: RequestHead, path: (String) -> String?) -> [String] {
-        guard !values.isEmpty, !isBrowser(request), let origin = (try? URIReference(lenient: url))?.origin else { return [] }
-        return values.compactMap { value($0, from: url, origin, path: path) }
+    static func values(_ values: [String], from url: MediaURL, for request: RequestHead, path: (String) -> String?) -> [String] {
+        guard !values.isEmpty, !isBrowser(request) else { return [] }
+        return values.compactMap { value($0, from: url, path: path) }
     }
 
     private static func isBrowser(_ request: RequestHead) -> Bool {
-        request.has("Sec-Fetch-Site") || request.has("Sec-Fetch-Dest") || request.has("Origin")
-            || (request["User-Agent"]?.hasPrefix("Mozilla/") ?? false) && request.has("Accept-Language")
+        request.has(.secFetchSite) || request.has(.secFetchDest) || request.has(.origin)
+            || (request[.userAgent]?.hasPrefix("Mozilla/") ?? false) && request.has(.acceptLanguage)
     }
 
     /// Returns the value for a player, or nil for a cookie that the origin may not set.
-    private static func value(_ value: String, from url: String, _ origin: URIReference.Origin, path: (String) -> String?) -> String? {
+    private static func value(_ value: String, from url: MediaURL, path: (String) -> String?) -> String? {
         let parts = value.split(separator: ";", omittingEmptySubsequences: false).map(\.trimmed)
-        guard var kept = parts.first, kept.contains("="), let reference = try? URIReference(lenient: url) else { return nil }
-        var place = directory(of: reference.path)
+        guard var kept = parts.first, kept.contains("=") else { return nil }
+        var place = directory(of: url.path)
         for part in parts.dropFirst() {
             let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let argument = pieces.count > 1 ? pieces[1].trimmed : ""
@@ -32,13 +32,13 @@ enum ProxiedCookie {
             case "domain":
                 // Other hosts of the domain have another path at the proxy, and get no cookie.
                 let domain = argument.drop { $0 == "." }.asciiLowercased
-                guard domain.isEmpty || origin.host == domain || origin.host.hasSuffix(".\(domain)") else { return nil }
+                guard domain.isEmpty || url.origin.host == domain || url.origin.host.hasSuffix(".\(domain)") else { return nil }
             // The connection to the proxy has no encryption, so these would stop the cookie.
             case "secure", "samesite", "partitioned", "priority": continue
             default: kept += "; \(part)"
             }
         }
-        return path(origin.description + place).map { "\(kept); Path=\($0)" }
+        return path(url.origin.description + place).map { "\(kept); Path=\($0)" }
     }
 
     /// The directory of a path (RFC 6265 §5.1.4).

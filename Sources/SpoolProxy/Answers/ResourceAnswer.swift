@@ -12,7 +12,7 @@ import SpoolSystem
 final class ResourceAnswer {
     private let exchange: Exchange
     private let cache: MediaCache
-    private let url: String
+    private let url: MediaURL
     private let key: ResourceKey?
     /// The way to the variant that answers the request, or nil for a URL without a key.
     private var route: VariantRoute?
@@ -58,7 +58,7 @@ final class ResourceAnswer {
     ///   - visit: The settings of the player, or nil for none.
     ///   - isPaced: Whether stored bytes come at the rate of the link.
     init(
-        exchange: Exchange, cache: MediaCache, url: String, key: ResourceKey?, policy: CachePolicy?, manifests: ManifestDoor,
+        exchange: Exchange, cache: MediaCache, url: MediaURL, key: ResourceKey?, policy: CachePolicy?, manifests: ManifestDoor,
         client: ClientRequest?, page: String?, fields: ResourceFields, visit: VisitSettings?, isPaced: Bool,
         now: @escaping @Sendable () -> Timestamp
     ) {
@@ -72,27 +72,27 @@ final class ResourceAnswer {
         let request = exchange.request
         isHead = request.method == "HEAD"
         // Range is defined for GET only (RFC 9110 §14.2).
-        range = isHead ? nil : request["Range"].flatMap(RangeHeader.init)
+        range = isHead ? nil : request[.range].flatMap(RangeHeader.init)
         var options = ReadOptions(cachePolicy: policy)
         options.site = page
-        if let visit { (options.requestFields, options.access) = (visit.requestFields(url), visit.access) }
+        if let visit { (options.requestFields, options.access) = (visit.requestFields(url.text), visit.access) }
         options.endsSoon = true
         options.isPaced = isPaced
         options.takesAnyStatus = true
-        if case .suffix(let count)? = range?.specs.first, range?.specs.count == 1, count > 0, !request.has("If-Range") {
+        if case .suffix(let count)? = range?.specs.first, range?.specs.count == 1, count > 0, !request.has(.ifRange) {
             options.suffix = min(count, ByteRange.maximumOffset)
         }
-        options.followsRedirects = !fields.isSite || range != nil || isMediaExtension(pathExtension(url: url))
-        if request.has("Cache-Control") {
+        options.followsRedirects = !fields.isSite || range != nil || isMediaExtension(pathExtension(url: url.text))
+        if request.has(.cacheControl) {
             options.request = CacheControl(request.fields)
-        } else if let pragma = request["Pragma"], CacheControl(pragma).noCache != nil {
+        } else if let pragma = request[.pragma], CacheControl(pragma).noCache != nil {
             // HTTP/1.0 clients send `Pragma` (RFC 9111 §5.4).
             options.request = CacheControl("no-cache")
         }
         if options.request.onlyIfCached { options.mode = .onlyStored } else if options.request.noStore { options.mode = .doNotStore }
         self.manifests = manifests
         if let key {
-            manifest = ManifestReading(door: manifests, url: url, key: key, request: request) { [relay] in relay.wake() }
+            manifest = ManifestReading(door: manifests, url: url.text, key: key, request: request) { [relay] in relay.wake() }
             manifest?.adjust(&options)
         }
         self.options = options
@@ -144,7 +144,7 @@ final class ResourceAnswer {
     /// The range of the first origin request for a resource that is not known yet.
     private var firstWish: (start: Int64, end: Int64?, wantsBytes: Bool) {
         if manifest?.isExpected == true { return (0, nil, true) }
-        if isHead || exchange.request.has("If-None-Match") || exchange.request.has("If-Modified-Since") { return (0, nil, false) }
+        if isHead || exchange.request.has(.ifNoneMatch) || exchange.request.has(.ifModifiedSince) { return (0, nil, false) }
         switch range?.specs.first {
         // The response contains the length of such a resource, if it has one, or reports that it
         // does not exist.
@@ -222,7 +222,7 @@ final class ResourceAnswer {
     private func readsManifest(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) -> Bool {
         guard let manifest, representation.isContent else {
             // A child of a manifest that fails makes the manifest be asked for again.
-            if !representation.isContent { manifests.childFailed(url, status: representation.status) }
+            if !representation.isContent { manifests.childFailed(url.text, status: representation.status) }
             return false
         }
         switch manifest.step(reader, generation, representation) {
@@ -237,7 +237,7 @@ final class ResourceAnswer {
             join(isLooking: true)
         case .manifest(let entry): answer(ManifestResponse(entry, of: representation, request: exchange.request), reader)
         case .bytes(let bytes): answer(ManifestResponse(bytes, of: representation, request: exchange.request), reader)
-        case .elsewhere(let path): answer(Response(302, fields: fieldRules.error(["Location": path])))
+        case .elsewhere(let path): answer(Response(302, fields: fieldRules.error([.location: path])))
         case .failed(let error): fail(error)
         }
         return true
@@ -265,7 +265,7 @@ final class ResourceAnswer {
         }
         if isHead {
             var fields = fields(representation, reader.foundVersion ? .complete : .none)
-            fields["Content-Length"] = representation.length.map(String.init)
+            fields[.contentLength] = representation.length.map(String.init)
             return answer(Response(200, fields: fields))
         }
         guard let length = representation.length, !reader.readsPage else {
@@ -310,7 +310,7 @@ final class ResourceAnswer {
         reader.markTold()
         let hasNoContent = StatusRules.hasNoContent(representation.status)
         if isHead || hasNoContent {
-            fields["Content-Length"] = hasNoContent ? nil : representation.length.map(String.init)
+            fields[.contentLength] = hasNoContent ? nil : representation.length.map(String.init)
             return answer(Response(representation.status, fields: fields))
         }
         answer(Response(representation.status, fields: fields, body: .source(body(reader), length: representation.length)))
@@ -321,7 +321,7 @@ final class ResourceAnswer {
     ) {
         guard let coverage = coverageIfReady(reader, generation, [range]) else { return }
         var fields = fields(representation, coverage)
-        fields["Content-Range"] = ContentRange.part(range, length: .bytes(length)).fieldValue
+        fields[.contentRange] = ContentRange.part(range, length: .bytes(length)).fieldValue
         reader.markTold()
         answer(Response(206, fields: fields, body: .source(body(reader), length: range.count)))
     }
@@ -342,7 +342,7 @@ final class ResourceAnswer {
             }
         }
         let multipart = MultipartByteRanges(parts: parts, partType: representation.contentType, total: length, boundary: boundary())
-        fields["Content-Type"] = multipart.contentType
+        fields[.contentType] = multipart.contentType
         reader.markTold()
         answer(Response(206, fields: fields, body: .source(multipart, length: multipart.length)))
         leave()
@@ -357,7 +357,7 @@ final class ResourceAnswer {
     /// Whether the stored resource may be longer at its origin: parts of a live playlist address it by
     /// byte range while it grows.
     private func mayHaveGrown(_ reader: SessionReader) -> Bool {
-        reader.foundVersion && !reader.wasValidated && !isSecondLook && !onlyStored && manifests.edges.edge(of: url) != nil
+        reader.foundVersion && !reader.wasValidated && !isSecondLook && !onlyStored && manifests.edges.edge(of: url.text) != nil
     }
 
     /// Asks the origin before a stored length counts.
@@ -370,9 +370,9 @@ final class ResourceAnswer {
 
     private func answerUnsatisfiable(length: Int64?) {
         var fields = HTTPFields()
-        if let length { fields["Content-Range"] = ContentRange.unsatisfied(length: .bytes(length)).fieldValue }
+        if let length { fields[.contentRange] = ContentRange.unsatisfied(length: .bytes(length)).fieldValue }
         let has = length.map { "the resource has \($0) bytes" } ?? "the origin says so"
-        answer(.error(416, "no byte of the range '\(exchange.request["Range"] ?? "")' exists: \(has)", fields: fieldRules.error(fields)))
+        answer(.error(416, "no byte of the range '\(exchange.request[.range] ?? "")' exists: \(has)", fields: fieldRules.error(fields)))
     }
 
     /// Sends the reader to the first range, once for each version, and checks whether its first
@@ -430,7 +430,7 @@ final class ResourceAnswer {
         let isOther = !representation.isContent && !(reader?.foundVersion != false)
         var fields = fieldRules.content(
             of: representation, source, cookies: cookies, forwardStatus: isOther ? representation.status : nil)
-        fields["Age"] = String(representation.currentAge(now: now()))
+        fields[.age] = String(representation.currentAge(now: now()))
         return fields
     }
 
@@ -438,15 +438,15 @@ final class ResourceAnswer {
 
     private func fail(_ error: CacheError) {
         if error.code == .rangeNotSatisfiable { return rangeFailed(error) }
-        if let reader, let step = route?.goOn(after: error, of: reader) { return take(step) }
+        if let reader, let step = route?.step(after: error, of: reader) { return take(step) }
         let status = error.statusForClient
-        manifests.childFailed(url, status: status)
+        manifests.childFailed(url.text, status: status)
         var fields = error.tellingFields
         var cacheStatus = CacheStatus(source: .forwarded(.miss))
         cacheStatus.forwardStatus = error.status
         cacheStatus.detail = error.code.rawValue
-        fields["Cache-Status"] = cacheStatus.fieldValue
-        fields["Proxy-Status"] = (error.cause as? OriginError).flatMap(ProxyStatus.fieldValue)
+        fields[.cacheStatus] = cacheStatus.fieldValue
+        fields[.proxyStatus] = (error.cause as? OriginError).flatMap(ProxyStatus.fieldValue)
         answer(.error(status, error.message, fields: fieldRules.error(fields)))
     }
 
@@ -456,7 +456,7 @@ final class ResourceAnswer {
     /// needs the validator, which a 416 may lack. In both cases the answer starts again at the
     /// beginning of the resource.
     private func rangeFailed(_ error: CacheError) {
-        let mayHoldYet = exchange.request.has("If-Range") || range?.specs.count ?? 0 > 1
+        let mayHoldYet = exchange.request.has(.ifRange) || range?.specs.count ?? 0 > 1
         guard mayHoldYet, !isSecondLook else { return answerUnsatisfiable(length: error.length) }
         isSecondLook = true
         reader?.leave()
@@ -501,7 +501,7 @@ extension CacheError {
     /// credentials.
     fileprivate var tellingFields: HTTPFields {
         guard case .status(_, var fields)? = cause as? OriginError else { return [:] }
-        fields["Date"] = nil
+        fields[.date] = nil
         return fields
     }
 

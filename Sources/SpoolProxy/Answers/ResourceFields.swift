@@ -24,16 +24,16 @@ struct ResourceFields: Sendable {
     ) -> HTTPFields {
         var fields = site?.withLocationsHere(representation.fieldsForClient) ?? withoutPower(representation.fieldsForClient)
         if representation.isContent {
-            fields["Accept-Ranges"] = "bytes"
+            fields[.acceptRanges] = "bytes"
         } else if !isSite {
             // The content of an error is no media whose type a player has to detect.
-            fields["X-Content-Type-Options"] = "nosniff"
+            fields[.xContentTypeOptions] = "nosniff"
         }
-        for cookie in cookies { fields.append("Set-Cookie", cookie) }
+        for cookie in cookies { fields.append(.setCookie, cookie) }
         // Caches nearer to the origin come first in the list (RFC 9211 §2).
         var status = CacheStatus(source: source)
         status.forwardStatus = forwardStatus
-        fields.append("Cache-Status", status.fieldValue)
+        fields.append(.cacheStatus, status.fieldValue)
         return fields
     }
 
@@ -42,7 +42,7 @@ struct ResourceFields: Sendable {
 
     /// Returns the reason why a browser does not get this content for its purpose, or nil.
     func refusal(of request: RequestHead, _ representation: Representation) -> String? {
-        guard !isSite, BrowserDestination(request["Sec-Fetch-Dest"]) == .document, BrowserContent(representation.fields) == .active else {
+        guard !isSite, BrowserDestination(request[.secFetchDest]) == .document, BrowserContent(representation.fields) == .active else {
             return nil
         }
         let type = representation.contentType ?? ""
@@ -52,13 +52,13 @@ struct ResourceFields: Sendable {
 
     /// Returns the reason why a browser gets no content at all for its purpose, or nil.
     func refusal(of request: RequestHead) -> String? {
-        guard !isSite, request.has("Sec-Fetch-Dest"), BrowserDestination(request["Sec-Fetch-Dest"]) == .code else { return nil }
+        guard !isSite, request.has(.secFetchDest), BrowserDestination(request[.secFetchDest]) == .code else { return nil }
         return "a browser would run this resource as code; this proxy serves media, and a whole site with --origin"
     }
 
     /// Whether a browser requests a document. The content's type then decides whether it gets one.
     func wantsDocument(_ request: RequestHead) -> Bool {
-        !isSite && request.has("Sec-Fetch-Dest") && BrowserDestination(request["Sec-Fetch-Dest"]) == .document
+        !isSite && request.has(.secFetchDest) && BrowserDestination(request[.secFetchDest]) == .document
     }
 
     // MARK: Restrictions
@@ -69,18 +69,17 @@ struct ResourceFields: Sendable {
         var result = HTTPFields(
             fields.lines.compactMap { field in
                 if Self.isDropped(field.name) { return nil }
-                guard field.name.equalsIgnoringCase(Self.policy) else { return field }
+                guard field.isNamed(.contentSecurityPolicy) else { return field }
                 return Self.withoutReports(field.value).map { .init(name: field.name, value: $0) }
             })
-        result.append(Self.policy, kind == .inactive ? Self.mediaPolicy : Self.sandboxPolicy)
-        result["Referrer-Policy"] = "no-referrer"
+        result.append(.contentSecurityPolicy, kind == .inactive ? Self.mediaPolicy : Self.sandboxPolicy)
+        result[.referrerPolicy] = "no-referrer"
         // Content that may be mistyped media is sent without `nosniff`, so that a player can detect
         // its type from the bytes.
-        if kind != .unknown { result["X-Content-Type-Options"] = "nosniff" }
+        if kind != .unknown { result[.xContentTypeOptions] = "nosniff" }
         return result
     }
 
-    private static let policy = "Content-Security-Policy"
     /// The policy for a document: its own opaque origin, no scripts and no parts.
     private static let sandboxPolicy = "sandbox; default-src 'none'"
     /// The policy for media, without `sandbox`. A browser's media document requests its own URL,

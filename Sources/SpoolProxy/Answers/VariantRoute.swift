@@ -158,7 +158,7 @@ struct VariantRoute {
     /// Decides how the request goes on after its reader has failed.
     ///
     /// - Returns: Nil when the failure is the request's own.
-    mutating func goOn(after error: CacheError, of reader: SessionReader) -> Step? {
+    mutating func step(after error: CacheError, of reader: SessionReader) -> Step? {
         guard !isLost else { return nil }
         if error.code == .removed {
             moves += 1
@@ -167,7 +167,7 @@ struct VariantRoute {
         guard let cause = error.cause as? OriginError else { return nil }
         switch cause {
         case .status(304, let fields) where !offered.isEmpty:
-            return confirmed(fields["ETag"])
+            return confirmed(fields[.entityTag])
         case .status(let status, _) where Self.isRefusal(status):
             return reader.failedAsItself ? nil : refusedToAnother(reader)
         case .unreachable, .timeout, .tls, .truncated, .malformed, .status:

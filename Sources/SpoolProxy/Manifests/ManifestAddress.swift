@@ -139,13 +139,11 @@ extension ProxyTargetRules {
     func childPath(
         of url: String, prefix: String, home: URIReference.Origin?, proof: (URIReference.Origin) -> String
     ) -> String? {
-        guard case .resource(let url, _) = checked(url, keepsFragment: true), let reference = try? URIReference(url),
-            let origin = reference.origin
-        else { return nil }
-        let path = reference.path.isEmpty ? "/" : reference.path
-        let rest = path + (reference.query.map { "?\($0)" } ?? "") + (reference.fragment.map { "#\($0)" } ?? "")
+        guard let reference = try? URIReference(lenient: url), let url = try? MediaURL(reference), mayAsk(url.origin) else { return nil }
+        let origin = url.origin
+        let rest = url.target + (reference.fragment.map { "#\($0)" } ?? "")
         if origin.description == fixedOrigin { return prefix + rest.dropFirst() }
-        let authority = (reference.userinfo.map { "\($0)@" } ?? "") + origin.authority
+        let authority = (url.userinfo.map { "\($0)@" } ?? "") + origin.authority
         let foreign = "\(Self.ownPrefix)\(Self.foreignPrefix)"
         let place = fixedOrigin == nil ? (origin == home ? "" : foreign) : "\(foreign)\(proof(origin))/"
         return "\(prefix)\(place)\(origin.scheme)/\(authority)\(rest)"
@@ -162,7 +160,7 @@ extension ProxyTargetRules {
         guard let slash = path.firstIndex(of: "/") else { return refusal }
         let target = withinReach(pathForm(path[path.index(after: slash)...]), isFromNetwork: isFromNetwork)
         guard case .resource(let url, _) = target else { return target }
-        guard let origin = URIReference.origin(of: url), constantTimeEqual(path[..<slash], proof(origin)) else { return refusal }
+        guard constantTimeEqual(path[..<slash], proof(url.origin)) else { return refusal }
         return target
     }
 }

@@ -58,8 +58,8 @@ final class ManifestDoor: @unchecked Sendable {
 
     /// Returns the cookies of an origin for the client of a request, so that they go back with the
     /// children of a manifest.
-    func cookies(_ values: [String], from url: String, for request: RequestHead) -> [String] {
-        let home = home(of: url, path: request.path)
+    func cookies(_ values: [String], from url: MediaURL, for request: RequestHead) -> [String] {
+        let home = home(of: url.text, path: request.path)
         return ProxiedCookie.values(values, from: url, for: request) { rules.childPath(of: $0, prefix: prefix, home: home, proof: proof) }
     }
 
@@ -107,7 +107,7 @@ final class ManifestDoor: @unchecked Sendable {
     /// Returns the origin of a manifest, if the client asked for the manifest itself, and not for a
     /// child of another origin's manifest.
     func home(of url: String, path: String) -> URIReference.Origin? {
-        rules.isForeign(path: path, prefix: prefix) ? nil : URIReference.origin(of: url)
+        rules.isForeign(path: path, prefix: prefix) ? nil : (try? MediaURL(url))?.origin
     }
 
     /// Returns the manifest that was rewritten before for the same cause.

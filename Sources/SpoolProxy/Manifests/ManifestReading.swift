@@ -206,7 +206,7 @@ final class ManifestReading {
     /// rest begin.
     private func asksForBeginning(_ reader: SessionReader) -> Bool {
         guard request.method == "GET" else { return false }
-        guard let range = request["Range"].flatMap(RangeHeader.init)?.specs.first else { return true }
+        guard let range = request[.range].flatMap(RangeHeader.init)?.specs.first else { return true }
         switch range {
         case .bounded(let first, _): return first == 0 && reader.coverage(of: []) == .complete
         case .from(let first): return first == 0

@@ -14,8 +14,8 @@ struct ManifestResponse {
         body = entry.body
         var own = representation
         for name in Self.ofOriginalBytes { own.fields[name] = nil }
-        own.fields["ETag"] = entry.tag
-        if entry.isReduced { own.fields["Cache-Control"] = "no-store" }
+        own.fields[.entityTag] = entry.tag
+        if entry.isReduced { own.fields[.cacheControl] = "no-store" }
         own.validator = .strong(entityTag: entry.tag)
         own.length = Int64(entry.body.count)
         self.representation = own
@@ -29,7 +29,7 @@ struct ManifestResponse {
     }
 
     /// Fields that describe the bytes at the origin.
-    private static let ofOriginalBytes = ["Content-MD5", "Digest", "Content-Digest", "Repr-Digest", "Accept-Ranges"]
+    private static let ofOriginalBytes: [HTTPFields.Name] = [.contentMD5, .digest, .contentDigest, .reprDigest, .acceptRanges]
 
     /// Returns the response.
     ///
@@ -42,17 +42,17 @@ struct ManifestResponse {
             return Response(304, fields: fields)
         }
         if request.method == "HEAD" {
-            fields["Content-Length"] = String(body.count)
+            fields[.contentLength] = String(body.count)
             return Response(200, fields: fields)
         }
-        let range = honoursRange ? request["Range"].flatMap(RangeHeader.init) : nil
+        let range = honoursRange ? request[.range].flatMap(RangeHeader.init) : nil
         switch range?.resolve(length: Int64(body.count)) ?? .whole {
         case .unsatisfiable:
             let field = ContentRange.unsatisfied(length: .bytes(Int64(body.count))).fieldValue
-            return .error(416, "the manifest has \(body.count) bytes", fields: rules.error(["Content-Range": field]))
+            return .error(416, "the manifest has \(body.count) bytes", fields: rules.error([.contentRange: field]))
         case .ranges(let ranges) where ranges.count == 1:
             let range = ranges[0]
-            fields["Content-Range"] = ContentRange.part(range, length: .bytes(Int64(body.count))).fieldValue
+            fields[.contentRange] = ContentRange.part(range, length: .bytes(Int64(body.count))).fieldValue
             return Response(206, fields: fields, body: .bytes(Array(body[Int(range.lowerBound)..<Int(range.upperBound)])))
         // Several ranges of a small body may be answered by the whole one (RFC 9110 §14.2).
         case .whole, .ranges: return Response(200, fields: fields, body: .bytes(body))

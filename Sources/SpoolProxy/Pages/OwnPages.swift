@@ -50,11 +50,11 @@ struct OwnPages: Sendable {
     }
 
     private static let pageFields: HTTPFields = [
-        "Content-Type": "text/html; charset=utf-8",
-        "Cache-Control": "no-cache",
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-        "Content-Security-Policy": "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-ancestors 'none'",
+        .contentType: "text/html; charset=utf-8",
+        .cacheControl: "no-cache",
+        .xContentTypeOptions: "nosniff",
+        .referrerPolicy: "no-referrer",
+        .contentSecurityPolicy: "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-ancestors 'none'",
     ]
 
     private static let healthFields: HTTPFields = [
@@ -62,7 +62,7 @@ struct OwnPages: Sendable {
     ]
 
     private static let iconFields: HTTPFields = [
-        "Content-Type": "image/svg+xml", "Cache-Control": "max-age=86400", "X-Content-Type-Options": "nosniff",
+        .contentType: "image/svg+xml", .cacheControl: "max-age=86400", .xContentTypeOptions: "nosniff",
     ]
 
     /// An icon of a partly filled bar.

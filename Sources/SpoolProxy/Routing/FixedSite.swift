@@ -18,7 +18,7 @@ struct FixedSite: Sendable {
         // A client must not open a tunnel through a site, and an echo would show fields that a page
         // must not see (RFC 9110 §9.3.8).
         case "CONNECT", "TRACE": false
-        case "GET", "HEAD": (request.has("Authorization") || request.has("Cookie")) && !Self.isForMedia(request)
+        case "GET", "HEAD": (request.has(.authorization) || request.has(.cookie)) && !Self.isForMedia(request)
         default: true
         }
     }
@@ -26,7 +26,7 @@ struct FixedSite: Sendable {
     /// Whether the request is for media, which are stored whatever the credentials are. A player
     /// asks for a range, and a page does not.
     private static func isForMedia(_ request: RequestHead) -> Bool {
-        request.has("Range") || isMediaExtension(pathExtension(url: request.path))
+        request.has(.range) || isMediaExtension(pathExtension(url: request.path))
     }
 
     /// Whether a method changes nothing at the origin (RFC 9110 §9.2.1).
@@ -48,12 +48,12 @@ struct FixedSite: Sendable {
         let own = request.authority.map { "http://\($0)" }
         var result = HTTPFields(
             fields.lines.filter { !dropped.contains($0.name.asciiLowercased) }.map { field in
-                guard let own, field.name.equalsIgnoringCase("Origin") || field.name.equalsIgnoringCase("Referer") else { return field }
+                guard let own, field.isNamed(.origin) || field.isNamed(.referer) else { return field }
                 guard field.value == own || field.value.hasPrefix(own + "/") else { return field }
                 return .init(name: field.name, value: origin + withoutPrefix(field.value.dropFirst(own.count)))
             })
         // One list. Its last member is the last proxy that forwarded the message (RFC 9110 §7.6.3).
-        result.append("Via", (fields.values(of: "Via") + [via]).joined(separator: ", "))
+        result.append(.via, (fields.values(of: .via) + [via]).joined(separator: ", "))
         return result
     }
 
@@ -66,16 +66,16 @@ struct FixedSite: Sendable {
 
     /// Returns the fields with locations at the origin as paths at this proxy.
     func withLocationsHere(_ fields: HTTPFields) -> HTTPFields {
-        guard fields.contains("Location") || fields.contains("Content-Location") else { return fields }
+        guard fields.contains(.location) || fields.contains(.contentLocation) else { return fields }
         return HTTPFields(
             fields.lines.map { field in
-                guard field.name.equalsIgnoringCase("Location") || field.name.equalsIgnoringCase("Content-Location") else { return field }
+                guard field.isNamed(.location) || field.isNamed(.contentLocation) else { return field }
                 return .init(name: field.name, value: pathHere(field.value) ?? field.value)
             })
     }
 
     private static func listed(in fields: HTTPFields) -> Set<String> {
-        let options = fields.values(of: "Connection").flatMap { $0.split(separator: ",") }
+        let options = fields.values(of: .connection).flatMap { $0.split(separator: ",") }
         return Set(options.map { String($0.filter { $0 != " " && $0 != "\t" }).asciiLowercased })
     }
 
@@ -99,13 +99,15 @@ struct FixedSite: Sendable {
 
     /// Returns the URLs that a change with this response invalidates: the requested one, and those
     /// of the same site that the response names.
-    func changedURLs(by head: ResponseHead, to url: String) -> [String] {
-        guard let base = try? URIReference(lenient: url) else { return [url] }
+    func changedURLs(by head: ResponseHead, to url: MediaURL) -> [MediaURL] {
+        guard let base = try? URIReference(url.text) else { return [url] }
         var changed = [url]
-        for name in ["Location", "Content-Location"] {
+        for name in [HTTPFields.Name.location, .contentLocation] {
             // A location that cannot be parsed names no URL.
-            guard let location = head.fields[name], let place = try? base.resolving(location: location) else { continue }
-            if place.origin == base.origin { changed.append(place.text) }
+            guard let location = head.fields[name], let place = try? MediaURL(base.resolving(location: location)) else {
+                continue
+            }
+            if place.origin == url.origin { changed.append(place) }
         }
         return changed
     }

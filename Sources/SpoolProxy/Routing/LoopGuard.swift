@@ -17,12 +17,13 @@ struct LoopGuard: Sendable {
 
     /// Whether the request went through this proxy already, directly or through other proxies.
     func hasPassed(_ request: RequestHead) -> Bool {
-        request.has("Via") && request.fields.values(of: "Via").contains { names.isNamed(in: $0) }
+        request.has(.via) && request.fields.values(of: .via).contains { names.isNamed(in: $0) }
     }
 
     /// Whether `url` is at the address that the client connected to.
-    func isOwn(_ url: String, _ exchange: Exchange) -> Bool {
-        guard let origin = URIReference.origin(of: url), let local = exchange.localAddress, origin.port == Int(local.port) else {
+    func isOwn(_ url: MediaURL, _ exchange: Exchange) -> Bool {
+        let origin = url.origin
+        guard let local = exchange.localAddress, origin.port == Int(local.port) else {
             return false
         }
         if let literal = SocketAddress(literal: origin.host, port: local.port)?.unmapped {

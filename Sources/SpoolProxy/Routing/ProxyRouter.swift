@@ -42,14 +42,16 @@ final class ProxyRouter: Handler {
 
     /// Whether the proxy stands in for a site, and the resource is of another one, which a manifest
     /// of the site names.
-    private func isForeign(_ url: String) -> Bool { rules.fixedOrigin.map { !url.hasPrefix("\($0)/") } == true }
+    private func isForeign(_ url: MediaURL) -> Bool {
+        rules.fixedOrigin.map { url.origin.description != $0 || url.userinfo != nil } == true
+    }
 
     /// The rules for the fields of a resource. Only the fixed origin has the rights of the site.
-    private func fields(for url: String) -> ResourceFields { isForeign(url) ? ResourceFields(site: nil) : fieldRules }
+    private func fields(for url: MediaURL) -> ResourceFields { isForeign(url) ? ResourceFields(site: nil) : fieldRules }
 
     /// The caching policy for a fixed origin: the site's caching rules, unless the configuration
     /// stores everything. Nil selects the cache's policy.
-    private func policy(for url: String) -> CachePolicy? {
+    private func policy(for url: MediaURL) -> CachePolicy? {
         rules.fixedOrigin != nil && !isForeign(url) && cache.configuration.freshness.policy != .storeEverything ? .standard : nil
     }
 
@@ -86,14 +88,11 @@ final class ProxyRouter: Handler {
             }
             guard case .resource(let url, let chosen) = target else { return .init(target: target) }
             if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
-            // A URL without a key gets its refusal when the reader is made.
-            let named = chosen.map(ResourceKey.init(normalized:)) ?? visit?.key(url)
-            guard let key = try? cache.readingKey(for: url, chosen: named) else {
-                return .init(target: target)
-            }
+            let named = chosen.map(ResourceKey.init(normalized:)) ?? visit?.key(url.text)
+            let key = cache.readingKey(for: url, chosen: named)
             let isForeign = isChild || isForeign(url)
             // A manifest is never a plain hit.
-            if ManifestSuspicion(contentType: nil, url: url) == .named { return .init(target: target, key: key, isForeign: isForeign) }
+            if ManifestSuspicion(contentType: nil, url: url.text) == .named { return .init(target: target, key: key, isForeign: isForeign) }
             let hits = HitAnswer(
                 cache: cache, key: key, url: url, policy: cache.policy(for: url, policy(for: url)), fields: fields(for: url),
                 wallNow: wallNow)
@@ -115,7 +114,7 @@ final class ProxyRouter: Handler {
             if let refusal = fieldRules.refusal(of: request) {
                 return exchange.respond(.error(403, refusal, fields: fieldRules.error([:])))
             }
-            let isPaced = manifests.pacing?.isPaced(url) ?? false
+            let isPaced = manifests.pacing?.isPaced(url.text) ?? false
             if let hits = meaning.hits, !isPaced, hits.respond(to: request, on: exchange) { return }
             ResourceAnswer(
                 exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy(for: url), manifests: manifests,
@@ -127,7 +126,7 @@ final class ProxyRouter: Handler {
         case .own(let path):
             pages.respond(to: path, on: exchange)
         case .page:
-            exchange.respond(Response(302, fields: ["Location": "\(prefix)_spool/"]))
+            exchange.respond(Response(302, fields: [.location: "\(prefix)_spool/"]))
         case .refused(let refusal):
             exchange.respond(.error(refusal.status, refusal.explanation))
         }
@@ -136,10 +135,10 @@ final class ProxyRouter: Handler {
 
 extension ProxyRouter {
     /// Returns the request in the form for the origin.
-    private func client(of request: RequestHead, for url: String, isForeign: Bool) -> ClientRequest? {
+    private func client(of request: RequestHead, for url: MediaURL, isForeign: Bool) -> ClientRequest? {
         if let site, !isForeign { return cache.variants.request(site.fieldsForOrigin(request), for: url, at: .site) }
         let place = RequestFields.Place.general(authority: request.authority) { [rules] path in
-            if case .resource(let url, _) = rules.read(path: path, host: nil) { url } else { nil }
+            if case .resource(let url, _) = rules.read(path: path, host: nil) { url.text } else { nil }
         }
         return cache.variants.request(request.fields, for: url, at: place, isForeign: isForeign)
     }
@@ -148,7 +147,7 @@ extension ProxyRouter {
     /// origin. A page of the proxy counts as one of the site that the proxy stands in for. Call it
     /// only for a request that `SitePolicy` allows.
     private func page(of request: RequestHead) -> String? {
-        guard request.has("Origin"), let page = request.fields.single("Origin").value else { return nil }
+        guard request.has(.origin), let page = request.fields.single(.origin).value else { return nil }
         let isOwn = request.authority.map { page.equalsIgnoringCase("http://\($0)") } ?? false
         return isOwn ? rules.fixedOrigin : page
     }

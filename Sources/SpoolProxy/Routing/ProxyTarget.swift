@@ -8,9 +8,9 @@ import SpoolSystem
 /// It depends on the target, the `Host` field and the rules alone. `ProxyServer` lists the URL
 /// forms.
 package enum ProxyTarget: Hashable {
-    /// The absolute URL of an origin's resource, and the key that the client chose for it, or nil
-    /// for the URL's own key.
-    case resource(String, key: String? = nil)
+    /// The URL of an origin's resource, and the key that the client chose for it, or nil for the
+    /// URL's own key.
+    case resource(MediaURL, key: String? = nil)
     /// A path under `/_spool/`, without that prefix.
     case own(String)
     /// The status page. The proxy redirects to it.
@@ -65,9 +65,9 @@ package struct ProxyTargetRules: Sendable {
 
     /// Returns `target`, or a refusal when a client on another machine may not have it.
     func withinReach(_ target: ProxyTarget, isFromNetwork: Bool) -> ProxyTarget {
-        guard isFromNetwork, case .resource(let url, _) = target, let origin = URIReference.origin(of: url) else { return target }
-        guard OriginReach.isThisMachine(origin.host), !reach.named.contains(origin) else { return target }
-        return refused(403, "\(origin) is for this machine only; allow it for others with --allow-origin \(origin)")
+        guard isFromNetwork, case .resource(let url, _) = target else { return target }
+        guard OriginReach.isThisMachine(url.origin.host), !reach.named.contains(url.origin) else { return target }
+        return refused(403, "\(url.origin) is for this machine only; allow it for others with --allow-origin \(url.origin)")
     }
 
     private func read(path: String, host: String?) -> ProxyTarget {
@@ -123,19 +123,14 @@ package struct ProxyTargetRules: Sendable {
         query.split(separator: "&").first { $0.hasPrefix("\(name)=") }?.dropFirst(name.utf8.count + 1)
     }
 
-    func checked(_ url: String, keepsFragment: Bool = false) -> ProxyTarget {
-        guard let reference = try? URIReference(lenient: url), let origin = reference.origin,
-            origin.scheme == "http" || origin.scheme == "https"
-        else {
-            return refused(400, "not an http or https URL: \(url)")
-        }
-        if let allowedOrigins, !allowedOrigins.contains(origin) {
-            return refused(403, "this proxy does not ask \(origin); allow it with --allow-origin")
-        }
-        // A fragment is for the client alone and is never sent (RFC 9110 §7.1).
-        let end = keepsFragment ? nil : reference.text.utf8.firstIndex(of: UInt8(ascii: "#"))
-        return .resource(end.map { String(reference.text[..<$0]) } ?? reference.text)
+    private func checked(_ url: String) -> ProxyTarget {
+        guard let url = try? MediaURL(url).withoutFragment else { return refused(400, "not an http or https URL: \(url)") }
+        guard mayAsk(url.origin) else { return refused(403, "this proxy does not ask \(url.origin); allow it with --allow-origin") }
+        return .resource(url)
     }
+
+    /// Whether the rules allow the proxy to contact an origin.
+    func mayAsk(_ origin: URIReference.Origin) -> Bool { allowedOrigins?.contains(origin) ?? true }
 
     // MARK: Guards
 
@@ -179,17 +174,14 @@ extension ProxyTargetRules {
     /// - Parameter key: The key for the resource, if it is not the URL's own.
     /// - Returns: The URL, or nil for a resource that the proxy does not serve.
     package func proxied(_ original: String, key: ResourceKey? = nil, prefix: String) -> String? {
-        guard case .resource(let url, _) = checked(original), let reference = try? URIReference(url), let origin = reference.origin else {
-            return nil
-        }
-        let path = (reference.path.isEmpty ? "/" : String(reference.path)) + (reference.query.map { "?\($0)" } ?? "")
+        guard case .resource(let url, _) = checked(original) else { return nil }
         if let key {
             guard fixedOrigin == nil, token != nil, (1...Self.maxKeyBytes).contains(key.string.utf8.count) else { return nil }
-            return "\(prefix)?key=\(key.string.percentEncoded)&url=\(url.percentEncoded)"
+            return "\(prefix)?key=\(key.string.percentEncoded)&url=\(url.text.percentEncoded)"
         }
-        if let fixedOrigin { return origin.description == fixedOrigin ? prefix + path.dropFirst() : nil }
-        guard reference.userinfo == nil else { return "\(prefix)?url=\(url.percentEncoded)" }
-        return "\(prefix)\(origin.scheme)/\(origin.authority)\(path)"
+        if let fixedOrigin { return url.origin.description == fixedOrigin ? prefix + url.target.dropFirst() : nil }
+        guard url.userinfo == nil else { return "\(prefix)?url=\(url.text.percentEncoded)" }
+        return "\(prefix)\(url.origin.scheme)/\(url.origin.authority)\(url.target)"
     }
 }
 
@@ -205,8 +197,7 @@ extension ProxyTargetRules {
             target = pathForm(own.dropFirst(Self.foreignPrefix.count))
         }
         switch target {
-        case .resource(let url, _):
-            do { return try URIReference(url).redactedForLog } catch { return "(unreadable)" }
+        case .resource(let url, _): return url.redactedForLog
         case .own(let own):
             // Where the pages have a secret, it is the first segment.
             let name = own.prefix { $0 != "?" && $0 != "#" }

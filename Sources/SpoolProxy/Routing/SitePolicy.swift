@@ -36,13 +36,13 @@ struct SitePolicy: Sendable {
     /// Call it only for a request whose `Host` is this proxy. Pages of that host are allowed.
     func refusal(of request: RequestHead) -> String? {
         guard !allowsAll else { return nil }
-        guard request.has("Origin") else {
-            guard let site = request["Sec-Fetch-Site"] else { return refusalByReferer(of: request) }
+        guard request.has(.origin) else {
+            guard let site = request[.secFetchSite] else { return refusalByReferer(of: request) }
             let isForeign = site.equalsIgnoringCase("cross-site")
             return isForeign ? "a browser asks on behalf of a foreign site; allow the site with --allow-site" : nil
         }
-        guard let origin = request.fields.single("Origin").value, isAllowed(origin, request.authority) else {
-            return "a browser asks on behalf of '\(request["Origin"] ?? "")'; allow that with --allow-site"
+        guard let origin = request.fields.single(.origin).value, isAllowed(origin, request.authority) else {
+            return "a browser asks on behalf of '\(request[.origin] ?? "")'; allow that with --allow-site"
         }
         return nil
     }
@@ -50,7 +50,7 @@ struct SitePolicy: Sendable {
     /// Checks the `Referer`. It is the most that browsers without Fetch Metadata send, and that any
     /// browser sends to a plain network address.
     private func refusalByReferer(of request: RequestHead) -> String? {
-        guard request.has("Referer"), let referer = request["Referer"], mayComeFromPage(request.fields) else { return nil }
+        guard request.has(.referer), let referer = request[.referer], mayComeFromPage(request.fields) else { return nil }
         let origin: URIReference.Origin?
         do { origin = try URIReference(lenient: referer).origin } catch { origin = nil }
         guard let origin, isAllowed(origin.description, request.authority) else {
@@ -62,7 +62,7 @@ struct SitePolicy: Sendable {
 
     /// Whether a page may have caused the request. Safari leaves media to a player of the system.
     private func mayComeFromPage(_ fields: HTTPFields) -> Bool {
-        RequestFields.isFromBrowser(fields) || fields["User-Agent"]?.hasPrefix("AppleCoreMedia/") == true
+        RequestFields.isFromBrowser(fields) || fields[.userAgent]?.hasPrefix("AppleCoreMedia/") == true
     }
 
     private func isAllowed(_ text: String, _ authority: String?) -> Bool {

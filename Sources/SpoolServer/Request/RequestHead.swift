@@ -81,19 +81,19 @@ package struct RequestHead: Sendable {
     }
 
     /// The first value of the field `name`, or nil when it is absent.
-    package subscript(name: String) -> String? {
-        line(name).map { text($0.value) }
+    package subscript(name: HTTPFields.Name) -> String? {
+        line(name.text).map { text($0.value) }
     }
 
     /// Returns whether there is a field `name`.
-    package func has(_ name: String) -> Bool {
-        line(name) != nil
+    package func has(_ name: HTTPFields.Name) -> Bool {
+        line(name.text) != nil
     }
 
     /// The authority of the request: that of an absolute target, else the `Host` field (RFC 9112
     /// §3.3), or nil when there is neither.
     package var authority: String? {
-        guard let rest = afterScheme else { return self["host"] }
+        guard let rest = afterScheme else { return self[.host] }
         return String(decoding: rest.prefix { !Self.endsAuthority($0) }, as: UTF8.self)
     }
 

@@ -12,9 +12,9 @@ package struct FieldLines: Sendable {
     ///
     /// - Throws: `InvalidField` for a name or value that cannot be sent.
     package init(_ fields: HTTPFields) throws(InvalidField) {
-        for field in fields.lines where !Self.isServers(field.name) {
+        for field in fields.lines where !Self.isServers(field) {
             try Self.append(field, to: &bytes)
-            if field.name.equalsIgnoringCase("date") { hasDate = true }
+            if field.isNamed(.date) { hasDate = true }
         }
     }
 
@@ -25,12 +25,12 @@ package struct FieldLines: Sendable {
     }
 
     /// Whether the server writes the field itself.
-    private static func isServers(_ name: String) -> Bool {
-        switch name.utf8.count {
-        case 7: name.equalsIgnoringCase("upgrade")
-        case 10: name.equalsIgnoringCase("connection") || name.equalsIgnoringCase("keep-alive")
-        case 14: name.equalsIgnoringCase("content-length")
-        case 17: name.equalsIgnoringCase("transfer-encoding")
+    private static func isServers(_ field: HTTPFields.Field) -> Bool {
+        switch field.name.utf8.count {
+        case 7: field.isNamed(.upgrade)
+        case 10: field.isNamed(.connection) || field.isNamed(.keepAlive)
+        case 14: field.isNamed(.contentLength)
+        case 17: field.isNamed(.transferEncoding)
         default: false
         }
     }

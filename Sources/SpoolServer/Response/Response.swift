@@ -40,8 +40,8 @@ package struct Response {
     ///     .error(502, "the origin example.org does not answer; try again later")
     package static func error(_ status: Int, _ explanation: String, fields: HTTPFields = HTTPFields()) -> Response {
         var fields = fields
-        fields["Content-Type"] = "text/plain; charset=utf-8"
-        fields["X-Content-Type-Options"] = "nosniff"
+        fields[.contentType] = "text/plain; charset=utf-8"
+        fields[.xContentTypeOptions] = "nosniff"
         return Response(status, fields: fields, body: .bytes(Array("\(status) \(Status.reason(status)): \(explanation)\n".utf8)))
     }
 

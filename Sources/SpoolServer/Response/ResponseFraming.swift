@@ -39,7 +39,7 @@ package struct ResponseFraming: Hashable, Sendable {
         case .none:
             guard isHead else { return .known(0) }
             // A handler that forwards another server's head may have any number here.
-            return response.fields["Content-Length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? .known($0) : nil } ?? .none
+            return response.fields[.contentLength].flatMap { Int64($0) }.flatMap { $0 >= 0 ? .known($0) : nil } ?? .none
         case .bytes(let bytes): return .known(Int64(bytes.count))
         case .source(_, let length?): return .known(max(0, length))
         // RFC 9110 §9.3.2: a response to HEAD may omit fields whose value requires making the body.

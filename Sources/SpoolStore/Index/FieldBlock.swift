@@ -49,7 +49,7 @@ package enum FieldBlock {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { continue }
             var value = line[(colon + 1)...]
             if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
-            fields.append(String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self))
+            fields.append(HTTPFields.Name(String(decoding: line[..<colon], as: UTF8.self)), String(decoding: value, as: UTF8.self))
         }
         return fields
     }

@@ -7,7 +7,7 @@ import SpoolLibc
 /// An unfinished draft is deleted. The calls block, and callers make them one after the other.
 package final class FileDraft: Sendable {
     /// The initial contents of a draft.
-    package enum Beginning {
+    package enum InitialContents {
         /// No bytes.
         case empty
         /// A clone of this open file. Fails when the file system does not support clones.
@@ -38,12 +38,12 @@ package final class FileDraft: Sendable {
     /// Creates the draft of a file at `path`.
     ///
     /// - Parameter tag: a random number that distinguishes the drafts of one directory.
-    package init(path: String, tag: UInt64, beginning: Beginning) throws(SystemError) {
+    package init(path: String, tag: UInt64, contents: InitialContents) throws(SystemError) {
         self.path = path
         let draftPath = "\(Self.directory(of: path))/.spool-\(String(tag, radix: 16)).part"
         self.draftPath = draftPath
         let number: Int32
-        switch beginning {
+        switch contents {
         case .empty:
             number = try systemCall("open", on: draftPath) { spool_open(draftPath, O_RDWR | O_CREAT | O_EXCL, Self.permissions) }
         case .clone(let source):

@@ -271,7 +271,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
             return (isIdle, rests)
         }
         guard isIdle else { return poller.wait(timeout: 0) }
-        let count = isWatching ? look() : 0
+        let count = isWatching ? busyPoll() : 0
         if count > 0 { return count }
         if rests { return poller.wait(timeout: 0) }
         return sleep()
@@ -289,7 +289,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     }
 
     /// Polls until there are events, a timer is due, or the time of watching is over.
-    private func look() -> Int {
+    private func busyPoll() -> Int {
         while let end = watchEnd {
             let count = poller.wait(timeout: 0)
             if count > 0 { return count }

@@ -78,7 +78,7 @@ final class RawConnection {
         for line in lines.dropFirst() {
             let pair = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard pair.count == 2 else { return nil }
-            fields.append(String(pair[0]), String(pair[1].drop { $0 == " " }))
+            fields.append(HTTPFields.Name(String(pair[0])), String(pair[1].drop { $0 == " " }))
         }
         let url = parts[1].hasPrefix("/") ? origin.url(String(parts[1])) : String(parts[1])
         let keepsAlive = parts[2] == "HTTP/1.1" && fields["Connection"]?.equalsIgnoringCase("close") != true

@@ -163,7 +163,7 @@ private final class Zeros: BodySource {
                 Issue.record("a date that reads differently; seed \(fuzzer.seed): \(text)")
             }
             for name in ["If-None-Match", "If-Match", "If-Range", "If-Modified-Since", "If-Unmodified-Since"] {
-                _ = Precondition.evaluate(fields: [name: text], representation: representation)
+                _ = Precondition.evaluate(fields: [HTTPFields.Name(name): text], representation: representation)
             }
             _ = CacheControl(text)
             _ = EntityTag(text)
@@ -197,7 +197,7 @@ private final class Zeros: BodySource {
         fuzzer.run { (text: String) in
             for host in [nil, "127.0.0.1", text] {
                 if case .resource(let url, _) = open.read(path: text, host: host),
-                    !url.lowercased().hasPrefix("http://") && !url.lowercased().hasPrefix("https://")
+                    !url.text.lowercased().hasPrefix("http://") && !url.text.lowercased().hasPrefix("https://")
                 {
                     Issue.record("\(url); seed \(fuzzer.seed): \(text)")
                 }

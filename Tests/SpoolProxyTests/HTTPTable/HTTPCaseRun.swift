@@ -107,10 +107,10 @@ final class HTTPCaseRun {
     private static func mismatch(_ expectation: String, _ fields: HTTPFields, _ now: Timestamp) -> String? {
         if expectation.hasPrefix("no ") {
             let name = String(expectation.dropFirst(3))
-            return fields.combined(name).map { "has \(name): \($0)" }
+            return fields.combined(HTTPFields.Name(name)).map { "has \(name): \($0)" }
         }
         let parts = expectation.split(separator: ":", maxSplits: 1).map(String.init)
-        guard let found = fields.combined(parts[0]) else { return "has no \(parts[0])" }
+        guard let found = fields.combined(HTTPFields.Name(parts[0])) else { return "has no \(parts[0])" }
         guard parts.count > 1 else { return nil }
         let value = TableOrigin.dated(String(parts[1].drop { $0 == " " }), now)
         return found == value || (value.hasSuffix("…") && found.hasPrefix(value.dropLast()))

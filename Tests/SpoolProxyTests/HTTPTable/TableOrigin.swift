@@ -75,7 +75,7 @@ final class TableOrigin: Transport {
             guard let answer = state.answer else { return (ResponseHead(status: 599, fields: ["Content-Length": "0"]), []) }
             var fields = HTTPFields()
             for field in answer.fields where field.name != "no" {
-                fields.append(field.name, TableOrigin.dated(field.value, state.date))
+                fields.append(HTTPFields.Name(field.name), TableOrigin.dated(field.value, state.date))
             }
             if !fields.contains("Date"), !answer.fields.contains(where: { $0.name == "no Date" }) {
                 fields["Date"] = HTTPDate.format(state.date)

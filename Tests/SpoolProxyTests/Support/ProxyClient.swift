@@ -110,7 +110,7 @@ final class ProxyClient {
         var fields = HTTPFields()
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":") else { throw Failure.malformed(line) }
-            fields.append(String(line[..<colon]), String(line[line.index(after: colon)...].drop { $0 == " " }))
+            fields.append(HTTPFields.Name(String(line[..<colon])), String(line[line.index(after: colon)...].drop { $0 == " " }))
         }
         return Head(status: status, fields: fields)
     }
