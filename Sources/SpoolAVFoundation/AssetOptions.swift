@@ -38,7 +38,7 @@ struct AssetOptions: @unchecked Sendable {
         if let agent = options[AVURLAssetHTTPUserAgentKey] as? String { fields.append(.init(.userAgent, agent)) }
         // A header that the app gives replaces one that follows from the options.
         fields.removeAll { field in headers.keys.contains { $0.equalsIgnoringCase(field.name) } }
-        let givesCookies = headers.keys.contains { $0.equalsIgnoringCase("Cookie") }
+        let givesCookies = headers.keys.contains { HTTPFields.Name($0) == .cookie }
         hasCookies = options[AVURLAssetHTTPCookiesKey] != nil || givesCookies
         ownFields = fields + headers.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }
         cookies = givesCookies ? nil : options[AVURLAssetHTTPCookiesKey] as? [HTTPCookie]

@@ -214,7 +214,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
             request.redirect = redirect
             request.response = HTTPURLResponse(
                 url: request.request.url ?? target, statusCode: 302, httpVersion: "HTTP/1.1",
-                headerFields: ["Location": target.absoluteString])
+                headerFields: [HTTPFields.Name.location.text: target.absoluteString])
             request.finishLoading()
         }
     }

@@ -107,7 +107,8 @@ final class ManifestDoor: @unchecked Sendable {
     /// Returns the origin of a manifest, if the client asked for the manifest itself, and not for a
     /// child of another origin's manifest.
     func home(of url: String, path: String) -> URIReference.Origin? {
-        rules.isForeign(path: path, prefix: prefix) ? nil : (try? MediaURL(url))?.origin
+        guard !rules.isForeign(path: path, prefix: prefix), let url = try? MediaURL(url) else { return nil }
+        return url.origin
     }
 
     /// Returns the manifest that was rewritten before for the same cause.
