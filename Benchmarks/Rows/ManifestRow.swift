@@ -3,8 +3,8 @@ import SpoolLibc
 /// The cost of a playlist with 5 000 absolute references: a version that was rewritten before, and a
 /// new one.
 ///
-/// A new version is stored as every miss is. So the same bytes under a name that is no playlist's are
-/// fetched beside it, and their cost is subtracted.
+/// A new version is stored as every miss is. So as many bytes that are no playlist are fetched beside
+/// it, and their cost is subtracted.
 struct ManifestRow: Row {
     let name = "manifest-5000"
 
@@ -31,14 +31,14 @@ struct ManifestRow: Row {
         return [unchanged, changed]
     }
 
-    /// Writes the playlist under both names, and returns its size. Each reference becomes one byte
-    /// shorter when it leads through the proxy.
+    /// Writes the playlist, and a file that differs in its first byte, by which it is no playlist.
+    /// Returns their size. Each reference becomes one byte shorter when it leads through the proxy.
     private static func writeFiles(origin: UInt16, directory: String) throws -> Int64 {
         let references = (0..<segments).map {
             "#EXTINF:4.004,\nhttp://127.0.0.1:\(origin)/video/1080p/segment-\($0).ts?token=0123456789abcdef\n"
         }
         let text = "#EXTM3U\n#EXT-X-TARGETDURATION:5\n\(references.joined())#EXT-X-ENDLIST\n"
-        for name in ["list.m3u8", "list.bin"] {
+        for (name, text) in [("list.m3u8", text), ("list.bin", "-" + text.dropFirst())] {
             let path = "\(directory)/\(name)"
             try writeFile(text, to: path)
             let old = timeval(tv_sec: time(nil) - ageSeconds, tv_usec: 0)
