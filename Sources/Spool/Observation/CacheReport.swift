@@ -36,15 +36,17 @@ package struct CacheReport: Sendable {
     }
 }
 
-extension MediaCache {
-    /// Passes a report to `done` on the index lane.
+extension CacheReport {
+    /// Passes a report on a cache to `done` on its index lane.
     ///
     /// - Parameter limit: The largest number of active resources in the report.
-    package func report(active limit: Int, _ done: @escaping @Sendable (Result<CacheReport, CacheError>) -> Void) {
-        let live = engine.sessions.withLock { $0.all }.map(\.liveStatus).filter { $0.readers > 0 || $0.fetches > 0 }
+    package static func make(
+        of cache: MediaCache, active limit: Int, _ done: @escaping @Sendable (Result<CacheReport, CacheError>) -> Void
+    ) {
+        let live = cache.engine.sessions.withLock { $0.all }.map(\.liveStatus).filter { $0.readers > 0 || $0.fetches > 0 }
         let shown = live.sorted { $0.key < $1.key }.prefix(limit)
-        let (statistics, limits) = (statistics, configuration.limits)
-        onIndexLane(nil, done) { [store] () throws(StoreError) in
+        let (statistics, limits) = (cache.statistics, cache.configuration.limits)
+        cache.onIndexLane(nil, done) { [store = cache.store] () throws(StoreError) in
             var active: [CacheReport.Active] = []
             for live in shown {
                 // A session that has just begun reads the index as well.

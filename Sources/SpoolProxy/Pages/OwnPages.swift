@@ -74,7 +74,7 @@ struct OwnPages: Sendable {
     private func report(_ exchange: Exchange, _ response: @escaping @Sendable (CacheReport) -> Response) {
         let answer = LoopConfined(exchange)
         let loop = exchange.loop
-        cache.report(active: StatusReport.activeResources) { result in
+        CacheReport.make(of: cache, active: StatusReport.activeResources) { result in
             loop.post {
                 switch result {
                 case .success(let report): answer.value.respond(response(report))
