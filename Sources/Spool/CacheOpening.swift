@@ -53,12 +53,16 @@ struct CacheOpening {
             doubling, privateNames: configuration.security.privateNames, fieldsForURL: configuration.network.requestFieldsForURL)
         if let around = configuration.network.transportAround { transport = around(transport) }
         if let modifier = configuration.network.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
-        return CacheEnvironment(
+        var environment = CacheEnvironment(
             time: time, random: random, transport: transport, loop: loop, control: control,
             indexLane: index, syncLane: sync, dataLanes: data,
             shutDown: {
                 for lane in lanes { lane.shutdown() }
             })
+        #if canImport(Network)
+        environment.monitor = SystemNetworkMonitor()
+        #endif
+        return environment
     }
 
     /// Returns the transport, and its loop if that can be shared.

@@ -107,6 +107,12 @@ public final class MediaCache: Sendable {
         configuration.policy(for: url, asked)
     }
 
+    /// The conditions under which requests run. A change applies to running requests at once.
+    public var networkPolicy: NetworkPolicy {
+        get { engine.networkPolicy }
+        set { engine.networkPolicy = newValue }
+    }
+
     /// Whether `close` was called. Nothing can be read any more.
     package var isClosed: Bool { engine.isClosed }
 
@@ -117,14 +123,11 @@ public final class MediaCache: Sendable {
     package var record: @Sendable (CacheEvent) -> Void { engine.record }
 
     /// Makes requests to origins name this cache in `Via` from now on (RFC 9110 §7.6.3), so that a
-    /// loop is noticed. A gateway calls it before its first request. All gateways of a cache have
-    /// the same names.
+    /// loop is noticed. A gateway calls it first. All gateways of a cache have the same names.
     package func nameInVia() -> Pseudonyms { engine.nameInVia() }
 
-    /// Returns the key under which a reader of `url` finds and stores bytes.
-    ///
-    /// In a shared cache, a URL with user information has a key of its own. Its content was sent to
-    /// that user, so no other user may join its fetches or read its stored bytes (RFC 9111 §3.5).
+    /// Returns the key under which a reader of `url` finds and stores bytes. In a shared cache, a URL
+    /// with user information has a key of its own.
     package func readingKey(for url: MediaURL, chosen: ResourceKey? = nil) -> ResourceKey {
         engine.readingKey(for: url, chosen: chosen)
     }
@@ -224,9 +227,7 @@ public final class MediaCache: Sendable {
     }
 
     /// Ends every reader and fetch, makes everything durable and closes the store. Idempotent.
-    ///
-    /// `done` is called once for each call. If the cache is closed already, it is called at once,
-    /// because there may be no thread left to call it on.
+    /// `done` is called once for each call, and at once if the cache is closed already.
     package func close(_ done: @escaping @Sendable () -> Void) {
         playerDoor.withLock { $0 }?.cacheCloses()
         engine.close(done)

@@ -18,8 +18,8 @@ public struct ReadOptions: Sendable {
     /// newest reader with fields decides their fields. A renewed signature or token takes effect
     /// with the next origin request.
     public var requestFields: HTTPFields = [:]
-    /// The networks that the origin requests of this resource may use, or nil to leave that
-    /// unchanged. The newest reader decides here, too.
+    /// The conditions under which the origin is asked for this reader, or nil for the network
+    /// policy of the cache. A request that serves several readers runs if one of them permits it.
     public var access: NetworkAccess?
     /// How long the origin of this resource may take, or nil to leave that unchanged. The newest
     /// reader with a value decides.

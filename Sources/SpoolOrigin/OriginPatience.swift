@@ -1,4 +1,4 @@
-internal import SpoolCore
+package import SpoolCore
 
 /// How long an origin may take before a request fails.
 ///
@@ -43,7 +43,7 @@ extension OriginRequest {
 
 extension Duration {
     /// The duration within `OriginPatience.bounds`, without parts of a nanosecond.
-    fileprivate var inNanoseconds: Nanoseconds {
+    package var inNanoseconds: Nanoseconds {
         let bounded = min(max(self, OriginPatience.bounds.lowerBound), OriginPatience.bounds.upperBound)
         let (seconds, attoseconds) = bounded.components
         return .seconds(seconds) + attoseconds / 1_000_000_000

@@ -26,7 +26,7 @@ struct AppleTypeCheckTests {
     /// search path of their own, and the build on Linux does not see them.
     @Test func `on Linux the store seals with OpenSSL, and no target sees the declarations of Apple's frameworks`() throws {
         #if os(Linux)
-        #if canImport(CryptoKit) || canImport(Security) || canImport(Combine) || canImport(UniformTypeIdentifiers)
+        #if canImport(CryptoKit) || canImport(Security) || canImport(Combine) || canImport(Network) || canImport(UniformTypeIdentifiers)
         Issue.record("a module of Tests/AppleDeclarations is visible to the build")
         #endif
         #endif

@@ -52,6 +52,7 @@ enum ModuleMap {
         "Dispatch": nil,
         "SQLite3": ["SpoolStore"],
         "CryptoKit": ["SpoolStore"],
+        "Network": ["SpoolURLSession"],
         "CommonCrypto": ["SpoolStore"],
         "Security": ["Spool"],
         "FoundationEssentials": [

@@ -100,6 +100,17 @@ import Testing
         #expect(queue.release("a") == [] && queue.release("a") == [waiting] && queue.release("a") == [])
     }
 
+    @Test func `a request that the network policy holds waits, and keeps no other of its host waiting`() {
+        var queue = FetchQueue(total: 10, perHost: 1)
+        let running = queue.submitted(host: "a", priority: .prefetch, sequence: 0)
+        let held = queue.submitted(host: "a", priority: .playing, sequence: 0, isHeld: true)
+        let permitted = queue.submitted(host: "a", priority: .upcoming, sequence: 0)
+        #expect(queue.setHeld(running, true) == [permitted])
+        #expect(queue.finished(permitted) == [])
+        #expect(queue.setHeld(held, false) == [held])
+        #expect(queue.preemptible == [])
+    }
+
     @Test func `random queues exceed no limit, lose no request and leave no usable slot empty`() {
         for seed in UInt64(1)...200 {
             var numbers = Numbers(state: seed)

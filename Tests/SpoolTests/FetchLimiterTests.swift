@@ -17,7 +17,7 @@ import Testing
 
         func submit(_ name: String, host: String = "a") {
             let ticket = limiter.submit(
-                host: host, start: { [self] in state.withLock { $0.started.append(name) } }, preempt: { [self] in preempt(name) })
+                host: host, start: { [self] _ in state.withLock { $0.started.append(name) } }, preempt: { [self] in preempt(name) })
             state.withLock { $0.tickets[name] = ticket }
         }
 

@@ -58,6 +58,13 @@ extension Configuration {
         public var patience = OriginPatience()
         /// The same for single hosts. The keys are host names in lower case.
         public var patienceForHosts: [String: OriginPatience] = [:]
+        /// The conditions under which requests may run, such as the network and Low Power Mode. The
+        /// default permits all. `MediaCache.networkPolicy` changes it while the cache is open, and
+        /// `ReadOptions.access` overrides it for one reader.
+        public var policy = NetworkPolicy()
+        /// Reports the conditions to which `policy` applies. Nil means the monitor of the system, on
+        /// Apple's systems; elsewhere nothing is reported, and every request is permitted.
+        public var monitor: (any NetworkMonitor)?
         /// Whether lanes keep off the core of the transport's loop, on Linux. For programs that are
         /// only a server: threads that a library starts from a lane inherit the lane's set of cores
         /// and keep it.
@@ -77,6 +84,9 @@ extension Configuration {
             try Configuration.require(
                 ([patience] + patienceForHosts.values).allSatisfy(\.isValid),
                 "a time of network.patience is out of bounds; give between 1 millisecond and 1 hour")
+            try Configuration.require(
+                OriginPatience.bounds.contains(policy.patience),
+                "network.policy.patience is \(policy.patience); give between 1 millisecond and 1 hour")
         }
     }
 }

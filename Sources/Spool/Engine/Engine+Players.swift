@@ -22,9 +22,9 @@ extension ResourceSession {
     /// Whether a player waits for the origin, and whether bytes for a player are on their way.
     fileprivate var playback: (isShort: Bool, isFetching: Bool) {
         state.withLock { state in
-            guard state.priority == .playing else { return (false, false) }
+            guard state.demand.priority == .playing else { return (false, false) }
             let isShort = state.machine.readers.contains { reader in
-                state.priorities[reader.id] == .playing && reader.failure == nil && reader.waitsFor != .nothing
+                state.demands[reader.id]?.priority == .playing && reader.failure == nil && reader.waitsFor != .nothing
             }
             return (isShort, state.machine.fetches.contains { !$0.isPaused && $0.lingersSince == nil })
         }

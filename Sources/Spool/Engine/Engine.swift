@@ -51,7 +51,9 @@ final class Engine: Sendable {
         self.store = store
         digests = KeyedDigest(secret: store.secret)
         sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? [])
-        limiter = FetchLimiter(total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost)
+        limiter = FetchLimiter(
+            total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost,
+            policy: configuration.network.policy)
         pool = BufferPool(capacity: configuration.fetching.bufferCount)
         openFileLimits = configuration.storage.openFileLimits
         let sinks = sinks
@@ -78,6 +80,16 @@ final class Engine: Sendable {
         }
         startSweeping()
         startEnforcing()
+        monitor?.start { [limiter] conditions in limiter.conditionsChanged(conditions) }
+    }
+
+    /// The monitor of the app, or of the system.
+    private var monitor: (any NetworkMonitor)? { configuration.network.monitor ?? environment.monitor }
+
+    /// The conditions under which requests may run.
+    var networkPolicy: NetworkPolicy {
+        get { limiter.policy }
+        set { limiter.policy = newValue }
     }
 
     // MARK: Sessions
@@ -227,6 +239,7 @@ final class Engine: Sendable {
             return (table.removeAll(), !table.isClosed)
         }
         guard isFirst else { return }
+        monitor?.stop()
         for session in sessions { session.end(.closed) }
         resumeRotation()
         afterWrites { [self] in

@@ -16,36 +16,37 @@ struct FetchDriver {
     // MARK: Starting
 
     func submit(_ intake: FetchIntake) {
-        let (priority, sequence, isHeldBack) = session.state.withLock { ($0.priority, $0.prioritySequence, $0.request.isHeldBack) }
+        let (demand, sequence, isHeldBack) = session.state.withLock { ($0.demand, $0.demandSequence, $0.request.isHeldBack) }
         let ticket = session.shared.limiter.submit(
-            host: isHeldBack ? session.hostOfHeldBack : session.host, priority: priority, sequence: sequence,
-            start: { [self] in start(intake) },
-            preempt: { [self] in preempt(intake.id) })
+            host: isHeldBack ? session.hostOfHeldBack : session.host, demand: demand, sequence: sequence,
+            start: { [self] access in start(intake, access) },
+            preempt: { [self] in preempt(intake.id) },
+            hold: { [self] in hold(intake, $0) })
         let (isOver, newer) = session.state.withLock { state in
             intake.ticket = ticket
-            // A change of priority that came meanwhile had no ticket to name.
-            let newer = state.prioritySequence > sequence ? (state.priority, state.prioritySequence) : nil
+            // A change of the demand that came meanwhile had no ticket to name.
+            let newer = state.demandSequence > sequence ? (state.demand, state.demandSequence) : nil
             return (intake.isCancelled || intake.isFinished, newer)
         }
         if isOver { return session.shared.limiter.finished(ticket) }
-        if let (priority, sequence) = newer { session.shared.limiter.prioritize(ticket, priority, sequence: sequence) }
+        if let (demand, sequence) = newer { session.shared.limiter.demand(ticket, demand, sequence: sequence) }
     }
 
-    /// Sets the priority of a reader, or removes it with nil when the reader leaves. The resource
-    /// has the highest priority of its readers. Called under the lock.
-    func prioritize(_ reader: ReaderID, _ priority: ReadPriority?, _ state: inout State, _ effects: inout [Effect]) {
-        state.priorities[reader] = priority
-        let most = state.priorities.values.max() ?? .prefetch
-        guard most != state.priority else { return }
-        state.priority = most
-        state.prioritySequence += 1
+    /// Sets the demand of a reader, or removes it with nil when the reader leaves. The resource has
+    /// the demand of all its readers. Called under the lock.
+    func setDemand(_ demand: FetchDemand?, of reader: ReaderID, _ state: inout State, _ effects: inout [Effect]) {
+        state.demands[reader] = demand
+        let all = FetchDemand(of: state.demands.values)
+        guard all != state.demand else { return }
+        state.demand = all
+        state.demandSequence += 1
         for id in state.intakes.keys.sorted() {
             guard let ticket = state.intakes[id]?.ticket else { continue }
-            effects.append(.prioritize(ticket: ticket, most, sequence: state.prioritySequence))
+            effects.append(.demand(ticket: ticket, all, sequence: state.demandSequence))
         }
     }
 
-    private func start(_ intake: FetchIntake) {
+    private func start(_ intake: FetchIntake, _ access: NetworkAccess) {
         let request = session.state.withLock { state -> OriginRequest? in
             guard !intake.isCancelled else { return nil }
             intake.requestTime = session.shared.environment.time.wallNow
@@ -53,10 +54,11 @@ struct FetchDriver {
             intake.isStarted = true
             state.machine.sent(intake.id, isForOneUser: intake.client?.selection.hasCredentials == true)
             var request = session.request(of: intake, state)
-            request.wait(state.patience, isBrief: intake.ask.isBrief || state.priority < .playing)
+            request.wait(state.patience, isBrief: intake.ask.isBrief || state.demand.priority < .playing)
             return request
         }
         guard var request else { return }
+        request.access = access
         if let site = intake.ask.site { request.fields[.origin] = site }
         request.reach = session.shared.bounds.current
         request.decodesContent = playlistExtensions.contains(pathExtension(url: request.url))
@@ -142,6 +144,10 @@ struct FetchDriver {
         var waitsForBuffer = false, waitsForDisk = false
         let answer = session.run { state, effects -> BodyAnswer in
             guard !intake.isCancelled else { return .enough }
+            guard intake.refusal == nil else {
+                state.machine.pausedForBuffer(intake.id)
+                return .pause
+            }
             guard session.writes.makeRoom(bytes.count, in: intake, &state, &effects) else {
                 waitsForDisk = intake.buffers.isEmpty
                 waitsForBuffer = !waitsForDisk

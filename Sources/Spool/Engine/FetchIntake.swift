@@ -27,6 +27,12 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     /// Whether the transfer was paused because no buffer was free. Memory that this fetch frees
     /// resumes it, too.
     var isStarved = false
+    /// The reason why the network policy holds it, or nil if it may run.
+    var refusal: NetworkRefusal?
+    /// The number of the last change of `refusal`.
+    var holdNumber: UInt64 = 0
+    /// Whether an event reported the present `refusal`.
+    var hasReportedHold = false
     /// Whether its answer is late.
     var isLate = false
     var fetchedBytes: Int64 = 0

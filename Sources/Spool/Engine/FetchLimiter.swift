@@ -1,22 +1,33 @@
 import SpoolCore
 import SpoolSystem
 
-/// Starts origin requests when there is a slot for them: a `FetchQueue` behind a lock, with the
-/// closures that start and preempt each fetch.
+/// Starts origin requests when there is a slot for them and the network policy permits them: a
+/// `FetchQueue` and a `NetworkGate` behind one lock, with the closures that start, preempt and hold
+/// each fetch.
 ///
 /// When all slots of a host are taken, a fetch that is paused or lingers gives up its slot. Without
 /// that, 32 players that stopped reading would keep a 33rd from starting.
 package final class FetchLimiter: Sendable {
     private struct Ticket {
-        var start: @Sendable () -> Void
+        var start: @Sendable (NetworkAccess) -> Void
         /// Ends the fetch if it is idle, and returns false if it is busy.
         var preempt: @Sendable () -> Bool
+        /// Pauses the fetch, or lets it go on.
+        var hold: @Sendable (NetworkGate.Change) -> Void
     }
 
     private struct State {
         var queue: FetchQueue
+        var gate: NetworkGate
         /// One ticket for each entry of the queue.
         var tickets: [UInt64: Ticket] = [:]
+
+        /// Returns a call that starts a fetch on the networks that it may use.
+        func starting(_ id: UInt64) -> (@Sendable () -> Void)? {
+            guard let start = tickets[id]?.start else { return nil }
+            let access = gate.access(of: id)
+            return { start(access) }
+        }
     }
 
     private let state: Locked<State>
@@ -26,45 +37,82 @@ package final class FetchLimiter: Sendable {
     /// - Parameters:
     ///   - total: The most origin requests at once.
     ///   - perHost: The most of these to one host.
-    package init(total: Int, perHost: Int) {
-        state = Locked(State(queue: FetchQueue(total: total, perHost: perHost)))
+    ///   - policy: The conditions under which they may run.
+    package init(total: Int, perHost: Int, policy: NetworkPolicy = NetworkPolicy()) {
+        state = Locked(State(queue: FetchQueue(total: total, perHost: perHost), gate: NetworkGate(policy: policy)))
     }
 
-    /// Calls `start` now, or when a slot is free.
+    /// Calls `start` now, or when a slot is free and the network policy permits it.
     ///
     /// The caller calls `finished` once for every submission, started or not.
     ///
     /// - Parameters:
-    ///   - sequence: The sequence number of `priority`, as for `prioritize`.
-    ///   - start: Starts the fetch. Called outside the lock.
+    ///   - sequence: The sequence number of `demand`, as for `demand`.
+    ///   - start: Starts the fetch on these networks. Called outside the lock.
     ///   - preempt: Ends the fetch if it is idle, and returns false if it is busy.
+    ///   - hold: Holds or releases the fetch, started or not. Called outside the lock, on any thread.
     /// - Returns: The id of the submission.
     package func submit(
-        host: String, priority: ReadPriority = .playing, sequence: UInt64 = 0, start: @escaping @Sendable () -> Void,
-        preempt: @escaping @Sendable () -> Bool
+        host: String, demand: FetchDemand = FetchDemand(.playing), sequence: UInt64 = 0,
+        start: @escaping @Sendable (NetworkAccess) -> Void, preempt: @escaping @Sendable () -> Bool,
+        hold: @escaping @Sendable (NetworkGate.Change) -> Void = { _ in }
     ) -> UInt64 {
-        let (id, mayStart) = state.withLock { state in
-            let id = state.queue.submitted(host: host, priority: priority, sequence: sequence)
-            state.tickets[id] = Ticket(start: start, preempt: preempt)
-            return (id, state.queue.active.last?.id == id)
+        let (id, change, access) = state.withLock { state in
+            let id = state.queue.submitted(
+                host: host, priority: demand.priority, sequence: sequence, isHeld: state.gate.refuses(demand))
+            state.tickets[id] = Ticket(start: start, preempt: preempt, hold: hold)
+            let change = state.gate.entered(id, demand, sequence: sequence)
+            return (id, change, state.queue.active.last?.id == id ? state.gate.access(of: id) : nil)
         }
-        if mayStart { start() } else { reclaim() }
+        if let change { hold(change) }
+        if let access { start(access) } else { reclaim() }
         return id
     }
 
+    // MARK: The network
+
+    /// The conditions under which fetches may run. A change applies to running fetches at once.
+    package var policy: NetworkPolicy {
+        get { state.withLock { $0.gate.policy } }
+        set { judge { $0.policyChanged(newValue) } }
+    }
+
+    /// Takes the conditions that a monitor reports.
+    package func conditionsChanged(_ conditions: NetworkConditions) {
+        judge { $0.conditionsChanged(conditions) }
+    }
+
+    /// Holds and releases fetches, and starts those that may start after that.
+    private func judge(_ event: (inout NetworkGate) -> [NetworkGate.Change]) {
+        let (holds, starts) = state.withLock { state in
+            let changes = event(&state.gate)
+            let holds = changes.compactMap { change in state.tickets[change.id].map { (change, $0.hold) } }
+            let started = changes.flatMap { state.queue.setHeld($0.id, $0.refusal != nil) }
+            return (holds, started.compactMap { state.starting($0) })
+        }
+        for (change, hold) in holds { hold(change) }
+        for start in starts { start() }
+    }
+
+    // MARK: Slots
+
     /// Frees the slot of a fetch that is over, or removes it from the queue. Idempotent.
     package func finished(_ id: UInt64) {
-        let dropped = state.withLock { $0.tickets.removeValue(forKey: id) }
+        let dropped = state.withLock { state in
+            state.gate.left(id)
+            return state.tickets.removeValue(forKey: id)
+        }
         startQueued { $0.finished(id) }
         withExtendedLifetime(dropped) {}
     }
 
-    /// Changes the priority of a fetch.
+    /// Changes the priority of a fetch, and the conditions that its readers accept.
     ///
     /// - Parameter sequence: A number that grows with each change of one fetch. A change with a smaller
     ///   number than the last is late, and is ignored.
-    package func prioritize(_ id: UInt64, _ priority: ReadPriority, sequence: UInt64) {
-        startQueued { $0.prioritized(id, priority, sequence: sequence) }
+    package func demand(_ id: UInt64, _ demand: FetchDemand, sequence: UInt64) {
+        judge { gate in gate.demanded(id, demand, sequence: sequence).map { [$0] } ?? [] }
+        startQueued { $0.prioritized(id, demand.priority, sequence: sequence) }
         reclaim()
     }
 
@@ -84,9 +132,7 @@ package final class FetchLimiter: Sendable {
     }
 
     private func startQueued(after change: (inout FetchQueue) -> [UInt64]) {
-        let starts = state.withLock { state in
-            change(&state.queue).compactMap { state.tickets[$0]?.start }
-        }
+        let starts = state.withLock { state in change(&state.queue).compactMap { state.starting($0) } }
         for start in starts { start() }
     }
 

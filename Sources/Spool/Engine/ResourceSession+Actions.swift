@@ -78,7 +78,7 @@ extension ResourceSession {
             switch effect {
             case .action(let action): perform(action)
             case .submit(let intake): fetching.submit(intake)
-            case .prioritize(let ticket, let priority, let sequence): shared.limiter.prioritize(ticket, priority, sequence: sequence)
+            case .demand(let ticket, let demand, let sequence): shared.limiter.demand(ticket, demand, sequence: sequence)
             case .write(let buffer, let generation, let intake): writes.write(buffer, generation, intake)
             case .call(let call): call()
             case .event(let event): shared.record(event)

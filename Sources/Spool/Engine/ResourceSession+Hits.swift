@@ -142,7 +142,7 @@ extension StoredHit {
         session.run { state, effects in
             state.claims -= 1
             state.wakes[id] = wake
-            session.fetching.prioritize(id, .playing, &state, &effects)
+            session.fetching.setDemand(FetchDemand(.playing, access: state.access), of: id, &state, &effects)
         }
         let reader = SessionReader(session: session, id: id)
         reader.advance(by: count, fromOrigin: false)

@@ -29,7 +29,7 @@ extension ResourceSession {
         return SessionReader(
             session: self, start: start, end: end, policy: options.fetchPolicy ?? shared.configuration.fetching.policy,
             rules: rules(of: options), site: options.site, wantsBytes: wantsBytes, endsSoon: options.endsSoon,
-            takesAnyStatus: options.takesAnyStatus, suffix: options.suffix, priority: options.priority,
+            takesAnyStatus: options.takesAnyStatus, suffix: options.suffix, demand: FetchDemand(options.priority, access: options.access),
             client: options.mode == .onlyStored ? nil : options.client,
             transform: options.contentTransform ?? shared.configuration.contentTransform, pace: pace(of: options), wake: wake)
     }
@@ -65,7 +65,7 @@ extension ResourceSession {
                 for field in options.requestFields.lines { state.request.fields[field.name] = nil }
                 state.request.fields.lines += options.requestFields.lines
             }
-            if let access = options.access { state.request.access = access }
+            if let access = options.access { state.access = access }
             state.machine.willAsk(with: state.request.fields, isAuthorized: url.userinfo != nil)
         }
     }

@@ -129,12 +129,14 @@ final class ResourceSession: Sendable {
         /// The number of callers that were given the session and have not yet made their reader,
         /// and of hits that are being sent.
         var claims = 0
-        /// The priority of each reader.
-        var priorities: [ReaderID: ReadPriority] = [:]
-        /// The highest of these priorities.
-        var priority = ReadPriority.prefetch
-        /// The number of changes of `priority`.
-        var prioritySequence: UInt64 = 0
+        /// The urgency of each reader, and the networks that it accepts.
+        var demands: [ReaderID: FetchDemand] = [:]
+        /// The demand of all readers together.
+        var demand = FetchDemand(.prefetch)
+        /// The number of changes of `demand`.
+        var demandSequence: UInt64 = 0
+        /// The networks by the newest reader that named any. A hit that becomes a reader uses them.
+        var access: NetworkAccess?
     }
 
     /// A commit that waits for its turn on the index lane.
@@ -185,7 +187,7 @@ final class ResourceSession: Sendable {
         /// The part of an action that needs no state of the session.
         case action(SessionAction)
         case submit(FetchIntake)
-        case prioritize(ticket: UInt64, ReadPriority, sequence: UInt64)
+        case demand(ticket: UInt64, FetchDemand, sequence: UInt64)
         case write(ReceiveBuffer, GenerationID, FetchIntake)
         case call(@Sendable () -> Void)
         case event(CacheEvent)

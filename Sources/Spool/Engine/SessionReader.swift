@@ -57,7 +57,7 @@ package final class SessionReader: Sendable {
     init(
         session: ResourceSession, start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules, site: String? = nil, wantsBytes: Bool,
         endsSoon: Bool = false, takesAnyStatus: Bool = false, suffix: Int64? = nil,
-        priority: ReadPriority = .playing, client: ClientRequest? = nil, transform: (any ContentTransform)? = nil,
+        demand: FetchDemand = FetchDemand(.playing), client: ClientRequest? = nil, transform: (any ContentTransform)? = nil,
         pace: StreamPace? = nil,
         wake: @escaping @Sendable () -> Void
     ) {
@@ -74,7 +74,7 @@ package final class SessionReader: Sendable {
             state.clients[id] = client
             if takesAnyStatus { state.interims[id] = [] }
             state.claims -= 1
-            session.fetching.prioritize(id, priority, &state, &effects)
+            session.fetching.setDemand(demand, of: id, &state, &effects)
             session.apply(actions, &state, &effects)
             return id
         }
@@ -129,7 +129,7 @@ package final class SessionReader: Sendable {
     package func prioritize(_ priority: ReadPriority) {
         session.run { state, effects in
             guard state.wakes[id] != nil else { return }
-            session.fetching.prioritize(id, priority, &state, &effects)
+            session.fetching.setDemand(state.demands[id]?.with(priority), of: id, &state, &effects)
         }
     }
 
@@ -335,7 +335,7 @@ package final class SessionReader: Sendable {
             // A resource that was played to its end was also used at that moment.
             effects.append(.call { [session] in session.shared.committer.touch(session.access) })
             session.apply(state.machine.readerLeft(id, explicitly: explicitly, now: session.now), &state, &effects)
-            session.fetching.prioritize(id, nil, &state, &effects)
+            session.fetching.setDemand(nil, of: id, &state, &effects)
         }
     }
 }

@@ -35,8 +35,8 @@ struct EventLogger: EventSink {
         switch event {
         case .readerJoined, .bytesCommitted: .trace
         case .fetchStarted, .fetchEnded(_, _, nil): .debug
-        case .fetchEnded, .representationReplaced, .gone, .evicted, .removed, .becameWriter: .info
-        case .degradedToPassthrough, .usedUnvalidated: .notice
+        case .fetchEnded, .representationReplaced, .gone, .evicted, .removed, .becameWriter, .networkPermitted: .info
+        case .degradedToPassthrough, .usedUnvalidated, .networkRefused: .notice
         case .damageFound, .storeTrouble, .storeRests: .warning
         }
     }
@@ -59,6 +59,10 @@ struct EventLogger: EventSink {
             "\(bytes) stored bytes of \(key.forLog) are damaged: they are a gap again"
         case .usedUnvalidated(let key, let reason):
             "\(key.forLog) was served as it is stored, the origin could not say whether it is current: \(reason)"
+        case .networkRefused(let key, let reason):
+            "a fetch of \(key.forLog) waits: \(reason)"
+        case .networkPermitted(let key):
+            "a fetch of \(key.forLog) goes on: the network is permitted again"
         case .gone(let key, let generation):
             "\(key.forLog) is gone at its origin: \(generation) is retired"
         case .evicted(let key, let bytes):

@@ -89,9 +89,9 @@ package struct LoadingFailure: Error, Hashable, Sendable {
     /// Whether another reader may succeed later where this one failed.
     ///
     /// A resource that was removed is fetched again. The shell then checks that it is the same
-    /// version.
+    /// version. A refusal by the network policy comes after the cache has waited for the permission.
     package var isWorthAnotherTry: Bool {
-        error.isRetryable || error.code == .removed
+        (error.isRetryable && error.code != .networkRefused) || error.code == .removed
     }
 }
 

@@ -41,6 +41,8 @@ public final class MediaDownload: @unchecked Sendable {
     /// they were read, and the time between two checks.
     private static let maxLooks = 100
     private static let lookInterval: Nanoseconds = .milliseconds(100)
+    /// The pause before the next attempt after the network policy refused one.
+    private static let refusalPause: Nanoseconds = .seconds(5)
 
     private let cache: MediaCache
     private let url: String
@@ -81,6 +83,15 @@ public final class MediaDownload: @unchecked Sendable {
             mailbox.post { [weak self] in self?.look() }
         } catch {
             end(.failure(error))
+        }
+    }
+
+    /// Goes on with a new reader after a pause.
+    private func reopen() {
+        state.withLock { ($0.position, $0.reader) = (0, nil) }
+        _ = cache.environment.time.after(Self.refusalPause, on: mailbox) { [weak self] in
+            guard let self, state.withLock({ $0.result == nil && $0.reader == nil && !$0.isHeld }) else { return }
+            open()
         }
     }
 
@@ -145,6 +156,8 @@ public final class MediaDownload: @unchecked Sendable {
             case .memory(let memory, _): took(memory.count, reader, fromOrigin: true)
             case .wait: return
             case .end: return confirm()
+            // A player of the same resource gave up. The download waits for the network on its own.
+            case .failed(let error) where error.code == .networkRefused: return reopen()
             case .failed(let error): return end(.failure(error))
             }
         }

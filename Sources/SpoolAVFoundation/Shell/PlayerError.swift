@@ -24,6 +24,7 @@ package func playerError(_ error: CacheError) -> NSError {
         switch error.code {
         case .originUnreachable: NSURLErrorCannotConnectToHost
         case .originTimeout: NSURLErrorTimedOut
+        case .networkRefused: NSURLErrorDataNotAllowed
         case .tlsFailed: NSURLErrorSecureConnectionFailed
         case .unsupportedURL: NSURLErrorUnsupportedURL
         case .originStatus where error.status == 404 || error.status == 410: NSURLErrorFileDoesNotExist

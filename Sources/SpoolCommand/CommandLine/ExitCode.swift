@@ -49,7 +49,7 @@ extension ExitCode {
 
     private static func of(_ error: CacheError) -> ExitCode {
         switch error.code {
-        case .originUnreachable, .originTimeout, .tlsFailed: .unreachable
+        case .originUnreachable, .originTimeout, .tlsFailed, .networkRefused: .unreachable
         case .store, .storeLocked, .file: .inputOutput
         case .unsupportedURL: .usage
         default: .failure

@@ -19,6 +19,9 @@ public struct CacheError: Error, Sendable {
         public static let originStatus = Code("originStatus")
         /// The response breaks HTTP or ended early, or its redirect cannot be followed.
         public static let originMalformed = Code("originMalformed")
+        /// The network policy does not permit the request under the present conditions, such as the
+        /// cellular network. The cause has the reason (`OriginError.networkRefused`).
+        public static let networkRefused = Code("networkRefused")
         /// TLS failed.
         public static let tlsFailed = Code("tlsFailed")
         /// The resource changed while it was read.
@@ -77,7 +80,7 @@ public struct CacheError: Error, Sendable {
     /// Whether the same call may succeed later without a change by the caller.
     public var isRetryable: Bool {
         switch code {
-        case .originUnreachable, .originTimeout, .originMalformed: true
+        case .originUnreachable, .originTimeout, .originMalformed, .networkRefused: true
         case .originStatus: status.map { $0 == 408 || $0 == 429 || $0 >= 500 } == true
         default: false
         }
@@ -115,6 +118,7 @@ extension CacheError {
             case .rangeNotSatisfiable: (.rangeNotSatisfiable, "")
             case .truncated, .malformed, .redirect: (.originMalformed, "")
             case .unsupportedURL: (.unsupportedURL, "")
+            case .networkRefused: (.networkRefused, "")
             }
         self.init(code, "\(error)\(advice)", key: key, cause: error)
         if case .status(let status, _) = error { self.status = status }

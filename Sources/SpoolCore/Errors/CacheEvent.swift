@@ -23,6 +23,10 @@ public enum CacheEvent: Sendable {
     case damageFound(ResourceKey, bytes: Int64)
     /// Stored bytes were served although the origin could not confirm them, for this reason.
     case usedUnvalidated(ResourceKey, reason: String)
+    /// The network policy does not permit a fetch, for this reason. The fetch waits until it does.
+    case networkRefused(ResourceKey, reason: String)
+    /// A fetch that waited for the network policy goes on.
+    case networkPermitted(ResourceKey)
     /// The origin no longer has the resource, and the cache has removed it.
     case gone(ResourceKey, GenerationID)
     /// A resource was removed to make room.

@@ -29,6 +29,8 @@ public enum OriginError: Error, Hashable, Sendable {
     case redirect(String)
     /// The URL is not an absolute `http` or `https` URL.
     case unsupportedURL(String)
+    /// The network policy does not permit the request under the present conditions.
+    case networkRefused(NetworkRefusal)
 }
 
 extension OriginError: CustomStringConvertible {
@@ -45,6 +47,7 @@ extension OriginError: CustomStringConvertible {
         case .truncated(let bytes): "the origin's answer ended early, after \(bytes) bytes"
         case .malformed(let why): "the origin's answer can't be used: \(why)"
         case .redirect(let why): "the origin's redirect is not followed: \(why)"
+        case .networkRefused(let refusal): "the origin may not be asked now: \(refusal)"
         case .unsupportedURL(let url): "only absolute http and https URLs can be cached: \(url)"
         }
     }

@@ -34,6 +34,7 @@ package enum ProxyStatus {
         case .tls(let why): ("tls_protocol_error", why)
         case .malformed(let why): ("http_protocol_error", why)
         case .redirect(let why): ("proxy_configuration_error", why)
+        case .networkRefused: ("destination_unavailable", "\(error)")
         case .truncated, .representationChanged: ("http_protocol_error", "\(error)")
         case .status, .rangeNotSatisfiable, .unsupportedURL: nil
         }

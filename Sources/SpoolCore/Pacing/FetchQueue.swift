@@ -16,6 +16,9 @@ package struct FetchQueue: Sendable {
         package fileprivate(set) var priority: ReadPriority
         /// Whether its answer is late. Then it keeps no other request of its host waiting.
         fileprivate var isLate = false
+        /// Whether the network policy holds it back. Then it does not start, and keeps no other
+        /// request of its host waiting.
+        fileprivate var isHeld = false
         /// The sequence number of the requester's last priority change. A change that arrives late
         /// has a lower number and is ignored.
         fileprivate var sequence: UInt64
@@ -47,10 +50,13 @@ package struct FetchQueue: Sendable {
 
     /// Adds a request, which runs if it is in `active` afterwards.
     ///
-    /// - Parameter sequence: the sequence number, as for `prioritized`.
+    /// - Parameters:
+    ///   - sequence: the sequence number, as for `prioritized`.
+    ///   - isHeld: whether the network policy holds the request back.
     /// - Returns: the number of the request.
-    package mutating func submitted(host: String, priority: ReadPriority, sequence: UInt64) -> UInt64 {
-        let entry = Entry(id: next, host: host, priority: priority, sequence: sequence)
+    package mutating func submitted(host: String, priority: ReadPriority, sequence: UInt64, isHeld: Bool = false) -> UInt64 {
+        var entry = Entry(id: next, host: host, priority: priority, sequence: sequence)
+        entry.isHeld = isHeld
         next += 1
         if hasRoom(for: entry) { active.append(entry) } else { queue.append(entry) }
         return entry.id
@@ -87,6 +93,14 @@ package struct FetchQueue: Sendable {
         return startQueued()
     }
 
+    /// Sets whether the network policy holds a request back.
+    /// - Returns: the requests that start now.
+    package mutating func setHeld(_ id: UInt64, _ isHeld: Bool) -> [UInt64] {
+        if let index = active.firstIndex(where: { $0.id == id }) { active[index].isHeld = isHeld }
+        if let index = queue.firstIndex(where: { $0.id == id }) { queue[index].isHeld = isHeld }
+        return startQueued()
+    }
+
     /// Lets nothing more start for a host, until `release` has been called as often as `hold`.
     package mutating func hold(_ host: String) {
         held[host, default: 0] += 1
@@ -103,7 +117,7 @@ package struct FetchQueue: Sendable {
     /// The running requests that could give their slot to the first waiting one if they are idle:
     /// the least urgent first, then the oldest.
     package var preemptible: [UInt64] {
-        guard let first = waiting.first(where: { held[$0.host] == nil }) else { return [] }
+        guard let first = waiting.first(where: { held[$0.host] == nil && !$0.isHeld }) else { return [] }
         return (obstacles(to: first) ?? []).sorted { ($0.priority, $0.id) < ($1.priority, $1.id) }.map(\.id)
     }
 
@@ -124,14 +138,14 @@ package struct FetchQueue: Sendable {
     }
 
     private func hasRoom(for entry: Entry) -> Bool {
-        held[entry.host] == nil && obstacles(to: entry) == nil
+        held[entry.host] == nil && !entry.isHeld && obstacles(to: entry) == nil
     }
 
     /// The running requests of which one has to end before `entry` may start.
     /// - Returns: nil if none has to.
     private func obstacles(to entry: Entry) -> [Entry]? {
         let ofHost = active.filter { $0.host == entry.host }
-        let sameHost = ofHost.filter { !$0.isLate }
+        let sameHost = ofHost.filter { !$0.isLate && !$0.isHeld }
         if sameHost.count >= perHost { return sameHost }
         if ofHost.count >= perHost * Self.lateFactor { return ofHost }
         if active.count >= total { return active }

@@ -488,7 +488,7 @@ extension CacheError {
         // An unrequested success, redirect or 304 cannot be forwarded, because it would describe
         // the proxy's own response.
         case .originStatus: status.map { (400...599).contains($0) ? $0 : 502 } ?? 502
-        case .originTimeout, .notStored: 504
+        case .originTimeout, .notStored, .networkRefused: 504
         case .unsupportedURL: 400
         case .exists: 409
         case .closed, .removed: 503

@@ -170,7 +170,7 @@ struct VariantRoute {
             return confirmed(fields[.entityTag])
         case .status(let status, _) where Self.isRefusal(status):
             return reader.failedAsItself ? nil : refusedToAnother(reader)
-        case .unreachable, .timeout, .tls, .truncated, .malformed, .status:
+        case .unreachable, .timeout, .tls, .truncated, .malformed, .status, .networkRefused:
             guard let stored = unasked, !isOutOfReach else { return nil }
             isOutOfReach = true
             offered = []

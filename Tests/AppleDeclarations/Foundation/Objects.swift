@@ -30,6 +30,7 @@ public var NSURLErrorNotConnectedToInternet: Int { -1009 }
 public var NSURLErrorBadServerResponse: Int { -1011 }
 public var NSURLErrorUserAuthenticationRequired: Int { -1013 }
 public var NSURLErrorCannotDecodeContentData: Int { -1016 }
+public var NSURLErrorDataNotAllowed: Int { -1020 }
 public var NSURLErrorFileDoesNotExist: Int { -1100 }
 public var NSURLErrorNoPermissionsToReadFile: Int { -1102 }
 public var NSURLErrorSecureConnectionFailed: Int { -1200 }

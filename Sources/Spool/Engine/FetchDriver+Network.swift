@@ -1,0 +1,59 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolStore
+import SpoolSystem
+
+// The network policy: a fetch that it refuses pauses until it is permitted.
+
+extension FetchDriver {
+    /// Pauses a fetch that the network policy refuses, or lets it go on. Called on any thread.
+    func hold(_ intake: FetchIntake, _ change: NetworkGate.Change) {
+        session.run { state, effects in
+            guard change.number > intake.holdNumber, !intake.isFinished, !intake.isCancelled else { return }
+            let wasHeld = intake.refusal != nil
+            (intake.holdNumber, intake.refusal) = (change.number, change.refusal)
+            if let refusal = change.refusal {
+                // A fetch that lingers after its last reader concerns no reader.
+                if !state.demands.isEmpty {
+                    intake.hasReportedHold = true
+                    effects.append(.event(.networkRefused(session.key, reason: "\(refusal)")))
+                }
+                if !wasHeld { effects.append(.call { [self] in wait(intake) }) }
+            } else if wasHeld {
+                if intake.hasReportedHold { effects.append(.event(.networkPermitted(session.key))) }
+                intake.hasReportedHold = false
+                resume(intake, &effects)
+            }
+        }
+    }
+
+    /// Waits for the permission of a held fetch. A revalidation waits for nothing, because stored
+    /// bytes may be used in place of its answer.
+    private func wait(_ intake: FetchIntake) {
+        let control = session.shared.environment.control
+        if intake.ask.revalidation != nil {
+            return control.post { [self] in giveUp(intake) { _ in !intake.isStarted } }
+        }
+        let patience = session.shared.limiter.policy.patience.inNanoseconds
+        _ = session.shared.environment.time.after(patience, on: control) { [self] in
+            let isOver = giveUp(intake) { state in state.demand.priority == .playing }
+            if !isOver { wait(intake) }
+        }
+    }
+
+    /// Fails a fetch that is still held, with the reason.
+    ///
+    /// - Returns: Whether the fetch waits no more.
+    @discardableResult
+    private func giveUp(_ intake: FetchIntake, where isDue: (State) -> Bool) -> Bool {
+        session.run { state, effects in
+            guard let refusal = intake.refusal, !intake.isFinished, !intake.isCancelled else { return true }
+            guard isDue(state) else { return false }
+            session.apply(
+                state.machine.finished(intake.id, error: .networkRefused(refusal), now: session.now), &state, &effects)
+            cancel(intake.id, state, &effects)
+            dropDrainedIntakes(&state, &effects)
+            return true
+        }
+    }
+}
