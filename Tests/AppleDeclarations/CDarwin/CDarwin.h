@@ -42,6 +42,7 @@ struct tm { int tm_sec, tm_min, tm_hour, tm_mday, tm_mon, tm_year, tm_wday, tm_y
 #define EACCES 13
 #define EBUSY 16
 #define EEXIST 17
+#define ENOLCK 77
 #define EXDEV 18
 #define ENOTDIR 20
 #define EISDIR 21
@@ -326,6 +327,22 @@ int gethostname(char *_Null_unspecified, size_t);
 typedef void *_Null_unspecified posix_spawnattr_t;
 typedef void *_Null_unspecified posix_spawn_file_actions_t;
 struct winsize { unsigned short ws_row, ws_col, ws_xpixel, ws_ypixel; };
+typedef unsigned long tcflag_t;
+typedef unsigned char cc_t;
+typedef unsigned long speed_t;
+#define NCCS 20
+struct termios {
+    tcflag_t c_iflag, c_oflag, c_cflag, c_lflag;
+    cc_t c_cc[NCCS];
+    speed_t c_ispeed, c_ospeed;
+};
+#define ECHO 0x00000008
+#define ICANON 0x00000100
+#define VSUSP 10
+#define TCSANOW 0
+#define TCSADRAIN 1
+int tcgetattr(int, struct termios *);
+int tcsetattr(int, int, const struct termios *);
 #define POSIX_SPAWN_SETSIGDEF 0x0004
 #define F_DUPFD_CLOEXEC 67
 #define POLLIN 0x0001
