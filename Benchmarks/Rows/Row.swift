@@ -34,6 +34,7 @@ private func plainRows() -> [any Row] {
             FirstByteHitRow(),
             FirstByteMissRow(),
             SeekColdRow(),
+            ReaderAndSeekersRow(),
             RangeSizeRow(),
             MissRow(),
             DownloadRow(),

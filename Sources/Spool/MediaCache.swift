@@ -149,7 +149,7 @@ public final class MediaCache: Sendable {
     // MARK: Asking
 
     /// The counts of the cache since it was opened. Callable on any thread.
-    public var statistics: Statistics { engine.counters.current }
+    public var statistics: Statistics { engine.statistics }
 
     /// Passes the status of a resource to `done` on the index lane. The state of its session is
     /// newer than the index.

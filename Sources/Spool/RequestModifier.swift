@@ -36,6 +36,8 @@ final class ModifyingTransport: Transport {
 
     var windowBytes: Int64? { base.windowBytes }
 
+    var receivedBytes: Int64? { base.receivedBytes }
+
     func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         let transfer = ModifiedTransfer(request, receiver: receiver, transport: base, modifier: modifier)
         transfer.prepare(refusal: nil)

@@ -4,6 +4,10 @@ import SpoolSystem
 public struct Statistics: Hashable, Sendable {
     /// Body bytes that the transport received from origins.
     public var fetchedBytes: Int64 = 0
+    /// Bytes that origins sent in requests that are over, as far as they arrived on this machine.
+    /// It exceeds `fetchedBytes` by heads, and by what cancelled requests left in the buffers of
+    /// the system. Nil if the transport does not count them.
+    public var sentByOriginsBytes: Int64?
     /// Requests to origins. A request with its redirects counts once.
     public var originRequests: Int64 = 0
     /// Bytes that readers got from the store.

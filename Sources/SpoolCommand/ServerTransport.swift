@@ -26,6 +26,8 @@ final class ServerTransport: Transport {
 
     var windowBytes: Int64? { base.windowBytes }
 
+    var receivedBytes: Int64? { base.receivedBytes }
+
     func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         guard isInUse.withLock({ $0 }), let asked = detour(of: request) else { return base.start(request, receiver: receiver) }
         let transfer = DetouredTransfer(request, receiver: receiver, transport: base) { [isInUse] in isInUse.withLock { $0 = false } }

@@ -19,6 +19,8 @@ package final class DoublingTransport: Transport {
     /// The most bytes that one request should ask for, as in the transport below.
     package var windowBytes: Int64? { base.windowBytes }
 
+    package var receivedBytes: Int64? { base.receivedBytes }
+
     /// Starts a request, and watches for its answer if the request says when that is late.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         guard let delay = request.lateAfter, request.method == "GET", request.body == nil else {

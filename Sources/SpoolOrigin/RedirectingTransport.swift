@@ -34,6 +34,8 @@ package final class RedirectingTransport: Transport {
     /// The most bytes that one request should ask for, as in the transport below.
     package var windowBytes: Int64? { base.windowBytes }
 
+    package var receivedBytes: Int64? { base.receivedBytes }
+
     /// Starts a request and follows its redirects, if it is a GET and allows that.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         guard request.followsRedirects, request.method == "GET" else { return base.start(request, receiver: receiver) }

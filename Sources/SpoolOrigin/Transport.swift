@@ -15,6 +15,11 @@ public protocol Transport: AnyObject, Sendable {
     /// Nil if a pause really stops the origin.
     var windowBytes: Int64? { get }
 
+    /// The bytes that origins sent in transfers that are over, as far as they arrived: bodies, and
+    /// what a cancelled transfer left in the buffers of the system. Heads and TLS may be counted
+    /// too. Nil if the transport does not count them.
+    var receivedBytes: Int64? { get }
+
     /// Starts a request.
     ///
     /// - Parameters:
@@ -26,6 +31,11 @@ public protocol Transport: AnyObject, Sendable {
 
     /// Ends every transfer with `.cancelled`, and releases threads and connections.
     func close()
+}
+
+extension Transport {
+    /// Nil.
+    public var receivedBytes: Int64? { nil }
 }
 
 /// One request to an origin, a GET by default.

@@ -49,6 +49,10 @@ package struct ServerOptions: Sendable {
     package var bytesPerTurn = Self.turnBytes
     /// The default of `bytesPerTurn`: 2 MiB.
     package static let turnBytes = 2 * 1024 * 1024
+    /// The bytes that the system may take for a client and not send, in a response whose bytes are
+    /// just arriving from an origin. Without the bound the system takes megabytes, and the origin
+    /// would be asked for more on behalf of a client that reads slowly or has left.
+    package var unsentBytes: Int32 = 256 * 1024
     /// The pipelined requests answered before other connections get their turn.
     package var requestsPerTurn = 32
     /// The bytes of a refused request, or of one behind `Connection: close`, that are read and

@@ -302,6 +302,30 @@ struct CurlTransportTests {
         for probe in probes { #expect(probe.waitForEnd() == .cancelled) }
     }
 
+    @Test func `the bytes of a cancelled transfer that nobody took are counted`() throws {
+        let world = try World()
+        world.origin.serve(VirtualResource(url: "/huge", seed: 4, length: 20 << 30))
+        let probe = TransferProbe(world.content, reaction: { _, offset in offset >= 32 << 20 ? .pause : .taken })
+        probe.start(OriginRequest(url: world.origin.url("/huge"), fields: [:]), on: world.transport)
+        #expect(probe.wait { $0.pauses == 1 || $0.end != nil })
+        // Other transfers give the origin time to fill the kernel's buffer.
+        for _ in 0..<5 { #expect(world.start().waitForEnd() == .complete) }
+        let before = world.transport.receivedBytes ?? 0
+        probe.transfer?.cancel()
+        #expect(probe.waitForEnd() == .cancelled)
+        let received = (world.transport.receivedBytes ?? 0) - before
+        #expect(received > 32 << 20 && received < 96 << 20)
+    }
+
+    @Test func `the bytes of a complete transfer are counted with its head`() throws {
+        let world = try World()
+        for ordinal in 1...3 as ClosedRange<Int64> {
+            #expect(world.start().waitForEnd() == .complete)
+            let received = try #require(world.transport.receivedBytes)
+            #expect(received > ordinal * World.length && received < ordinal * (World.length + 1000))
+        }
+    }
+
     @Test func `the transport's mailbox runs jobs in order`() throws {
         let world = try World()
         let order = Awaited<[Int]>([])

@@ -130,6 +130,24 @@ struct BodyTests {
         server.stop()
     }
 
+    @Test func `a response that waited for its source leaves little in the socket of a slow client`() throws {
+        let full = Locked(false), sent = Locked(0), source = PushSource()
+        let server = try serve({
+            $0.onTransfer = { call in
+                guard case .send(let asked, _, let result) = call else { return }
+                if case .count(let count) = result { sent.withLock { $0 += count } }
+                if result != .count(asked) { full.withLock { $0 = true } }
+            }
+        }) { _ in Response(200, body: .source(source, length: 8 << 20)) }
+        let client = try server.connect(receiveBuffer: 16 << 10)
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        server.wait { sent.withLock { $0 } > 0 }
+        source.push([UInt8](repeating: 7, count: 8 << 20))
+        server.wait { full.withLock { $0 } }
+        #expect(sent.withLock { $0 } < 1 << 20)
+        server.stop()
+    }
+
     private func failed(_ calls: Locked<[TransferCall]>) {
         Issue.record("unexpected calls: \(calls.withLock { $0 })")
     }

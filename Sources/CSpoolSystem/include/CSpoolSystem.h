@@ -3,4 +3,5 @@
 #include "spool_crc32c.h"
 #include "spool_event.h"
 #include "spool_file.h"
+#include "spool_socket.h"
 #include "spool_thread.h"

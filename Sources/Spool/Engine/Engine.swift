@@ -25,6 +25,12 @@ final class Engine: Sendable {
     private let pool: BufferPool
     private let openFileLimits: OpenFileLimits
     private let backlog = WriteBacklog()
+    /// The counts of the cache, and of its transport.
+    var statistics: Statistics {
+        var statistics = counters.current
+        statistics.sentByOriginsBytes = environment.transport.receivedBytes
+        return statistics
+    }
     let sessions: Locked<SessionTable>
     /// The time of the last try to become the writer.
     let lastWriterTry = Locked<MonotonicInstant?>(nil)

@@ -15,6 +15,8 @@ enum FetchPlanner {
         var stores = true
         /// Whether the request names no range.
         var omitsRange = false
+        /// Whether the request ends before the gap does (`RequestWindow`).
+        var isWindow = false
         /// The number of last bytes to ask for, in place of the range.
         var suffix: Int64?
     }
@@ -38,10 +40,10 @@ enum FetchPlanner {
         // A reader at the end of its range only asks for the version. A request for no byte would
         // end before it begins.
         if let end = upper, end <= reader.position { upper = nil }
-        if let requestBytes = session.origin.requestBytes(session.limits) {
-            upper = min(upper ?? .max, reader.position.addingClamped(requestBytes))
-        }
-        return Request(lower: reader.position, upper: upper, reader: reader, stores: stores, suffix: reader.suffix)
+        let window = session.origin.requestBytes(session.limits).map { reader.position.addingClamped($0) }
+        let isWindow = window?.isBelow(upper) == true
+        if isWindow { upper = window }
+        return Request(lower: reader.position, upper: upper, reader: reader, stores: stores, isWindow: isWindow, suffix: reader.suffix)
     }
 
     /// The conditional request that confirms or replaces the version; nil when no reader waits for
@@ -85,14 +87,12 @@ enum FetchPlanner {
     /// nil while another such fetch runs.
     static func ahead(_ session: SessionState, now: MonotonicInstant) -> Request? {
         guard let version = session.version, !version.isComplete, session.backOff.mayTry(now: now) else { return nil }
-        guard !session.fetches.contains(where: { !$0.isRelay && !$0.isDraining && $0.lingersSince == nil && !$0.isPaused }) else {
-            return nil
-        }
+        guard !session.fetches.contains(where: { $0.isAhead && !RequestWindow.isEnding($0, session) }) else { return nil }
         for reader in session.readers where !reader.storesNothing && !reader.isApart {
             guard let window = session.window(of: reader) else { continue }
-            if let gap = firstFreeOffset(in: window, session), mayStore(session, from: gap) {
-                return Request(lower: gap, upper: reader.fetchEnd, reader: reader)
-            }
+            guard let gap = firstFreeOffset(in: window, session), mayStore(session, from: gap) else { continue }
+            if RequestWindow.isUsed(for: reader, session), gap - reader.position > RequestWindow.lead(of: reader, session) { continue }
+            return Request(lower: gap, upper: reader.fetchEnd, reader: reader)
         }
         let all = ByteRange(lower: 0, upper: version.representation.length ?? .max)
         guard let goal = session.goal.flatMap({ $0.intersection(all) }), let gap = firstFreeOffset(in: goal, session),
@@ -101,8 +101,7 @@ enum FetchPlanner {
         return Request(lower: gap, upper: goal.upperBound == .max ? nil : goal.upperBound)
     }
 
-    /// The end of a fetch of `gap`: at the next stored or remembered byte, and within the bound on
-    /// one request.
+    /// The end of a fetch of `gap`: at the next stored or remembered byte.
     static func clippedEnd(of gap: Request, _ session: SessionState) -> Int64? {
         let lower = gap.lower, version = session.version
         var upper = gap.upper
@@ -112,7 +111,6 @@ enum FetchPlanner {
         for fetch in session.fetches where !fetch.isRelay && fetch.released > lower { clip(fetch.released) }
         for fetch in session.fetches where !fetch.isRelay && !fetch.isValidation && fetch.front > lower { clip(fetch.front) }
         for fetch in session.fetches { fetch.skipped.prefix(from: lower, upTo: .max).map { clip($0.upperBound) } }
-        if let requestBytes = session.limits.requestBytes, version?.isCombinable != false { clip(lower.addingClamped(requestBytes)) }
         return upper
     }
 
@@ -218,7 +216,7 @@ enum FetchPlanner {
         {
             demand = max(demand ?? 0, goal.upperBound)
         }
-        guard let demand else { return nil }
+        guard let demand else { return RequestWindow.isFinishing(fetch, session) ? fetch.upper : nil }
         return fetch.isRelay ? min(demand, fetch.released.addingClamped(session.limits.relayBytes)) : demand
     }
 
@@ -314,9 +312,16 @@ enum FetchPlanner {
         // Every byte below the lowest offset in memory has to be stored. From there to the front
         // the bytes are in memory.
         let behind = ByteRange(window.lowerBound, min(window.upperBound, fetch.released)).map { version.stored.contains($0) } != false
-        guard behind, window.lowerBound <= fetch.front, fetch.skipped.isEmpty, (fetch.upper ?? .max) >= window.upperBound else {
+        guard behind, window.lowerBound <= fetch.front, fetch.skipped.isEmpty, reaches(fetch, window, of: reader, session) else {
             return false
         }
         return !fetch.isPaused || (window.upperBound - fetch.front < session.limits.readAheadBytes / 2 && window.lowerBound < fetch.front)
+    }
+
+    /// Whether the lease contains the rest of the reader's window, or so much of it that the next
+    /// request can wait.
+    private static func reaches(_ fetch: FetchState, _ window: ByteRange, of reader: ReaderState, _ session: SessionState) -> Bool {
+        guard let upper = fetch.upper, upper < window.upperBound else { return true }
+        return RequestWindow.isUsed(for: reader, session) && upper - window.lowerBound > RequestWindow.lead(of: reader, session)
     }
 }

@@ -24,6 +24,8 @@ package struct FetchState: Hashable, Sendable {
     package var storesNothing = false
     /// Whether the request has credentials of one client, so that a refusal holds for that client.
     var isForOneUser = false
+    /// Whether its request ends before the gap does (`RequestWindow`).
+    var isWindow = false
     /// Whether it asks for the last bytes. Its first offset is known with its head.
     var asksForSuffix = false
     /// Whether body bytes are taken now.
@@ -150,6 +152,9 @@ extension FetchState {
 
     /// Whether the transport is paused.
     package var isPaused: Bool { flow != .running }
+
+    /// Whether it brings bytes to store, ahead of a reader or for the goal.
+    var isAhead: Bool { !isRelay && !isDraining && lingersSince == nil && !isPaused }
 
     /// Whether `offset` is in the lease: the fetch will still bring that byte.
     package func leases(_ offset: Int64) -> Bool {

@@ -35,8 +35,27 @@ struct OriginRecord: Hashable, Sendable {
     /// The number of bytes that the origin would send while a new request waits for its first byte,
     /// within `bounds`.
     func joinDistance(within bounds: ClosedRange<Int64>) -> Int64 {
-        guard let firstByte, let bytesPerSecond else { return bounds.lowerBound }
-        let product = Double(bytesPerSecond) * (Double(firstByte) / 1e9)
-        return Int64(min(max(product, Double(bounds.lowerBound)), Double(bounds.upperBound)))
+        guard let bytesPerAnswer else { return bounds.lowerBound }
+        return Int64(min(max(bytesPerAnswer, Double(bounds.lowerBound)), Double(bounds.upperBound)))
+    }
+
+    /// The number of bytes before the end of a window at which the next is requested.
+    ///
+    /// A new connection takes a round trip or two to open, and some more to reach the rate of the
+    /// old one.
+    func leadBytes(_ limits: SessionLimits) -> Int64 {
+        min(4 * joinDistance(within: limits.joinBytes), limits.joinBytes.upperBound)
+    }
+
+    /// The number of bytes that a cancel loses: those in flight, and as many in buffers.
+    func lostBytes(_ limits: SessionLimits) -> Int64 {
+        min(max(2 * joinDistance(within: 0...limits.lostBytes.upperBound), limits.lostBytes.lowerBound), limits.lostBytes.upperBound)
+    }
+
+    /// The number of bytes that the origin sends between a request and its first byte; nil before a
+    /// measurement.
+    private var bytesPerAnswer: Double? {
+        guard let firstByte, let bytesPerSecond else { return nil }
+        return Double(bytesPerSecond) * (Double(firstByte) / 1e9)
     }
 }

@@ -15,6 +15,8 @@ package struct ReaderState: Hashable, Sendable {
     package var end: Int64?
     /// How far fetches run ahead for it.
     package let policy: FetchPolicy
+    /// The number of bytes that it has taken without a move.
+    package internal(set) var takenInARow: Int64 = 0
     /// The freshness rules by which it may use stored bytes.
     package let rules: UseRules
     /// The value of `VersionLedger.confirmations` when the reader came. A later confirmation
@@ -201,6 +203,22 @@ extension ReaderState {
         case .readAhead(let bytes): ByteRange(position, position.addingClamped(bytes))
         case .wholeResource: ByteRange(lower: 0, upper: .max)
         }
+    }
+
+    /// Moves it past `count` bytes that its consumer took.
+    mutating func take(_ count: Int64) {
+        position += count
+        takenInARow += count
+        patience.bytesTaken()
+    }
+
+    /// Moves it to `[start, end)`.
+    mutating func move(to start: Int64, end: Int64?) {
+        if start != position { takenInARow = 0 }
+        position = start
+        self.end = end
+        suffix = nil
+        hold = nil
     }
 
     /// Whether it waits only for the verification of stored bytes.

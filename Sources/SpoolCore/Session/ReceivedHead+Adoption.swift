@@ -109,9 +109,7 @@ extension ReceivedHead {
             let asker = session.readers.first(where: { $0.id == fetch.askedBy && $0.told == nil && $0.failure == nil }),
             served.upperBound < min(asker.end ?? .max, total ?? .max)
         else { return false }
-        if let upper = fetch.upper, upper - fetch.start == session.limits.requestBytes, served.upperBound == upper,
-            !session.origin.omitsEnd
-        {
+        if fetch.isWindow, served.upperBound == fetch.upper, !session.origin.omitsEnd {
             session.origin.omitsEnd = true
         } else if fetch.start == 0, total != nil, fetch.upper == nil, !session.origin.omitsRange {
             session.origin.omitsRange = true

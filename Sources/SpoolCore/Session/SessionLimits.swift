@@ -12,6 +12,16 @@ package struct SessionLimits: Hashable, Sendable {
     /// The most bytes that one request asks for; nil where a pause really stops the origin
     /// (`Transport.windowBytes`).
     package var requestBytes: Int64?
+    /// The bytes that the first request for a reader asks for, once the version is known
+    /// (`RequestWindow`): a second of a film. Most readers that leave early take less.
+    package var firstWindowBytes: Int64 = 1 << 20
+    /// The bytes that a reader has to take in a row before its next request is open-ended. Each
+    /// change to another connection costs a play about a tenth of a second at the full rate of the
+    /// link, so there are few.
+    package var provenBytes: Int64 = 4 << 20
+    /// The smallest and the largest number of bytes that count as lost by a cancel. A fetch without
+    /// a reader receives the rest of its response if that is less.
+    package var lostBytes: ClosedRange<Int64> = (256 << 10)...(1 << 20)
     /// The memory of a relay for the readers at its front, in bytes.
     package var relayBytes: Int64 = 256 << 10
     /// The failures in a row, without a byte between them, after which waiting readers fail.

@@ -98,6 +98,7 @@ extension SessionState {
         var gap = gap
         let actions = gap.stores ? clearCrowdedBlock(at: &gap) : []
         gap.upper = FetchPlanner.clippedEnd(of: gap, self)
+        if let end = RequestWindow.end(of: gap, upTo: gap.upper, self) { (gap.upper, gap.isWindow) = (end, true) }
         if let upper = gap.upper, upper <= gap.lower { return actions }
         // The lease that contains the gap now ends there, so that no byte is requested twice.
         for index in fetches.indices where !fetches[index].isRelay && fetches[index].leases(gap.lower) {
@@ -114,6 +115,7 @@ extension SessionState {
             id: makeFetchID(), purpose: .bytes(ifRange: strong?.generation), lower: request.lower, upper: request.upper,
             variant: RequestVariant(fields: ledger.requestFields, site: request.reader?.site), askedBy: request.reader?.id, startedAt: now)
         fetch.storesNothing = !request.stores
+        fetch.isWindow = request.isWindow
         fetch.asksForSuffix = request.suffix != nil
         fetch.isRelay = version != nil && (!request.stores || !FetchPlanner.mayStore(self, from: request.lower))
         fetch.isOwn = isOwn

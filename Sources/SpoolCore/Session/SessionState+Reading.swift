@@ -127,8 +127,7 @@ extension SessionState {
 
     /// Moves the reader past `count` bytes that its consumer took.
     mutating func advance(_ index: Int, by count: Int64, now: MonotonicInstant) -> [SessionAction] {
-        readers[index].position += count
-        readers[index].patience.bytesTaken()
+        readers[index].take(count)
         let ahead = verifyAhead(of: readers[index])
         if fetches.isEmpty, ledger.version?.isComplete == true { return ahead }
         if FetchPlanner.isProvidedFor(readers[index], self) { return ahead }
@@ -145,10 +144,7 @@ extension SessionState {
     /// Moves the reader to `[start, end)`.
     mutating func move(_ index: Int, to start: Int64, end: Int64?, now: MonotonicInstant) -> [SessionAction] {
         if !ReaderView.goesOn(readers[index], at: start, end: end, self) { readers[index].unbind(version) }
-        readers[index].position = start
-        readers[index].end = end
-        readers[index].suffix = nil
-        readers[index].hold = nil
+        readers[index].move(to: start, end: end)
         // The failure belonged to the old position. The new one may have bytes.
         if case .origin(.rangeNotSatisfiable)? = readers[index].failure { readers[index].failure = nil }
         return releaseRelays() + replan(now: now)

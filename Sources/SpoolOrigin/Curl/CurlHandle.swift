@@ -76,14 +76,20 @@ final class CurlHandle {
         }
     }
 
+    /// The socket of the transfer's connection, or nil if it has none or the connection was closed.
+    var socket: Int32? {
+        var socket: curl_socket_t = -1
+        guard spool_curl_get_socket(raw, &socket) == CURLE_OK, socket >= 0 else { return nil }
+        return socket
+    }
+
     /// Ends the kept connection of a complete transfer if the origin sent more bytes on it than its
     /// response has.
     ///
     /// Such bytes belong to no response (RFC 9112 §6.3), but libcurl would take them for the answer
     /// to the next request. For HTTP/1.1 only: with later versions an origin may send at any time.
     func endConnectionWithExcess() {
-        var socket: curl_socket_t = -1
-        guard spool_curl_get_socket(raw, &socket) == CURLE_OK, socket >= 0 else { return }
+        guard let socket else { return }
         var byte: UInt8 = 0
         guard recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0 else { return }
         // libcurl closes the descriptor when it finds the connection dead.

@@ -10,7 +10,7 @@ internal import SpoolSystem
 /// (`curl_multi_socket_action`). After each of these calls it calls `batchEnded` of the receivers
 /// that got bytes, and ends the transfers that are done.
 final class CurlLoop: Mailbox, @unchecked Sendable {
-    // Safe to share: `gate`, `loop`, `options`, `time` and `multi` are constant. The transfers,
+    // Safe to share: `gate`, `loop`, `options`, `time`, `multi` and `received` are constant. The transfers,
     // handles, sockets and deadlines below `MARK: Confined` are used on the loop only.
 
     /// The thread of the loop. Nil once `close` was called; no job is accepted then.
@@ -19,6 +19,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private let options: CurlTransportOptions
     private let time: (any TimeSource)?
     private let multi: UnsafeMutableRawPointer
+    /// The bytes that arrived from origins in transfers that are over.
+    private let received = Locked(Int64(0))
 
     init(options: CurlTransportOptions, time: (any TimeSource)?, thread: LoopThread) {
         self.options = options
@@ -48,6 +50,9 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         }
         return true
     }
+
+    /// The bytes that arrived from origins in transfers that are over.
+    var receivedBytes: Int64 { received.withLock { $0 } }
 
     func now() -> MonotonicInstant {
         time?.now ?? EventLoop.monotonicNow()
@@ -131,9 +136,14 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     /// Removes a transfer from the multi handle and calls its receiver with the end. Does nothing
     /// if the transfer is over already.
-    func finish(_ transfer: CurlTransfer, _ end: TransferEnd) {
+    ///
+    /// - Parameter isDone: Whether libcurl has ended the transfer, and perhaps its connection.
+    func finish(_ transfer: CurlTransfer, _ end: TransferEnd, isDone: Bool = false) {
         guard let receiver = transfer.receiver else { return }
         transfer.receiver = nil
+        if let handle = transfer.handle, !isDone || handle.socket != nil { transfer.countReceived() }
+        let bytes = transfer.receivedBytes
+        if bytes > 0 { received.withLock { $0 += bytes } }
         if let handle = transfer.handle {
             transfer.handle = nil
             if active.removeValue(forKey: handle.raw) != nil { curl_multi_remove_handle(multi, handle.raw) }
@@ -201,8 +211,12 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         alarm = (timer, deadline)
     }
 
-    /// Notes that libcurl waits for other events of a socket.
-    func want(_ what: Int32, of socket: Int32) { sockets.want(what, of: socket) }
+    /// Notes that libcurl waits for other events of a socket, on behalf of a handle.
+    func want(_ what: Int32, of socket: Int32, for handle: UnsafeMutableRawPointer?) {
+        sockets.want(what, of: socket)
+        guard options.version == .http1, what != CURL_POLL_REMOVE, let handle else { return }
+        active[handle]?.uses(socket)
+    }
 
     /// Makes the socket for a connection.
     func openSocket(_ address: curl_sockaddr) -> curl_socket_t {
@@ -254,7 +268,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
             // If there were another transfer, it might have taken over this connection already, and
             // bytes on it might be its answer.
             if code == CURLE_OK, options.version == .http1, active.count == 1 { handle.endConnectionWithExcess() }
-            finish(transfer, end(of: transfer, code, handle.message(for: code)))
+            finish(transfer, end(of: transfer, code, handle.message(for: code)), isDone: true)
         }
     }
 
@@ -354,8 +368,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 // MARK: - Callbacks of libcurl
 
 /// Called when libcurl waits for other events of a socket. `context` is the loop.
-private let curlSocketCallback: curl_socket_callback = { _, socket, what, context, _ in
-    if let context { Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().want(what, of: socket) }
+private let curlSocketCallback: curl_socket_callback = { handle, socket, what, context, _ in
+    if let context { Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().want(what, of: socket, for: handle) }
     return 0
 }
 

@@ -48,6 +48,10 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     /// connected to.
     private(set) var refusedAddress: String?
     private var head = HeadCollector()
+    /// The connection of an HTTP/1.1 transfer, which has it for itself; nil before libcurl uses it.
+    private var connection: (socket: Int32, receivedBefore: Int64)?
+    /// The bytes that arrived on the connection, once they are counted.
+    private var countedBytes: Int64?
 
     init(request: OriginRequest, receiver: any TransferReceiver, loop: CurlLoop) {
         self.request = request
@@ -89,6 +93,22 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         lastActivity = now
         watchedSince = loop.requestSent() ? now : nil
     }
+
+    /// Notes that libcurl waits for events of this socket on behalf of the transfer.
+    func uses(_ socket: Int32) {
+        guard connection?.socket != socket, let received = ReceivingConnection.receivedBytes(of: socket) else { return }
+        connection = (socket, received)
+    }
+
+    /// Counts the bytes that arrived on the connection, those in the kernel's buffer included.
+    /// Called while the connection is certainly open.
+    func countReceived() {
+        guard countedBytes == nil, let connection else { return }
+        countedBytes = ReceivingConnection.receivedBytes(of: connection.socket).map { $0 - connection.receivedBefore }
+    }
+
+    /// The bytes that arrived: by the kernel's count, or the body bytes that the receiver took.
+    var receivedBytes: Int64 { max(bodyBytes, countedBytes ?? 0) }
 
     /// Returns whether a connection may be opened to an address that was looked up for the host of
     /// the URL.
@@ -201,6 +221,8 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         case .enough:
             bodyBytes += Int64(bytes.count)
             decidedEnd = .cancelled
+            // libcurl closes the connection next.
+            countReceived()
             return Self.abort(bytes)
         }
     }

@@ -43,6 +43,9 @@ package final class CurlTransport: Transport {
         }
     }
 
+    /// The bytes of all transfers that are over, by the kernel's count over HTTP/1.1.
+    package var receivedBytes: Int64? { loop.receivedBytes }
+
     /// The loop of the transport as a mailbox. Jobs that are posted after `close` are dropped.
     package var mailbox: any Mailbox { loop }
 

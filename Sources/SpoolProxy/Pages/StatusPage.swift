@@ -102,7 +102,7 @@ enum StatusPage {
           <div><dt>Stored</dt><dd id="stored">–<small id="count"></small></dd></div>
           <div><dt>Played from the store</dt><dd id="ratio">–<small id="played"></small></dd></div>
           <div><dt>Fetched from origins</dt><dd id="fetched">–<small id="rate"></small></dd></div>
-          <div><dt>Origin requests</dt><dd id="requests">–<small>one for each gap</small></dd></div>
+          <div><dt>Origin requests</dt><dd id="requests">–<small id="sent"></small></dd></div>
         </dl>
 
         <section id="demo" hidden aria-labelledby="demo-title">
@@ -342,6 +342,9 @@ enum StatusPage {
           text(byId("played"), "of " + size(given));
           lead("fetched", size(statistics.fetchedBytes));
           lead("requests", String(statistics.originRequests));
+          // Only some transports count the bytes that cancelled requests left in buffers.
+          const sent = statistics.sentByOriginsBytes;
+          text(byId("sent"), sent === null ? "one for each gap" : size(sent) + " sent by origins");
           const now = performance.now();
           if (lastFetched) {
             const current = Math.max(0, statistics.fetchedBytes - lastFetched.bytes) / (now - lastFetched.time) * 1000;

@@ -34,6 +34,7 @@ enum StatusReport {
     static func json(_ statistics: Statistics) -> JSON {
         .object([
             ("fetchedBytes", .integer(statistics.fetchedBytes)),
+            ("sentByOriginsBytes", statistics.sentByOriginsBytes.map(JSON.integer) ?? .null),
             ("originRequests", .integer(statistics.originRequests)),
             ("bytesFromStore", .integer(statistics.bytesFromStore)),
             ("bytesFromOrigin", .integer(statistics.bytesFromOrigin)),
@@ -69,7 +70,8 @@ enum StatusReport {
     static func metrics(_ report: CacheReport) -> String {
         let statistics = report.statistics
         let metrics: [(name: String, type: String, help: String, value: Int64?)] = [
-            ("spool_origin_bytes_total", "counter", "Body bytes that origins sent.", statistics.fetchedBytes),
+            ("spool_origin_bytes_total", "counter", "Body bytes that were taken from origins.", statistics.fetchedBytes),
+            ("spool_origin_sent_bytes_total", "counter", "Bytes that origins sent, taken or not.", statistics.sentByOriginsBytes),
             ("spool_origin_requests_total", "counter", "Requests to origins.", statistics.originRequests),
             ("spool_store_read_bytes_total", "counter", "Bytes that readers got from the store.", statistics.bytesFromStore),
             ("spool_origin_read_bytes_total", "counter", "Bytes that readers got as they came from origins.", statistics.bytesFromOrigin),

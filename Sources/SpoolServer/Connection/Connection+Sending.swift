@@ -56,6 +56,7 @@ extension Connection {
         guard framing.sendsBody else { return source.close() }
         sending.source = source
         source.onReadable(wake)
+        if source.beginsInMemory { sending.limitUnsent(of: socket, to: server.options.unsentBytes) }
     }
 
     /// Sends the head. A small body that is available follows in the same call and the same TCP
@@ -278,6 +279,7 @@ extension Connection {
 
     private func wait() -> Step {
         if receiving.isHalfClosed { return left() }
+        sending.limitUnsent(of: socket, to: server.options.unsentBytes)
         phase = .waiting
         setDeadline(nil)
         // The poller would report writability for ever.
@@ -369,6 +371,7 @@ extension Connection {
         closeSource()
         guard sending.isAnswering else { return }
         let record = server.options.onResponse.map { ($0, sending.accessRecord(end, now: loop.readClock)) }
+        if sending.isUnsentLimited { socket.limitUnsent(to: 0) }
         let serial = sending.warmingSerial, exchange = sending.exchange
         sending = SendingState()
         sending.warmingSerial = serial

@@ -31,6 +31,8 @@ struct SendingState {
     var began: MonotonicInstant?
     var status: Int?
     var keepAlive = false
+    /// Whether the socket takes at most `ServerOptions.unsentBytes` that it has not sent.
+    var isUnsentLimited = false
     /// The body bytes of the source that were sent, or the size of the body in `output`.
     var bodyBytes: Int64 = 0
     /// The size of the present turn: the bytes sent, with those from memory counted twice.
@@ -59,6 +61,14 @@ struct SendingState {
         func prefix(_ limit: Int) -> FileChunk {
             FileChunk(descriptor: descriptor, offset: offset, count: min(count, limit), keepAlive: keepAlive)
         }
+    }
+
+    /// Bounds what the socket takes ahead of the client, because the bytes of the source are just
+    /// arriving: the source fetches as far ahead of the socket as of a client.
+    mutating func limitUnsent(of socket: borrowing Socket, to bytes: Int32) {
+        guard !isUnsentLimited else { return }
+        isUnsentLimited = true
+        socket.limitUnsent(to: bytes)
     }
 
     /// Begins a response whose head was written. Its source, if any, is asked after the head.

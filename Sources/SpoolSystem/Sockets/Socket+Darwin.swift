@@ -22,6 +22,9 @@ extension Socket {
         }
     }
 
+    /// Does nothing: the buffer of a socket is small on these systems.
+    package func limitUnsent(to bytes: Int32) {}
+
     /// Sends at most `count` bytes of an open file from `offset`. Sends none when the file ends at
     /// or before `offset`.
     package func sendFile(_ file: Int32, offset: Int64, count: Int) -> Transferred {

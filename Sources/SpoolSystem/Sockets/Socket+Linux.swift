@@ -25,6 +25,13 @@ extension Socket {
         _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, name, socklen_t(name.utf8.count))
     }
 
+    /// Bounds the bytes that the system takes and has not sent yet (tcp(7), `TCP_NOTSENT_LOWAT`).
+    /// Beyond the bound a send takes nothing, and the socket is writable at half of it. 0 removes
+    /// the bound.
+    package func limitUnsent(to bytes: Int32) {
+        set(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, bytes)
+    }
+
     /// The name of the socket's congestion control (tcp(7), `TCP_CONGESTION`), or nil when the
     /// kernel does not report it.
     package var congestionControl: String? {

@@ -86,6 +86,9 @@ struct SessionWalk {
         limits.blockBytes = 16
         origin = WalkOrigin(length: 1)
         machine = SessionStateMachine(limits: limits)
+        limits.firstWindowBytes = 8
+        limits.provenBytes = 40
+        limits.lostBytes = 4...12
         if chance(4) { limits.requestBytes = 24 }
         if chance(3) {
             faults.crowds = true

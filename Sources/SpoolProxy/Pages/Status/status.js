@@ -209,6 +209,9 @@ function showTotals({ resources, statistics }) {
   text(byId("played"), "of " + size(given));
   lead("fetched", size(statistics.fetchedBytes));
   lead("requests", String(statistics.originRequests));
+  // Only some transports count the bytes that cancelled requests left in buffers.
+  const sent = statistics.sentByOriginsBytes;
+  text(byId("sent"), sent === null ? "one for each gap" : size(sent) + " sent by origins");
   const now = performance.now();
   if (lastFetched) {
     const current = Math.max(0, statistics.fetchedBytes - lastFetched.bytes) / (now - lastFetched.time) * 1000;
