@@ -3,8 +3,9 @@
 /// An origin goes on sending until a cancel reaches it, so a cancelled transfer loses the bytes in
 /// flight and in the buffers of both kernels. A request that ends by itself loses none. Therefore
 /// the first requests for a reader ask for short windows, and the next for four times the bytes that
-/// the reader has taken in a row. After `SessionLimits.provenBytes` the request is open-ended. The next window is requested before the last byte of the running one arrives, so a
-/// sequential reader waits once, at its beginning.
+/// the reader has taken in a row. After `SessionLimits.provenBytes` the request is open-ended. The
+/// next window is requested before the last byte of the running one arrives, so a sequential reader
+/// waits once, at its beginning.
 ///
 /// Windows need a version whose responses can be combined, an origin that honours ranges, and bytes
 /// that are stored. Everything else is requested in one response.
