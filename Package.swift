@@ -103,7 +103,7 @@ var targets: [Target] = [
             "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolLibc", "SpoolSystem", "SpoolCore",
             "SpoolTesting",
         ]),
-    tests("SpoolCommandTests", ["SpoolCommand", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+    tests("SpoolCommandTests", ["SpoolCommand", "SpoolLibc", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
     // Written as the tests of an app: they see the public declarations of the products only.
     .testTarget(
         name: "AppTests", dependencies: ["Rangeable", "Spool", "SpoolProxy", "SpoolTesting"], packageAccess: false,

@@ -10,6 +10,8 @@ final class Interruption: Sendable {
         var actions: [@Sendable () -> Void] = []
         /// The signal source, kept for as long as the program runs.
         var source: SignalSource?
+        /// The source of SIGHUP, if it has an action.
+        var hangups: SignalSource?
     }
 
     private let loop: EventLoop
@@ -51,6 +53,22 @@ final class Interruption: Sendable {
             return state.signal != nil
         }
         if isLate { loop.post(action) }
+    }
+
+    /// Runs `action` on the signals' thread for each SIGHUP, and returns once that is set up.
+    func onHangup(_ action: @escaping @Sendable () -> Void) async throws {
+        let failure = await withCheckedContinuation { (continuation: CheckedContinuation<SystemError?, Never>) in
+            loop.post { [self] in
+                do throws(SystemError) {
+                    let source = try SignalSource([SIGHUP], loop: loop, on: loop) { _ in action() }
+                    state.withLock { $0.hangups = source }
+                    continuation.resume(returning: nil)
+                } catch {
+                    continuation.resume(returning: error)
+                }
+            }
+        }
+        if let failure { throw failure }
     }
 
     /// Waits for the first signal.

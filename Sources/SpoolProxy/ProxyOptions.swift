@@ -1,3 +1,5 @@
+package import SpoolSystem
+
 /// The options of a proxy: how it listens, and which clients it serves.
 public struct ProxyOptions: Sendable {
     /// The address to listen on: an IP literal or `localhost`.
@@ -33,6 +35,16 @@ public struct ProxyOptions: Sendable {
     public var demoTracks: [DemoTrack] = []
     /// Called at the end of each response, on the proxy's thread. Use it for access logs.
     public var onResponse: (@Sendable (ProxyRecord) -> Void)?
+
+    /// The listening socket that the process inherited, or nil to open one at the address.
+    var inheritedListener: Int32?
+
+    /// Listens on a socket that another process has opened.
+    package mutating func listen(on descriptor: Int32, _ address: SocketAddress) {
+        host = address.host
+        port = address.port
+        inheritedListener = descriptor
+    }
 
     /// Creates the default options.
     public init() {}

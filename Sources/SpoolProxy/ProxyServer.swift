@@ -70,7 +70,7 @@ public final class ProxyServer: LoopbackEndpoint {
         do throws(SystemError) {
             let thread = if let shared = cache.environment.loop { shared } else { try LoopThread(name: "spool-proxy") }
             let (server, visits) = server(on: thread.loop)
-            let addresses = try server.listen(host: options.host, port: options.port)
+            let addresses = try listen(server)
             let bound = cache.bounds.set(rules.reach)
             state.withLock {
                 $0 = State(visits: visits, isStarted: true, server: server, thread: thread, port: addresses.first?.port, bound: bound)
@@ -80,6 +80,24 @@ public final class ProxyServer: LoopbackEndpoint {
             // The system error for an address in use contains advice already.
             let advice = error.meansAddressInUse ? "" : "; choose another address or port"
             throw CacheError(.configuration, "can't listen on \(options.host):\(options.port): \(error)\(advice)", cause: error)
+        }
+    }
+
+    private func listen(_ server: HTTPServer) throws(SystemError) -> [SocketAddress] {
+        guard let descriptor = options.inheritedListener, let address = SocketAddress(literal: options.host, port: options.port) else {
+            return try server.listen(host: options.host, port: options.port)
+        }
+        return server.listen(on: descriptor, address)
+    }
+
+    /// Calls `beat` on the proxy's event loop again and again until the proxy stops, to show that
+    /// the loop runs. Does nothing while the proxy does not listen.
+    package func onLoop(every interval: Nanoseconds, _ beat: @escaping @Sendable () -> Void) {
+        guard let loop = state.withLock({ $0.thread })?.loop else { return }
+        loop.post { [weak self] in
+            guard let self, self.state.withLock({ $0.server != nil }) else { return }
+            beat()
+            loop.after(interval) { [weak self] in self?.onLoop(every: interval, beat) }
         }
     }
 

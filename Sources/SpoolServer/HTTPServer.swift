@@ -82,6 +82,14 @@ package final class HTTPServer: @unchecked Sendable {
         return bound
     }
 
+    /// Listens on a socket that another process has opened, such as a service manager.
+    ///
+    /// May be called from any thread. The server closes the socket when it stops.
+    package func listen(on descriptor: Int32, _ address: SocketAddress) -> [SocketAddress] {
+        loop.post { self.accept(on: Socket(owning: descriptor), address) }
+        return [address]
+    }
+
     private func open(_ address: SocketAddress) throws(SystemError) -> SocketAddress {
         let socket = try Socket.listening(on: address)
         let bound = socket.localAddress ?? address

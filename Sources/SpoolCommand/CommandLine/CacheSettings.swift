@@ -45,7 +45,11 @@ struct CacheSettings {
         help: "Hand out stored segments of an HLS or DASH stream at the rate of its link, as long as a variant is missing, so that players"
             + " choose no variant that the link can't carry.")
     static let verbose = Flag("verbose", "v", help: "Log every request and every fetch.")
+    static let level = Flag(
+        "log-level", takes: "trace|debug|info|notice|warning|error",
+        help: "The lowest level that is logged; with --verbose 'debug'. By default 'info' of a server, and 'warning' of other commands.")
     static let logJSON = Flag("log-json", help: "Log one JSON object a line.")
+    static let logging = [verbose, level, logJSON]
 
     /// The flags of every command on a store.
     static let store = [directory] + EncryptionSettings.all
@@ -53,7 +57,7 @@ struct CacheSettings {
     /// The flags of commands that fetch.
     static let fetching =
         store + LimitFlags.all + [LimitFlags.maximumResource, readAhead, policy, freshness, IdentitySettings.identity]
-        + HeaderSettings.all + KeySettings.all + [paceStreams, PatienceSettings.patience, certificates, http2, verbose, logJSON]
+        + HeaderSettings.all + KeySettings.all + [paceStreams, PatienceSettings.patience, certificates, http2] + logging
 
     /// Creates the settings from the arguments.
     ///
@@ -62,7 +66,7 @@ struct CacheSettings {
     ///   - takesDefaults: Whether limits may be `default`.
     init(_ arguments: Arguments, level: LogLevel = .info, takesDefaults: Bool = false) throws(UsageError) {
         configuration.storage.directory = arguments[Self.directory] ?? Self.defaultDirectory
-        logLevel = arguments.has(Self.verbose) ? .debug : level
+        logLevel = try Self.logLevel(arguments, default: level)
         logFormat = arguments.has(Self.logJSON) ? .json : .text
         givenLimits = try LimitFlags.given(arguments, isExplicit: true, takesDefaults: takesDefaults)
         ownLimits = try LimitFlags.given(arguments, isExplicit: false, takesDefaults: takesDefaults)
@@ -122,6 +126,16 @@ struct CacheSettings {
         case "store-everything": .storeEverything
         default: nil
         }
+    }
+
+    /// Returns the level of the flags. `--verbose` on the command line is stronger than a level in
+    /// a file.
+    private static func logLevel(_ arguments: Arguments, default level: LogLevel) throws(UsageError) -> LogLevel {
+        let given = try arguments.value(Self.level, expected: "trace, debug, info, notice, warning or error") { name in
+            LogLevel.allCases.first { "\($0)" == name && $0 != .critical }
+        }
+        if arguments.has(verbose), given == nil || (arguments.isGiven(verbose) && !arguments.isGiven(Self.level)) { return .debug }
+        return given ?? level
     }
 
     private static func readAheadBytes(_ text: String) -> Int64? {

@@ -32,6 +32,14 @@ package struct CommandLineParser {
         return arguments
     }
 
+    /// Reads the same command line again, with the files as they are now.
+    fileprivate static func again(_ arguments: Arguments) throws(UsageError) -> Arguments {
+        var parser = CommandLineParser(syntax: arguments.syntax, rest: [])
+        parser.found = arguments.withoutFiles
+        for file in try ConfigurationPlaces.read(arguments[ConfigurationPlaces.flag]) { parser.read(file) }
+        return Arguments(syntax: arguments.syntax, values: parser.found)
+    }
+
     private init(syntax: CommandSyntax, rest: ArraySlice<String>) {
         self.syntax = syntax
         self.rest = rest
@@ -153,6 +161,23 @@ package struct Arguments {
     fileprivate init(syntax: CommandSyntax, values: Values) {
         self.syntax = syntax
         self.values = values
+    }
+
+    /// Returns the same arguments with the files of settings as they are now.
+    func readAgain() throws(UsageError) -> Arguments { try CommandLineParser.again(self) }
+
+    fileprivate var withoutFiles: Values {
+        var values = values
+        for case (let name, .file) in values.sources {
+            values.byFlag[name] = nil
+            values.sources[name] = nil
+        }
+        return values
+    }
+
+    /// Returns the names of the flags whose values differ, sorted.
+    func differences(from other: Arguments) -> [String] {
+        Set(values.byFlag.keys).union(other.values.byFlag.keys).filter { values.byFlag[$0] != other.values.byFlag[$0] }.sorted()
     }
 
     /// The words beside the flags, in order.

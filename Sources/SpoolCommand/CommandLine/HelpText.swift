@@ -62,7 +62,7 @@ enum HelpText {
         ("Fields of requests to origins", HeaderSettings.all),
         ("URLs that name one resource", KeySettings.all),
         ("Encryption", EncryptionSettings.all),
-        ("Store and log", [CacheSettings.directory, ConfigurationPlaces.flag, CacheSettings.verbose, CacheSettings.logJSON, .help]),
+        ("Store and log", [CacheSettings.directory, ConfigurationPlaces.flag] + CacheSettings.logging + [.help]),
     ]
 
     /// Returns the visible flags of a command by subject. Its own flags come first.

@@ -48,9 +48,14 @@ struct ProxySettings {
     /// choose the URLs.
     let privateNames: PrivateNames
 
-    init(_ arguments: Arguments) throws(UsageError) {
+    /// Reads the flags.
+    ///
+    /// - Parameter listener: The address of the listener that the process has inherited, in place of
+    ///   the one of the flags, or nil.
+    init(_ arguments: Arguments, listener: SocketAddress? = nil) throws(UsageError) {
         let address = try arguments.value(Self.listen, expected: "HOST:PORT, for example 127.0.0.1:8080") { ListenAddress($0) }
-        let place = address ?? ListenAddress(host: "127.0.0.1", port: 8080)
+        let inherited = listener.map { ListenAddress(host: $0.host, port: $0.port) }
+        let place = inherited ?? address ?? ListenAddress(host: "127.0.0.1", port: 8080)
         options.host = place.host
         options.port = place.port
         options.token = try Self.token(arguments)

@@ -72,6 +72,7 @@ struct ConfigCommand: Command {
         case CacheSettings.policy: return "while-playing"
         case CacheSettings.freshness: return "prefer-stored"
         case PatienceSettings.patience: return "60s"
+        case CacheSettings.level: return "info"
         default: return flag.placeholder == nil ? "no" : "none"
         }
     }

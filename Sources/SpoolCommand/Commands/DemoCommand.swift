@@ -21,7 +21,7 @@ struct DemoCommand: Command {
         ],
         flags: [ProxySettings.listen, ProxySettings.token, directory, rate, CacheSettings.readAhead, CacheSettings.policy]
             + EncryptionSettings.all + [IdentitySettings.identity, LimitFlags.maximumResource]
-            + [CacheSettings.verbose, CacheSettings.logJSON, seconds, originPort, originOnly],
+            + CacheSettings.logging + [seconds, originPort, originOnly],
         examples: [
             .init("spool demo", "Open the page that it prints, and play."),
             .init("spool demo --rate 300K", "Let the origin be slower."),

@@ -25,7 +25,7 @@ struct GetCommand: Command {
         flags: [outputFlag, range] + SelectionFlags.all + CacheSettings.store + [CacheSettings.readAhead, CacheSettings.freshness]
             + HeaderSettings.all
             + KeySettings.all + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
-            + [CacheSettings.verbose, CacheSettings.logJSON],
+            + CacheSettings.logging,
         examples: [
             .init(
                 "spool get -o film.mp4 https://example.com/film.mp4", "Copy a film through the cache. Repeated after Ctrl-C, it goes on."),

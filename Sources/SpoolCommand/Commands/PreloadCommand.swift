@@ -22,7 +22,7 @@ struct PreloadCommand: Command {
         operands: .init(usage: "URL…|-", count: 1...CommandSyntax.maxOperands),
         flags: [seconds, bytes, whole, jobs, json] + CacheSettings.store + [CacheSettings.freshness] + HeaderSettings.all + KeySettings.all
             + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
-            + [CacheSettings.verbose, CacheSettings.logJSON],
+            + CacheSettings.logging,
         examples: [
             .init("spool preload https://example.com/film.mp4", "Fetch what a player needs for the first 10 seconds."),
             .init("spool preload --bytes 2M - < urls.txt", "Fetch 2 MiB of each URL in a list."),

@@ -24,11 +24,13 @@ struct ServeCommand: Command {
                 "spool serve --origin https://media.example.com --policy whole", "Stand for one site, and store each resource to its end."),
         ])
 
+    private let arguments: Arguments
     private let cacheSettings: CacheSettings
     private let proxySettings: ProxySettings
 
     init(_ arguments: Arguments) throws(UsageError) {
-        let proxySettings = try ProxySettings(arguments)
+        self.arguments = arguments
+        let proxySettings = try Self.proxySettings(arguments)
         var cacheSettings = try CacheSettings(arguments)
         cacheSettings.configuration.security.privateNames = proxySettings.privateNames
         cacheSettings.configuration.freshness.isShared = proxySettings.hasManyUsers
@@ -40,11 +42,24 @@ struct ServeCommand: Command {
         self.cacheSettings = cacheSettings
     }
 
+    /// Reads the flags of the proxy. A service manager may have opened the listener.
+    private static func proxySettings(_ arguments: Arguments) throws(UsageError) -> ProxySettings {
+        #if os(Linux)
+        return try ProxySettings(arguments, listener: ServiceManager().listenerAddress)
+        #else
+        return try ProxySettings(arguments)
+        #endif
+    }
+
     func run() async throws -> ExitCode {
         var options = proxySettings.options
         let token = ProxySettings.randomToken()
         options.commandToken = token
+        #if os(Linux)
+        if let listener = try ServiceManager().takeListener() { options.listen(on: listener.descriptor, listener.address) }
+        #endif
         let service = try await ProxyService.start(cacheSettings, options)
+        let report = ServiceReport(log: service.log)
         do {
             keepLimits(service)
             do throws(SystemError) { try announce(service, token) } catch {
@@ -57,7 +72,11 @@ struct ServeCommand: Command {
             if options.fixedOrigin != nil, isShownToPerson, let page = service.proxy.pageURL {
                 try OutputStream.output.write("what is stored is shown at \(page)\n")
             }
+            // Before the report, because SIGHUP would otherwise end the process.
+            try await service.interruption.onHangup { reload(service.log, report) }
+            report.ready(service.proxy, service.publicAddress)
             await service.interruption.wait()
+            report.stopping()
         } catch {
             await service.stop()
             throw error
@@ -65,6 +84,26 @@ struct ServeCommand: Command {
         do throws(SystemError) { try retract(service) } catch { service.log.log(.warning, "\(error)") }
         await service.stop()
         return .success
+    }
+
+    /// Reads the settings again. The log level has an effect at once, the others after a restart.
+    private func reload(_ log: StandardErrorLog, _ report: ServiceReport) {
+        report.reload {
+            do throws(UsageError) {
+                let new = try arguments.readAgain()
+                log.level = try CacheSettings(new).logLevel
+                _ = try Self.proxySettings(new)
+                let waiting = new.differences(from: arguments).filter {
+                    ![CacheSettings.level.name, CacheSettings.verbose.name].contains($0)
+                }
+                let rest = waiting.isEmpty ? "" : "; \(waiting.joined(separator: ", ")) counts after a restart"
+                log.log(.notice, "the settings were read again: the log level is \(log.level)\(rest)")
+                return "serving; settings read again"
+            } catch {
+                log.log(.warning, "the settings stay as they are: \(error)")
+                return "serving; the settings are invalid: \(error)"
+            }
+        }
     }
 
     /// Warns about proxies of the environment. Such a proxy resolves the names itself, so this
@@ -189,9 +228,7 @@ extension ProxyOptions {
         let next = options.onResponse
         options.onResponse = { record in
             next?(record)
-            let problem = record.problem.map { "  \($0)" } ?? ""
-            let facts = "\(record.status)  \(ByteCount.text(record.bytesSent))  \(Int64(record.milliseconds)) ms"
-            log.log(.debug, "\(record.method) \(record.target)  \(facts)\(problem)")
+            log.log(.debug, record)
         }
         return options
     }

@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolLibc
+import SpoolProxy
 import SpoolSystem
 
 /// Writes log lines to standard error, as text or as one JSON object on each line.
@@ -14,7 +15,13 @@ final class StandardErrorLog: LogSink {
         case text, json
     }
 
-    let level: LogLevel
+    /// The lowest level that is logged. It can change while the log is in use.
+    var level: LogLevel {
+        get { lowest.withLock { $0 } }
+        set { lowest.withLock { $0 = newValue } }
+    }
+
+    private let lowest: Locked<LogLevel>
     private let format: Format
     private let time: any TimeSource
     private let lane = DiskLane(name: "spool-log")
@@ -30,12 +37,21 @@ final class StandardErrorLog: LogSink {
     static let maxWaiting = 4096
 
     init(level: LogLevel, format: Format, time: any TimeSource = SystemTime()) {
-        self.level = level
+        lowest = Locked(level)
         self.format = format
         self.time = time
     }
 
-    func log(_ level: LogLevel, _ message: String) {
+    func log(_ level: LogLevel, _ message: String) { log(level, message, of: nil) }
+
+    /// Logs a request. As JSON, its parts are members of their own.
+    func log(_ level: LogLevel, _ record: ProxyRecord) {
+        let problem = record.problem.map { "  \($0)" } ?? ""
+        let facts = "\(record.status)  \(ByteCount.text(record.bytesSent))  \(Int64(record.milliseconds)) ms"
+        log(level, "\(record.method) \(record.target)  \(facts)\(problem)", of: record)
+    }
+
+    private func log(_ level: LogLevel, _ message: String, of record: ProxyRecord?) {
         guard level >= self.level else { return }
         let dropped = queue.withLock { queue -> Int? in
             if queue.waiting >= Self.maxWaiting {
@@ -50,7 +66,7 @@ final class StandardErrorLog: LogSink {
         let now = time.wallNow
         lane.post { [self] in
             if dropped > 0 { OutputStream.error.say(line(.warning, "\(dropped) log lines were left out: nobody read fast enough", now)) }
-            OutputStream.error.say(line(level, message, now))
+            OutputStream.error.say(line(level, message, now, record))
             queue.withLock { $0.waiting -= 1 }
         }
     }
@@ -60,7 +76,7 @@ final class StandardErrorLog: LogSink {
         lane.shutdown()
     }
 
-    private func line(_ level: LogLevel, _ message: String, _ now: Timestamp) -> String {
+    private func line(_ level: LogLevel, _ message: String, _ now: Timestamp, _ record: ProxyRecord? = nil) -> String {
         switch format {
         case .text:
             return "\(now.iso8601)  \(level)" + String(repeating: " ", count: max(1, 9 - "\(level)".count)) + message.printable
@@ -70,6 +86,13 @@ final class StandardErrorLog: LogSink {
                 $0.field("time", now.iso8601)
                 $0.field("level", "\(level)")
                 $0.field("message", message)
+                guard let record else { return }
+                $0.field("method", record.method)
+                $0.field("target", record.target)
+                $0.field("status", Int64(record.status))
+                $0.field("bytes", record.bytesSent)
+                $0.field("milliseconds", Int64(record.milliseconds))
+                if let problem = record.problem { $0.field("problem", problem) }
             }
             return json.text
         }
