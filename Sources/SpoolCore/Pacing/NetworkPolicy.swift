@@ -32,7 +32,7 @@ public struct NetworkPolicy: Hashable, Sendable {
 package struct FetchDemand: Hashable, Sendable {
     /// The priority of the most urgent reader.
     package private(set) var priority: ReadPriority
-    /// What the readers permit that have an access of their own; nil if none has.
+    /// The access that the readers with one of their own permit together; nil if none has one.
     private var ownAccess: NetworkAccess?
     /// The priority of the most urgent reader to which the policy of the cache applies; nil if
     /// there is none.
