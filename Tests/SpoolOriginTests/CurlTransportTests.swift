@@ -215,6 +215,7 @@ struct CurlTransportTests {
         time.advance(by: .seconds(8))
         guard case .failed(.timeout) = other.waitForEnd() else { return #expect(Bool(false)) }
         #expect(held.value.end == nil)
+        time.waitForTimer()
         time.advance(by: .seconds(52))
         guard case .failed(.timeout) = held.waitForEnd() else { return #expect(Bool(false)) }
     }

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolLibc
 import SpoolSystem
 
 /// A clock that a test advances by hand, for real threads.
@@ -27,6 +28,12 @@ final class HandTime: TimeSource {
             return state.made
         }
         return Timer { [weak self] in _ = self?.state.withLock { $0.waiting.removeValue(forKey: number) } }
+    }
+
+    /// Waits until a timer is set. A thread that handled the last one may not have set its next yet,
+    /// and would measure that from the time after an `advance`.
+    func waitForTimer() {
+        while state.withLock({ $0.waiting.isEmpty }) { sched_yield() }
     }
 
     /// Posts the jobs that become due, in order of time.
