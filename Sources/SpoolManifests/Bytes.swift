@@ -1,3 +1,5 @@
+import SpoolCore
+
 /// Bytes of the grammars of manifests.
 extension UInt8 {
     static let lineFeed = UInt8(ascii: "\n"), carriageReturn = UInt8(ascii: "\r"), space = UInt8(ascii: " "), tab = UInt8(ascii: "\t")
@@ -23,7 +25,20 @@ extension RandomAccessCollection<UInt8> {
     var text: String { String(decoding: self, as: UTF8.self) }
 }
 
+extension [UInt8] {
+    /// The index of the first `byte` at or behind `start`, or nil when there is none.
+    func firstIndex(of byte: UInt8, from start: Int) -> Int? { withUnsafeBytes { $0.firstIndex(of: byte, from: start) } }
+
+    /// Whether the bytes from `start` on begin with those of `text`.
+    func begins(with text: StaticString, at start: Int) -> Bool {
+        text.withUTF8Buffer { text in withUnsafeBytes { $0.begins(with: UnsafeRawBufferPointer(text), at: start) } }
+    }
+}
+
 extension ArraySlice<UInt8> {
+    /// Whether one of the bytes is `byte`.
+    func has(_ byte: UInt8) -> Bool { withUnsafeBytes { $0.firstIndex(of: byte, from: 0) != nil } }
+
     /// The bytes without spaces and tabs at both ends.
     var trimmed: ArraySlice<UInt8> {
         var result = self

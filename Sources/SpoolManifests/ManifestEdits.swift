@@ -13,6 +13,9 @@ package struct ManifestEdits: Hashable, Sendable {
     /// Whether there is no edit.
     package var isEmpty: Bool { edits.isEmpty }
 
+    /// Makes room for `count` more edits.
+    mutating func reserve(_ count: Int) { edits.reserveCapacity(edits.count + count) }
+
     /// Replaces the bytes of `span`. An empty `span` inserts, and an empty `text` removes.
     ///
     /// - Precondition: Spans of different edits do not overlap.
@@ -27,7 +30,7 @@ package struct ManifestEdits: Hashable, Sendable {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count + edits.reduce(0) { $0 + $1.text.count })
         var position = 0
-        for edit in edits.sorted(by: { $0.span.lowerBound < $1.span.lowerBound }) {
+        for edit in inOrder {
             precondition(edit.span.lowerBound >= position && edit.span.upperBound <= bytes.count, "edits overlap or leave the document")
             result += bytes[position..<edit.span.lowerBound]
             result += edit.text
@@ -35,5 +38,11 @@ package struct ManifestEdits: Hashable, Sendable {
         }
         result += bytes[position...]
         return result
+    }
+
+    /// The edits in the order of their places, in which most lists are made.
+    private var inOrder: [Edit] {
+        let isInOrder = zip(edits, edits.dropFirst()).allSatisfy { $0.span.lowerBound <= $1.span.lowerBound }
+        return isInOrder ? edits : edits.sorted { $0.span.lowerBound < $1.span.lowerBound }
     }
 }

@@ -42,16 +42,31 @@ package struct ManifestReader: Sendable {
 
     /// Returns the manifest with other references.
     ///
-    /// - Parameter replacement: Returns the new text of a reference, without escapes, or nil to keep
-    ///   the bytes as they are.
+    /// - Parameters:
+    ///   - verbatim: Returns the change to a reference of plain syntax whose text is in the document
+    ///     as it is, from the bytes of that text and the role.
+    ///   - replacement: Returns the new text of a reference, without escapes, or nil to keep the
+    ///     bytes as they are.
     package func rewritten(
-        _ bytes: [UInt8], _ contents: ManifestContents, replacement: (ManifestReference) -> String?
+        _ bytes: [UInt8], _ contents: ManifestContents,
+        verbatim: (UnsafeRawBufferPointer, ManifestReference.Role) -> VerbatimChange = { _, _ in .byText },
+        replacement: (ManifestReference) -> String?
     ) -> [UInt8] {
         var edits = contents.edits
-        for reference in contents.references {
-            guard let text = replacement(reference), let written = reference.syntax.written(text) else { continue }
-            edits.replace(reference.span, with: written)
-        }
+        edits.reserve(contents.references.count)
+        contents.references.forEach(
+            verbatim: { text, role, span in
+                switch verbatim(text, role) {
+                case .none: break
+                case .beginning(let length, let text): edits.replace(span.lowerBound..<span.lowerBound + length, with: text)
+                case .byText: return false
+                }
+                return true
+            },
+            other: { reference in
+                guard let text = replacement(reference), let written = reference.syntax.written(text) else { return }
+                edits.replace(reference.span, with: written)
+            })
         return edits.isEmpty ? bytes : edits.applied(to: bytes)
     }
 }

@@ -66,3 +66,13 @@ package struct ManifestReference: Hashable, Sendable {
     /// The absolute URL that the reference means, or nil when the text is no URI reference.
     package var url: String? { base.resolved(text) }
 }
+
+/// The change to a reference that is in the document as a player resolves it.
+package enum VerbatimChange: Hashable, Sendable {
+    /// The reference stays as it is.
+    case none
+    /// The first `length` bytes become other bytes, which need no escapes.
+    case beginning(length: Int, text: [UInt8])
+    /// The reference is judged by its text, as all others are.
+    case byText
+}

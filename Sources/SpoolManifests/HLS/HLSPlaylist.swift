@@ -42,6 +42,7 @@ package struct HLSPlaylist {
     {
         try Self.checkText(bytes)
         self.bytes = bytes
+        contents.references = ManifestReferences(of: bytes)
         self.limits = limits
         base = try ManifestBase(url)
         self.variables = HLSVariables(imported: variables, query: base.url.query, limits: limits)
@@ -52,16 +53,15 @@ package struct HLSPlaylist {
     /// Checks that the bytes are UTF-8 without control characters (§4). A tab is common, and
     /// allowed here.
     private static func checkText(_ bytes: [UInt8]) throws(ParseError) {
-        var hasOther = false
-        let wrong = bytes.withUnsafeBufferPointer { bytes in
-            bytes.firstIndex { byte in
-                // Almost every byte is of this range.
-                if byte >= 0x20 && byte < 0x7F { return false }
-                hasOther = hasOther || byte > 0x7F
-                return byte <= 0x7F && byte != .lineFeed && byte != .carriageReturn && byte != .tab
+        var hasOther = false, next = 0
+        while let index = bytes.withUnsafeBytes({ $0.firstIndex(outside: 0x20...0x7E, from: next) }) {
+            let byte = bytes[index]
+            hasOther = hasOther || byte > 0x7F
+            guard byte > 0x7F || byte == .lineFeed || byte == .carriageReturn || byte == .tab else {
+                throw ParseError(offset: index, expected: "no control character")
             }
+            next = index + 1
         }
-        if let wrong { throw ParseError(offset: wrong, expected: "no control character") }
         guard hasOther else { return }
         // Decoding repairs other bytes, so that the text has different ones.
         guard String(decoding: bytes, as: UTF8.self).utf8.elementsEqual(bytes) else { throw ParseError(offset: 0, expected: "UTF-8") }
@@ -74,9 +74,12 @@ package struct HLSPlaylist {
             guard count <= limits.maxLines, contents.references.count <= limits.maxReferences else {
                 throw ParseError(offset: start, expected: "at most \(limits.maxLines) lines and \(limits.maxReferences) references")
             }
-            let end = bytes[start...].firstIndex(of: .lineFeed) ?? bytes.count
-            let hasReturn = end > start && bytes[end - 1] == .carriageReturn
-            try read(line: bytes[start..<(hasReturn ? end - 1 : end)], span: start..<min(end + 1, bytes.count))
+            let end = bytes.firstIndex(of: .lineFeed, from: start) ?? bytes.count
+            // Half of the lines of a long playlist say a duration.
+            if !bytes.begins(with: "#EXTINF:", at: start) {
+                let hasReturn = end > start && bytes[end - 1] == .carriageReturn
+                try read(line: bytes[start..<(hasReturn ? end - 1 : end)], span: start..<min(end + 1, bytes.count))
+            }
             start = end + 1
         }
     }
@@ -97,8 +100,6 @@ package struct HLSPlaylist {
     private mutating func read(tag: ArraySlice<UInt8>, span: Range<Int>) throws(ParseError) {
         let colon = tag.firstIndex(of: .colon)
         let name = colon.map { tag[..<$0] } ?? tag.trimmed
-        // Most lines of a long playlist have this tag.
-        if name.equals("EXTINF") { return }
         let value = colon.map { tag[($0 + 1)...] } ?? tag[tag.endIndex...]
         if HLSTag.isMultivariant(name) { contents.kind = .hlsMultivariant }
         if readMark(name, value) { return }
@@ -138,10 +139,12 @@ package struct HLSPlaylist {
     private mutating func add(_ value: ArraySlice<UInt8>, _ role: ManifestReference.Role, _ syntax: ManifestReference.Syntax)
         throws(ParseError)
     {
+        guard !value.isEmpty else { return }
+        let span = value.startIndex..<value.endIndex
+        guard value.has(.openBrace) else { return contents.references.appendVerbatim(span, base: base, role: role, syntax: syntax) }
         // A player fails at a variable that is not defined, so there is nothing to resolve.
-        guard !value.isEmpty, let text = try variables.substituted(value) else { return }
-        contents.references.append(
-            ManifestReference(span: value.startIndex..<value.endIndex, text: text, base: base, role: role, syntax: syntax))
+        guard let text = try variables.substituted(value) else { return }
+        contents.references.append(ManifestReference(span: span, text: text, base: base, role: role, syntax: syntax))
     }
 
     /// Decides what follows from all lines together.

@@ -23,6 +23,6 @@ struct HLSSteeringTag {
     func remove(from contents: inout ManifestContents) {
         guard let span, isFixed || lacksIdentifier else { return }
         contents.edits.replace(span, with: [])
-        contents.references.removeAll { span.contains($0.span.lowerBound) }
+        contents.references.removeAll { span.contains($0.lowerBound) }
     }
 }

@@ -45,7 +45,7 @@ struct HLSVariables {
     /// Returns the text with its variables replaced, or nil when one is not defined. The result is
     /// not substituted again.
     mutating func substituted(_ bytes: ArraySlice<UInt8>) throws(ParseError) -> String? {
-        guard bytes.contains(.openBrace) else { return bytes.text }
+        guard bytes.has(.openBrace) else { return bytes.text }
         var result: [UInt8] = []
         var rest = bytes
         while let brace = rest.firstIndex(of: .openBrace) {

@@ -6,7 +6,7 @@ import SpoolCore
 /// belongs to, and the bytes of a segment.
 struct HLSOutline {
     private(set) var outline = StreamOutline()
-    private let references: [ManifestReference]
+    private let references: ManifestReferences
     private let isMultivariant: Bool
     /// The index of the first reference behind the lines that were read.
     private var next = 0
@@ -37,7 +37,7 @@ struct HLSOutline {
 
     private mutating func read(_ line: ArraySlice<UInt8>, _ span: Range<Int>) {
         let first = next
-        while next < references.count, references[next].span.lowerBound < line.endIndex { next += 1 }
+        while next < references.count, references.span(at: next).lowerBound < line.endIndex { next += 1 }
         let found = references[first..<next]
         if line.begins(with: "#EXT-X-STREAM-INF:") {
             variant = (HLSAttributes(line.dropFirst(18)), span)
@@ -119,7 +119,7 @@ struct HLSOutline {
     }
 
     /// Adds keys and data of the session.
-    private mutating func addOthers(_ found: ArraySlice<ManifestReference>) {
+    private mutating func addOthers(_ found: Slice<ManifestReferences>) {
         for reference in found where [.key, .sessionData].contains(reference.role) {
             guard let url = Self.url(of: reference) else { continue }
             if isMultivariant { outline.sharedParts.append(StreamPart(url: url)) } else { add(StreamPart(url: url)) }

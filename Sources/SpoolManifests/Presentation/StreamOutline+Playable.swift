@@ -69,9 +69,9 @@ extension ManifestContents {
         for span in removed { edits.replace(span, with: []) }
         // Both lists are in the order of the document.
         var next = removed.startIndex
-        references.removeAll { reference in
-            while next < removed.endIndex, removed[next].upperBound <= reference.span.lowerBound { next += 1 }
-            return next < removed.endIndex && removed[next].contains(reference.span.lowerBound)
+        references.removeAll { span in
+            while next < removed.endIndex, removed[next].upperBound <= span.lowerBound { next += 1 }
+            return next < removed.endIndex && removed[next].contains(span.lowerBound)
         }
     }
 }

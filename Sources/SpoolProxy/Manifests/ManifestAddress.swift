@@ -11,7 +11,7 @@ final class ManifestAddress {
     private let authority: String
     private let proof: (URIReference.Origin) -> String
     /// The last origin that a URL began with, as `scheme://authority/`, and its place at this proxy.
-    private var lastOrigin: (origin: Substring, place: String?) = ("", nil)
+    private var lastOrigin: (origin: [UInt8], place: [UInt8]?) = ([], nil)
 
     /// Creates the URLs of one manifest.
     ///
@@ -38,8 +38,8 @@ final class ManifestAddress {
     /// Returns the text that leads to the resource of `reference` through the proxy, or nil when the
     /// reference stays as it is: it leads there by itself, or the proxy does not serve the resource.
     func replacement(for reference: ManifestReference) -> String? {
-        if isPathForm, reference.text.isPlainlyRelative { return nil }
-        if reference.role != .interstitialAsset, let path = quickPath(reference.text) { return path }
+        var text = reference.text
+        if isPathForm, text.withUTF8({ UnsafeRawBufferPointer($0).isPlainlyRelative }) { return nil }
         guard let url = reference.url, let path = path(of: url) else { return nil }
         if reference.role == .interstitialAsset { return "http://\(authority)\(path)" }
         return isPathForm && leads(reference, to: path) ? nil : path
@@ -47,13 +47,19 @@ final class ManifestAddress {
 
     private func path(of url: String) -> String? { rules.childPath(of: url, prefix: prefix, home: home, proof: proof) }
 
-    /// Returns the path for an absolute URL in the usual form. A long playlist has thousands of one
-    /// origin.
-    private func quickPath(_ text: String) -> String? {
-        guard let length = text.lengthOfUsualOrigin else { return nil }
-        let end = text.utf8.index(text.startIndex, offsetBy: length)
-        if lastOrigin.origin != text[..<end] { lastOrigin = (text[..<end], path(of: String(text[..<end]))) }
-        return lastOrigin.place.map { $0 + text[end...] }
+    /// Returns the change to a reference in the usual form: a relative one that leads through the
+    /// proxy by itself, or an absolute one. A long playlist has thousands, all of one origin.
+    func change(to text: UnsafeRawBufferPointer, _ role: ManifestReference.Role) -> VerbatimChange {
+        guard role != .interstitialAsset else { return .byText }
+        let isSame = !lastOrigin.origin.isEmpty && lastOrigin.origin.withUnsafeBytes { text.begins(with: $0, at: 0) }
+        guard let length = isSame ? lastOrigin.origin.count : text.lengthOfUsualOrigin, text.isUsualPath(from: length) else {
+            return isPathForm && text.isPlainlyRelative ? .none : .byText
+        }
+        if !isSame {
+            let origin = text[..<length]
+            lastOrigin = (Array(origin), path(of: String(decoding: origin, as: UTF8.self)).map { Array($0.utf8) })
+        }
+        return lastOrigin.place.map { .beginning(length: length, text: $0) } ?? .byText
     }
 
     /// Whether a client that resolves the reference as it is comes to `path`.
@@ -63,42 +69,45 @@ final class ManifestAddress {
     }
 }
 
-extension String {
+extension UnsafeRawBufferPointer {
+    /// The length of `http://authority/` or `https://authority/` at the beginning of a URL that is
+    /// written as the proxy writes it, or nil for other texts.
+    fileprivate var lengthOfUsualOrigin: Int? {
+        guard let schemeLength = begins(with: "http://") ? 7 : begins(with: "https://") ? 8 : nil else { return nil }
+        var end = schemeLength
+        while end < count, self[end].isOfUsualAuthority { end += 1 }
+        return end < count && self[end] == .slash ? end + 1 : nil
+    }
+
+    /// Whether the text from `start` on is visible ASCII, and no segment begins with a dot.
+    ///
+    /// - Precondition: `start` is behind a slash.
+    fileprivate func isUsualPath(from start: Int) -> Bool {
+        var next = start
+        while let index = firstIndex(outside: 0x21...0x7E, orOf: .dot, from: next) {
+            if self[index] != .dot || self[index - 1] == .slash { return false }
+            next = index + 1
+        }
+        return true
+    }
+
     /// Whether the text is a path below the directory of its base: it resolves to the same place in
     /// every directory, and can't leave it.
     fileprivate var isPlainlyRelative: Bool {
-        guard let first = utf8.first, first != .slash, first != .question, first != .hash, first != .backslash else { return false }
+        guard let first, first != .slash, first != .question, first != .hash, first != .backslash else { return false }
         // A dot segment, and an encoded one, which browsers treat alike, may lead out of the path of
         // the origin. A colon may end a scheme.
         var previous = UInt8.slash
-        for byte in utf8 {
+        for byte in self {
             if byte == .question || byte == .hash { return true }
             if byte == .colon || (previous == .slash && (byte == .dot || byte == .percent)) { return false }
             previous = byte
         }
         return true
     }
-}
 
-extension String {
-    /// The length of `http://authority/` or `https://authority/` at the beginning of a URL that is
-    /// written as the proxy writes it, or nil for other texts.
-    fileprivate var lengthOfUsualOrigin: Int? {
-        let schemeLength = hasPrefix("https://") ? 8 : hasPrefix("http://") ? 7 : 0
-        guard schemeLength > 0 else { return nil }
-        var length = schemeLength
-        var authorityEnd: Int?
-        var previous: UInt8 = 0
-        for byte in utf8.dropFirst(schemeLength) {
-            length += 1
-            if authorityEnd == nil {
-                if byte == .slash { authorityEnd = length } else if !byte.isOfUsualAuthority { return nil }
-            } else if byte <= 0x20 || byte >= 0x7F || (previous == .slash && byte == .dot) {
-                return nil
-            }
-            previous = byte
-        }
-        return authorityEnd
+    private func begins(with text: StaticString) -> Bool {
+        text.withUTF8Buffer { begins(with: UnsafeRawBufferPointer($0), at: 0) }
     }
 }
 
@@ -142,7 +151,7 @@ extension ProxyTargetRules {
         guard let reference = try? URIReference(lenient: url), let url = try? MediaURL(reference), mayAsk(url.origin) else { return nil }
         let origin = url.origin
         let rest = url.target + (reference.fragment.map { "#\($0)" } ?? "")
-        if origin.description == fixedOrigin { return prefix + rest.dropFirst() }
+        if origin == fixedOrigin { return prefix + rest.dropFirst() }
         let authority = (url.userinfo.map { "\($0)@" } ?? "") + origin.authority
         let foreign = "\(Self.ownPrefix)\(Self.foreignPrefix)"
         let place = fixedOrigin == nil ? (origin == home ? "" : foreign) : "\(foreign)\(proof(origin))/"

@@ -148,7 +148,7 @@ final class ManifestDoor: @unchecked Sendable {
     private func entry(_ bytes: [UInt8], _ contents: ManifestContents, _ cause: ManifestMemo.Cause) -> ManifestMemo.Entry {
         let address = ManifestAddress(
             rules: rules, prefix: prefix, isPathForm: cause.isPathForm, home: cause.home, authority: cause.authority, proof: proof)
-        let body = reader.rewritten(bytes, contents, replacement: address.replacement)
+        let body = reader.rewritten(bytes, contents, verbatim: address.change, replacement: address.replacement)
         let check = body.withUnsafeBytes { CRC32C.of($0) }
         let tag = "\"spool-\(String(cause.generation.rawValue, radix: 36))-\(String(check, radix: 36))-\(body.count)\""
         return ManifestMemo.Entry(cause: cause, body: body, tag: tag, contents: contents)

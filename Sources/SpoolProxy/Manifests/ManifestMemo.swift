@@ -6,7 +6,7 @@ import SpoolManifests
 struct ManifestMemo {
     /// The most manifests that stay.
     static let capacity = 64
-    /// The most bytes of rewritten manifests that stay.
+    /// The most memory of rewritten manifests that stays, in bytes, as far as `heldBytes` knows it.
     static let capacityBytes = 32 << 20
 
     /// Everything that a rewritten manifest depends on.
@@ -32,6 +32,9 @@ struct ManifestMemo {
         /// Whether renditions were left out because the network is away. Such a manifest is for one
         /// answer.
         var isReduced = false
+
+        /// The memory of the entry, about: the document, the body, and the references.
+        var heldBytes: Int { 2 * body.count + contents.references.heldBytes }
     }
 
     private var entries: [Entry] = []
@@ -47,9 +50,9 @@ struct ManifestMemo {
     mutating func insert(_ entry: Entry) {
         entries.removeAll { $0.cause.key == entry.cause.key && $0.cause.generation != entry.cause.generation }
         entries.append(entry)
-        var bytes = entries.reduce(0) { $0 + $1.body.count }
+        var bytes = entries.reduce(0) { $0 + $1.heldBytes }
         while entries.count > 1, entries.count > Self.capacity || bytes > Self.capacityBytes {
-            bytes -= entries.removeFirst().body.count
+            bytes -= entries.removeFirst().heldBytes
         }
     }
 
@@ -57,7 +60,8 @@ struct ManifestMemo {
     func parents(of url: String) -> [Cause] {
         let name = url.utf8.prefix { $0 != UInt8(ascii: "?") }.split(separator: UInt8(ascii: "/")).last.map { Substring($0) } ?? ""
         return entries.reversed().filter { entry in
-            entry.contents.references.contains { $0.text.contains(name) && $0.url == url }
+            let references = entry.contents.references
+            return references.mayContain(name) && references.contains { $0.text.contains(name) && $0.url == url }
         }.map(\.cause)
     }
 }
