@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `suspended stores, missing bytes and plain files give no resident bytes`() throws {
+    @Test func `suspended stores and missing bytes give no resident bytes, and plain files do`() throws {
         let store = try open()
         let generation = store.makeGeneration()
         let file = try sample.store([0..<block], of: generation, in: store)
@@ -191,6 +191,8 @@ import Testing
         #expect(file.residentBytes(at: 0, count: 10) == [])
         let plain = try open("plain", encryption: nil)
         let plainFile = try sample.store([0..<block], of: plain.makeGeneration(), in: plain)
+        if isPageCacheKnown { #expect(plainFile.residentBytes(at: 0, count: 10) == (try plainFile.bytes(at: 0, count: 10))) }
+        try plain.suspend()
         #expect(plainFile.residentBytes(at: 0, count: 10) == [])
     }
 

@@ -225,8 +225,12 @@ final class ManifestReading {
         case .wait: return nil
         // The failure is reported by the answer that follows.
         case .end, .failed: return false
-        // A stored file is read as a whole. It is small, or a manifest by its name.
-        case .file: return true
+        // Bytes that are not in memory are read as a whole. They are few, or a manifest by their name.
+        case .file(let file, let range):
+            let head = [UInt8](unsafeUninitializedCapacity: Self.headBytes) { memory, count in
+                count = file.readResident(into: UnsafeMutableRawBufferPointer(memory), at: range.lowerBound)
+            }
+            return head.count < Self.headBytes || ManifestReader.mayBegin(head)
         case .memory(let bytes, _): return bytes.count < Self.headBytes || ManifestReader.mayBegin(bytes)
         }
     }

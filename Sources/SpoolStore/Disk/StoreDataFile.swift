@@ -198,11 +198,12 @@ final class StoreDataFile: DataFile {
         do throws(SystemError) { return try use().read(into: buffer, at: offset) } catch { throw StoreError(error) }
     }
 
-    /// Reads resident bytes of a sealed file. A plain file has a descriptor, and its user checks
-    /// the page cache itself.
     func readResident(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
-        guard let sealing, isUsable else { return 0 }
-        return readResidentSealed(into: buffer, at: offset, sealing)
+        guard isUsable else { return 0 }
+        if let sealing { return readResidentSealed(into: buffer, at: offset, sealing) }
+        guard let descriptor else { return 0 }
+        defer { withExtendedLifetime(descriptor) {} }
+        return SpoolSystem.readResident(descriptor: descriptor.number, into: buffer, offset: offset)
     }
 
     func admit(_ pieces: [Piece]) -> [Damage] {
