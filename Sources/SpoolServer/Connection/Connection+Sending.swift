@@ -75,7 +75,7 @@ extension Connection {
             }
         }
         let head = server.headBuffer.bytes
-        switch send(head) {
+        switch send(head, isContinued: !tail.isEmpty) {
         case .count(let count) where count == head.count: sending.setOutput(tail)
         case .count(let count): sending.setOutput(head[count...] + tail)
         case .wouldBlock: sending.setOutput(head + tail)
