@@ -106,7 +106,7 @@ public final class ProxyServer: LoopbackEndpoint {
         var serverOptions = ServerOptions(wallNow: { environment.time.wallNow })
         serverOptions.maximumConnections = options.maximumConnections
         let prefix = options.token.map { "/\($0)/" } ?? "/"
-        let site = rules.fixedOrigin.map { FixedSite(origin: $0, prefix: prefix, via: loops.names.via(for: $0)) }
+        let site = rules.fixedOrigin.map(\.description).map { FixedSite(origin: $0, prefix: prefix, via: loops.names.via(for: $0)) }
         if site != nil { serverOptions.requestLimits.takenBodyBytes = options.passedBodyBytes }
         serverOptions.coldReads = ColdReads(lane: environment.dataLanes[0])
         serverOptions.onResponse = options.onResponse.map { Self.recorder($0, rules) }

@@ -43,7 +43,7 @@ final class ProxyRouter: Handler {
     /// Whether the proxy stands in for a site, and the resource is of another one, which a manifest
     /// of the site names.
     private func isForeign(_ url: MediaURL) -> Bool {
-        rules.fixedOrigin.map { url.origin.description != $0 || url.userinfo != nil } == true
+        rules.fixedOrigin.map { url.origin != $0 || url.userinfo != nil } == true
     }
 
     /// The rules for the fields of a resource. Only the fixed origin has the rights of the site.
@@ -149,6 +149,6 @@ extension ProxyRouter {
     private func page(of request: RequestHead) -> String? {
         guard request.has(.origin), let page = request.fields.single(.origin).value else { return nil }
         let isOwn = request.authority.map { page.equalsIgnoringCase("http://\($0)") } ?? false
-        return isOwn ? rules.fixedOrigin : page
+        return isOwn ? rules.fixedOrigin?.description : page
     }
 }

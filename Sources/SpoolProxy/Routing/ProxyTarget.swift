@@ -30,8 +30,8 @@ package enum ProxyTarget: Hashable {
 package struct ProxyTargetRules: Sendable {
     /// The first path segment that every request must have.
     var token: String?
-    /// The site that the proxy stands in for, as `scheme://authority`, or nil.
-    let fixedOrigin: String?
+    /// The site that the proxy stands in for, or nil.
+    let fixedOrigin: URIReference.Origin?
     /// Whether only programs on this machine reach the proxy.
     let listensOnLoopback: Bool
     /// The names allowed in `Host` besides addresses of the proxy and `localhost`, in lower case.
@@ -179,7 +179,7 @@ extension ProxyTargetRules {
             guard fixedOrigin == nil, token != nil, (1...Self.maxKeyBytes).contains(key.string.utf8.count) else { return nil }
             return "\(prefix)?key=\(key.string.percentEncoded)&url=\(url.text.percentEncoded)"
         }
-        if let fixedOrigin { return url.origin.description == fixedOrigin ? prefix + url.target.dropFirst() : nil }
+        if let fixedOrigin { return url.origin == fixedOrigin ? prefix + url.target.dropFirst() : nil }
         guard url.userinfo == nil else { return "\(prefix)?url=\(url.text.percentEncoded)" }
         return "\(prefix)\(url.origin.scheme)/\(url.origin.authority)\(url.target)"
     }

@@ -16,8 +16,7 @@ extension ProxyTargetRules {
         }
         token = options.token
         listensOnLoopback = isLoopback
-        let fixed = try options.fixedOrigin.map { text throws(CacheError) in try Self.origin(text) }
-        fixedOrigin = fixed?.description
+        fixedOrigin = try options.fixedOrigin.map { text throws(CacheError) in try Self.origin(text) }
         allowedHosts = Set(options.allowedHosts.map(\.asciiLowercased))
         if let list = options.allowedOrigins {
             var origins = Set<URIReference.Origin>()
@@ -26,7 +25,7 @@ extension ProxyTargetRules {
         } else {
             allowedOrigins = nil
         }
-        reach = OriginReach(allowed: allowedOrigins, named: fixed.map { [$0] } ?? [], servesNetwork: !isLoopback)
+        reach = OriginReach(allowed: allowedOrigins, named: fixedOrigin.map { [$0] } ?? [], servesNetwork: !isLoopback)
     }
 
     static func origin(_ text: String) throws(CacheError) -> URIReference.Origin {
