@@ -147,6 +147,14 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// Sets the access times of many keys at once. Keys that are not stored are skipped.
     func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError)
 
+    /// Returns the text that `setHistory` kept last, or nil when there is none. Index call.
+    func history() throws(StoreError) -> String?
+
+    /// Keeps a text about the past of the cache with the index. Index call.
+    ///
+    /// `removeAll` leaves it. An index that is set aside takes it with it.
+    func setHistory(_ text: String) throws(StoreError)
+
     /// Pins or unpins a key. Eviction skips the resource of a pinned key. Returns false when
     /// nothing changed.
     ///

@@ -188,6 +188,16 @@ package final class SQLiteStore: ResourceStore {
         }
     }
 
+    package func history() throws(StoreError) -> String? {
+        try read { (index) throws(StoreError) in try index.meta.text(.history) }
+    }
+
+    package func setHistory(_ text: String) throws(StoreError) {
+        try write { (index) throws(StoreError) in
+            try index.change { () throws(StoreError) in try index.meta.set(.history, text) }
+        }
+    }
+
     /// Removes a resource. On a full disk, unlinks its file first, so that the index has space to
     /// enter the removal.
     package func remove(_ key: ResourceKey) throws(StoreError) -> Bool {

@@ -46,6 +46,8 @@ private final class StubbornStore: ResourceStore {
     func beginDurablePoint() throws(StoreError) -> DurablePoint? { try base.beginDurablePoint() }
     func finish(_ point: DurablePoint) -> DurablePointOutcome { base.finish(point) }
     func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) { try base.touch(accesses) }
+    func history() throws(StoreError) -> String? { try base.history() }
+    func setHistory(_ text: String) throws(StoreError) { try base.setHistory(text) }
     func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
         try base.setPinned(key, isPinned, time: time)
     }

@@ -54,6 +54,7 @@ final class Committer: Sendable {
         /// Closures to call once no durable point is under way.
         var waiting: [@Sendable () -> Void] = []
         var lost: @Sendable (GenerationID, ByteRangeSet) -> Void = { _, _ in }
+        var pointBegins: @Sendable () -> Void = {}
     }
 
     private let environment: CacheEnvironment
@@ -76,13 +77,14 @@ final class Committer: Sendable {
         commitPace = CommitPace(bytes: Self.commitBytes, interval: Self.commitPause, limitBytes: limit)
     }
 
-    /// Sets the handler for bytes that the system could not write. Called once, when the cache is
-    /// made.
+    /// Sets the handlers. Called once, when the cache is made.
     ///
-    /// - Parameter lost: Called on the index lane with the generation that lost bytes, and the
-    ///   bytes that are left of it.
-    func connect(lost: @escaping @Sendable (GenerationID, ByteRangeSet) -> Void) {
-        state.withLock { $0.lost = lost }
+    /// - Parameters:
+    ///   - pointBegins: Called on the index lane before a durable point, so that it covers more.
+    ///   - lost: Called on the index lane for bytes that the system could not write, with the
+    ///     generation that lost them, and the bytes that are left of it.
+    func connect(pointBegins: @escaping @Sendable () -> Void, lost: @escaping @Sendable (GenerationID, ByteRangeSet) -> Void) {
+        state.withLock { ($0.pointBegins, $0.lost) = (pointBegins, lost) }
     }
 
     /// Returns a number for a new generation. Callable from any thread.
@@ -135,6 +137,7 @@ final class Committer: Sendable {
     /// If a durable point is under way, the new one follows it.
     func makeDurable() {
         writeTouches()
+        state.withLock { $0.pointBegins }()
         let mayBegin = state.withLock { state in
             state.owesPoint = state.pointIsUnderWay
             guard !state.pointIsUnderWay else { return false }

@@ -79,6 +79,7 @@ extension Engine {
                 enterWritten()
                 committer.whenSettled { [self] in
                     committer.writeTouches()
+                    keepHistory(isLast: true)
                     do throws(StoreError) {
                         try store.suspend()
                         done(.success(()))

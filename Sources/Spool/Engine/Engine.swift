@@ -20,6 +20,7 @@ final class Engine: Sendable {
     let temporaryPins = TemporaryPins()
     private let rest = Locked(StoreCooldown())
     let committer: Committer
+    let historyKeeper: HistoryKeeper
     let evictor: Evictor
     private let limiter: FetchLimiter
     private let pool: BufferPool
@@ -66,6 +67,7 @@ final class Engine: Sendable {
         let record: @Sendable (CacheEvent) -> Void = { event in for sink in sinks { sink.record(event) } }
         evictor = Evictor(environment: environment, store: store, limits: configuration.limits, pins: temporaryPins, record: record)
         committer = Committer(environment: environment, store: store, quotaBytes: configuration.limits.quotaBytes, record: record)
+        historyKeeper = HistoryKeeper(environment: environment, store: store)
         let sessions = Locked(SessionTable(idleLimit: configuration.fetching.idleSessionCount))
         self.sessions = sessions
         evictor.connect(
@@ -81,7 +83,7 @@ final class Engine: Sendable {
                     for session in sessions.withLock({ $0.all }) { session.writes.enterWritten(isEnforcing: false) }
                 },
                 session: { key in sessions.withLock { $0.peek(key) } }))
-        committer.connect { generation, left in
+        committer.connect(pointBegins: { [weak self] in self?.keepHistory(isLast: false) }) { generation, left in
             for session in sessions.withLock({ $0.all }) { session.lost(allBut: left, of: generation) }
         }
         startSweeping()
@@ -283,6 +285,7 @@ final class Engine: Sendable {
     /// Closes the store, which makes the last durable point itself. Runs on the index lane.
     private func closeStore() {
         committer.writeTouches()
+        keepHistory(isLast: true)
         do { try store.close() } catch { record(.storeTrouble("close: \(error)")) }
         environment.transport.close()
         environment.control.post { [self] in closed() }

@@ -6,7 +6,7 @@ extension Int64 {
     }
 
     /// The sum, clamped to the range of `Int64`.
-    func addingSaturated(_ other: Int64) -> Int64 {
+    package func addingSaturated(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }

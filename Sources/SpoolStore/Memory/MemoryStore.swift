@@ -14,6 +14,7 @@ public final class MemoryStore: ResourceStore {
     private struct State {
         var entries: [ResourceKey: Entry] = [:]
         var pins: Set<ResourceKey> = []
+        var history: String?
         /// The files that are open or in `entries`.
         var files: [GenerationID: WeakFile] = [:]
         var lastGeneration: Int64 = 0
@@ -144,6 +145,12 @@ public final class MemoryStore: ResourceStore {
             for (key, time) in accesses { state.entries[key]?.resource.lastAccess = time }
         }
     }
+
+    /// Returns the text that `setHistory` kept last, or nil when there is none.
+    public func history() throws(StoreError) -> String? { try use { $0.history } }
+
+    /// Keeps a text about the past of the cache.
+    public func setHistory(_ text: String) throws(StoreError) { try use { $0.history = text } }
 
     /// Pins or unpins a key. Returns whether its state changed.
     public func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {

@@ -14,6 +14,7 @@ struct MetaTable {
         case isClosedCleanly = "is_closed_cleanly"
         case bootID = "boot_id"
         case openings
+        case history
         case owesSweep = "owes_sweep"
         case cipher
         case keyCheck = "key_check"

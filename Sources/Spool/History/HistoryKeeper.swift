@@ -1,0 +1,76 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+
+/// Adds the counts of an open cache to the history in its store.
+///
+/// The store gets them at most once in `interval`, and when the cache is closed or suspended. A process
+/// that is killed loses those of the last minute; a process that only reads the store keeps none.
+final class HistoryKeeper: Sendable {
+    /// The shortest time between two writes.
+    static let interval: Nanoseconds = .seconds(60)
+
+    private struct State {
+        /// The counts that the history in the store has.
+        var kept = Statistics()
+        var lastTime: MonotonicInstant?
+    }
+
+    private let environment: CacheEnvironment
+    private let store: any ResourceStore
+    private let state = Locked(State())
+
+    init(environment: CacheEnvironment, store: any ResourceStore) {
+        self.environment = environment
+        self.store = store
+    }
+
+    /// Writes the growth of the counts. Runs on the index lane.
+    ///
+    /// - Parameter isLast: Whether the next call may never come, so that this one is not too early.
+    /// - Throws: The error of the store. The growth is written by the next call then.
+    func keep(_ counts: Statistics, isLast: Bool) throws(StoreError) {
+        guard store.isWritable else { return }
+        let now = environment.time.now
+        let (kept, lastTime) = state.withLock { ($0.kept, $0.lastTime) }
+        guard isLast || lastTime.map({ now - $0 >= Self.interval }) ?? true else { return }
+        let growth = counts.growth(since: kept)
+        guard growth.isSomething else { return }
+        state.withLock { $0.lastTime = now }
+        var history = StatisticsHistory(try store.history() ?? "")
+        history.add(growth, on: today)
+        try store.setHistory(history.text)
+        state.withLock { $0.kept = counts }
+    }
+
+    /// Returns the counts by day, with those that are not written yet. Runs on the index lane.
+    func days(with counts: Statistics) throws(StoreError) -> [DayStatistics] {
+        var history = StatisticsHistory(try store.history() ?? "")
+        let growth = counts.growth(since: state.withLock { $0.kept })
+        if growth.isSomething { history.add(growth, on: today) }
+        return history.days
+    }
+
+    private var today: String { StatisticsHistory.day(of: environment.time.wallNow) }
+}
+
+extension Statistics {
+    /// Whether a count is not zero.
+    fileprivate var isSomething: Bool {
+        Self.counts.contains { self[keyPath: $0.place] != 0 } || (sentByOriginsBytes ?? 0) != 0
+    }
+}
+
+// MARK: - The engine
+
+extension Engine {
+    /// Adds the counts to the history in the store. Runs on the index lane.
+    ///
+    /// - Parameter isLast: Whether the next call may never come.
+    func keepHistory(isLast: Bool) {
+        do throws(StoreError) { try historyKeeper.keep(statistics, isLast: isLast) } catch {
+            // A full disk is reported by what it keeps from being stored.
+            if ![.closed, .suspended, .full].contains(error) { record(.storeTrouble("history: \(error)")) }
+        }
+    }
+}
