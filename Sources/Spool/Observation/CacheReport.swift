@@ -5,6 +5,8 @@ import SpoolStore
 package struct CacheReport: Sendable {
     /// The counts since the cache was opened.
     package var statistics: Statistics
+    /// The counts by day, the oldest first.
+    package var days: [DayStatistics]
     /// The bytes that are stored.
     package var storedBytes: Int64
     /// The number of stored resources.
@@ -46,7 +48,7 @@ extension CacheReport {
         let live = cache.engine.sessions.withLock { $0.all }.map(\.liveStatus).filter { $0.readers > 0 || $0.fetches > 0 }
         let shown = live.sorted { $0.key < $1.key }.prefix(limit)
         let (statistics, limits) = (cache.statistics, cache.configuration.limits)
-        cache.onIndexLane(nil, done) { [store = cache.store] () throws(StoreError) in
+        cache.onIndexLane(nil, done) { [store = cache.store, keeper = cache.engine.historyKeeper] () throws(StoreError) in
             var active: [CacheReport.Active] = []
             for live in shown {
                 // A session that has just begun reads the index as well.
@@ -57,8 +59,9 @@ extension CacheReport {
                         notStoredBecause: live.passReason?.description))
             }
             return CacheReport(
-                statistics: statistics, storedBytes: try store.totalSizeBytes(), resourceCount: try store.count(),
-                freeBytes: try store.freeBytes(), limits: limits, isWritable: store.isWritable, active: active, activeCount: live.count,
+                statistics: statistics, days: try keeper.days(with: statistics), storedBytes: try store.totalSizeBytes(),
+                resourceCount: try store.count(), freeBytes: try store.freeBytes(), limits: limits, isWritable: store.isWritable,
+                active: active, activeCount: live.count,
                 readers: live.reduce(0) { $0 + $1.readers }, fetches: live.reduce(0) { $0 + $1.fetches })
         }
     }

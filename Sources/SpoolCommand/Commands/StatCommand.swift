@@ -2,43 +2,51 @@ import Spool
 import SpoolCore
 import SpoolSystem
 
-/// `spool stat`: shows the metadata and stored ranges of one resource.
+/// `spool stat`: shows the metadata and stored ranges of one resource, or what the cache saved.
 struct StatCommand: Command {
     static let json = Flag("json", help: "Print one JSON object.")
 
     static let syntax = CommandSyntax(
-        "stat", "Show what is stored of one resource or presentation",
+        "stat", "Show what is stored of one resource or presentation, or what the cache saved",
         discussion: [
             "With the URL of a manifest: each track of the presentation, and whether it plays without the network.",
             "Length, type, validator, age, the stored ranges as numbers, and a bar of them; and what a running 'spool serve' did not store of it, and why."
                 + " Exits 1 when nothing is stored.",
+            "Without a URL: what was played, fetched and saved on each day. The numbers of a running 'spool serve' are up to a minute old.",
         ],
-        operands: .init(usage: "URL|KEY", count: 1...1),
+        operands: .init(usage: "[URL|KEY]", count: 0...1),
         flags: CacheSettings.store + KeySettings.all + [json],
         examples: [
-            .init("spool stat https://example.com/film.mp4", "Show the stored ranges of a film, or why it is not stored.")
+            .init("spool stat https://example.com/film.mp4", "Show the stored ranges of a film, or why it is not stored."),
+            .init("spool stat", "Show what the cache saved on each day."),
         ])
 
     private let settings: CacheSettings
-    private let name: String
+    /// The resource, or nil for what the cache saved.
+    private let name: String?
     private let isJSON: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments)
-        name = arguments.operands[0]
+        name = arguments.operands.first
         isJSON = arguments.has(Self.json)
     }
 
     func run() async throws -> ExitCode {
-        let key = settings.key(name)
         let cache = try settings.openToLook()
+        guard let name else {
+            let saved = SavedTraffic(days: try await cache?.closing { try await cache?.history.days() ?? [] } ?? [])
+            try OutputStream.output.write(isJSON ? saved.json : saved.text)
+            return .success
+        }
+        let key = settings.key(name)
         let found = try await cache?.closing {
             (
                 try await cache?.status(of: key), try await cache?.hasPinWithoutBytes(key) == true,
                 try await cache?.presentations.status(of: key)
             )
         }
-        let reason = try notStoredBecause()
+        let reason = try notStoredBecause(key)
         guard var status = found?.0 else {
             let pin = found?.1 == true ? "; it is pinned, and what will be stored of it is kept" : ""
             throw Failure("nothing is stored of \(name)" + (reason.map { ": \($0)" } ?? "") + pin)
@@ -52,10 +60,10 @@ struct StatCommand: Command {
 
     /// Returns the reason from the server that has the store. A server that was killed does not
     /// answer, so the result is nil.
-    private func notStoredBecause() throws -> String? {
+    private func notStoredBecause(_ key: ResourceKey) throws -> String? {
         guard let server = RunningServer.announced(in: try settings.directory()) else { return nil }
         do {
-            return try server.notStoredBecause(settings.key(name))
+            return try server.notStoredBecause(key)
         } catch {
             return nil
         }

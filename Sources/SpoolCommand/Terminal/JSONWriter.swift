@@ -38,6 +38,11 @@ struct JSONWriter {
         array(elements)
     }
 
+    mutating func field(_ name: String, object members: (inout JSONWriter) -> Void) {
+        key(name)
+        object(members)
+    }
+
     /// Writes null, for an unknown value.
     mutating func null(_ name: String) {
         key(name)

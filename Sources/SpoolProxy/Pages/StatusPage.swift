@@ -98,10 +98,11 @@ enum StatusPage {
           <span class="live" id="live" role="status">connecting</span>
         </header>
 
-        <dl class="totals" aria-label="Totals since the start">
+        <dl class="totals" aria-label="Totals">
           <div><dt>Stored</dt><dd id="stored">–<small id="count"></small></dd></div>
           <div><dt>Played from the store</dt><dd id="ratio">–<small id="played"></small></dd></div>
           <div><dt>Fetched from origins</dt><dd id="fetched">–<small id="rate"></small></dd></div>
+          <div><dt>Saved</dt><dd id="saved">–<small id="today"></small></dd></div>
           <div><dt>Origin requests</dt><dd id="requests">–<small id="sent"></small></dd></div>
         </dl>
 
@@ -354,6 +355,23 @@ enum StatusPage {
           lastFetched = { bytes: statistics.fetchedBytes, time: now };
         }
 
+        // What the cache saved on each day is kept over restarts, and changes slowly.
+        async function pollDays() {
+          try {
+            const response = await fetch("api/status", { cache: "no-store" });
+            if (!response.ok) throw new Error(response.status);
+            const { days } = await response.json();
+            const saved = Math.max(0, days.reduce((sum, day) => sum + day.savedBytes, 0));
+            const last = days.at(-1);
+            const today = last?.day === new Date().toISOString().slice(0, 10) ? Math.max(0, last.savedBytes) : 0;
+            lead("saved", size(saved));
+            text(byId("today"), size(today) + " today");
+          } catch (error) {
+            console.error(error);
+          }
+          setTimeout(pollDays, 30_000);
+        }
+
         function tell(isLive) {
           byId("live").classList.toggle("lost", !isLive);
           text(byId("live"), isLive ? "live" : "the proxy does not answer");
@@ -386,6 +404,7 @@ enum StatusPage {
         matchMedia("(prefers-color-scheme: dark)").onchange = repaint;
         addEventListener("resize", repaint);
         poll();
+        pollDays();
         </script>
         </body>
         </html>

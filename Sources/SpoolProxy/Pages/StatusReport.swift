@@ -7,12 +7,15 @@ import SpoolServer
 enum StatusReport {
     /// The largest number of active resources in an answer. A screen shows fewer.
     static let activeResources = 200
+    /// The most days of the history in an answer.
+    private static let listedDays = 31
     /// The largest number of stored ranges of one of them.
     private static let listedRanges = 200
 
     static func json(_ report: CacheReport) -> JSON {
         .object([
             ("statistics", json(report.statistics)),
+            ("days", .array(report.days.suffix(listedDays).map(json))),
             (
                 "store",
                 .object([
@@ -40,6 +43,12 @@ enum StatusReport {
             ("bytesFromOrigin", .integer(statistics.bytesFromOrigin)),
             ("readers", .integer(statistics.readers)),
             ("hitRatio", .number(statistics.hitRatio)),
+        ])
+    }
+
+    private static func json(_ day: DayStatistics) -> JSON {
+        .object([
+            ("day", .string(day.day)), ("savedBytes", .integer(day.counts.savedBytes)), ("counts", json(day.counts)),
         ])
     }
 

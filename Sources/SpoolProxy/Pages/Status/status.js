@@ -221,6 +221,23 @@ function showTotals({ resources, statistics }) {
   lastFetched = { bytes: statistics.fetchedBytes, time: now };
 }
 
+// What the cache saved on each day is kept over restarts, and changes slowly.
+async function pollDays() {
+  try {
+    const response = await fetch("api/status", { cache: "no-store" });
+    if (!response.ok) throw new Error(response.status);
+    const { days } = await response.json();
+    const saved = Math.max(0, days.reduce((sum, day) => sum + day.savedBytes, 0));
+    const last = days.at(-1);
+    const today = last?.day === new Date().toISOString().slice(0, 10) ? Math.max(0, last.savedBytes) : 0;
+    lead("saved", size(saved));
+    text(byId("today"), size(today) + " today");
+  } catch (error) {
+    console.error(error);
+  }
+  setTimeout(pollDays, 30_000);
+}
+
 function tell(isLive) {
   byId("live").classList.toggle("lost", !isLive);
   text(byId("live"), isLive ? "live" : "the proxy does not answer");
@@ -253,3 +270,4 @@ const repaint = () => { for (const card of cards.values()) { card.drawn = ""; dr
 matchMedia("(prefers-color-scheme: dark)").onchange = repaint;
 addEventListener("resize", repaint);
 poll();
+pollDays();
