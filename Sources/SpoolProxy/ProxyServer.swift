@@ -148,13 +148,19 @@ public final class ProxyServer: LoopbackEndpoint {
 
     /// Closes the listener and every connection, and returns once that is done. Idempotent. The
     /// cache stays open.
-    public func stop() {
+    public func stop() { stop(grace: 0) }
+
+    /// Closes the listener and every idle connection at once, and the others with the end of their
+    /// answers. Returns once that is done. Idempotent. The cache stays open.
+    ///
+    /// - Parameter grace: The longest time for these answers. The rest is cut off after it.
+    package func stop(grace: Nanoseconds) {
         let (server, thread, bound) = state.withLock { state in
             defer { state = State() }
             return (state.server, state.thread, state.bound)
         }
         guard let server, let thread else { return }
-        thread.wait { done in server.stop(done) }
+        thread.wait { done in server.stop(grace: grace, done) }
         if let bound { cache.bounds.lift(bound) }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import SpoolCore
+import SpoolLibc
 import SpoolTesting
 import Testing
 
@@ -18,6 +19,45 @@ struct ServeTests {
         let outcome = try process.end()
         #expect(outcome.code == 0)
         #expect(outcome.output.isEmpty, "standard output has one line only")
+    }
+
+    /// The origin answers only after the server has closed its port.
+    @Test(arguments: [(SIGTERM, 1000), (SIGINT, 0)])
+    func `an answer under way is finished after SIGTERM, and cut off after Ctrl-C`(signal: Int32, bytes: Int) throws {
+        let directory = try directory.get()
+        let mayAnswer = DispatchSemaphore(value: 0)
+        let origin = try RawOrigin(script: { _, _ in
+            mayAnswer.wait()
+            mayAnswer.signal()
+            return .correct
+        })
+        defer { origin.stop() }
+        origin.serve(VirtualResource(url: origin.url("/a.mp4"), seed: 3, length: 1000))
+        let process = try SpoolProcess(
+            ["serve", "--listen", "127.0.0.1:0", "--drain", "1h", "--cache", directory.path("store")], in: directory)
+        let base = try #require(process.readLine()).dropFirst("listening on ".count)
+        let url = "\(base)http/" + origin.url("/a.mp4").dropFirst("http://".count)
+        let client = try SpoolProcess(["get", url, "-o", "-", "--cache", directory.path("other")], in: directory)
+        while origin.connectionCount == 0 { sched_yield() }
+        process.send(signal)
+        let port = try #require(UInt16(base.dropLast().split(separator: ":").last ?? ""))
+        while Self.accepts(port) { sched_yield() }
+        mayAnswer.signal()
+        #expect(try client.end().output.count == bytes)
+        #expect(try process.end().code == 0)
+    }
+
+    /// Whether a port of this machine accepts connections.
+    private static func accepts(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }
+        }
     }
 
     /// Writes a file that only its owner can read.

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolLibc
 import SpoolOrigin
 import SpoolProxy
 import SpoolSystem
@@ -12,9 +13,9 @@ struct ServeCommand: Command {
             "A player asks http://HOST:PORT/https/example.com/film.mp4 for https://example.com/film.mp4, or /?url= with the URL"
                 + " percent-encoded; with --token, the token comes first in the path. What is stored is at /_spool/.",
             "When it accepts connections it prints one line, 'listening on http://HOST:PORT/', on a terminal with the token. Ctrl-C stops it,"
-                + " and what was fetched stays.",
+                + " and what was fetched stays. SIGTERM lets the answers under way finish first.",
         ],
-        flags: ProxySettings.all + CacheSettings.fetching,
+        flags: ProxySettings.all + [drain] + CacheSettings.fetching,
         examples: [
             .init("spool serve", "Serve on 127.0.0.1:8080. Then: mpv http://127.0.0.1:8080/https/example.com/film.mp4"),
             .init(
@@ -24,12 +25,23 @@ struct ServeCommand: Command {
                 "spool serve --origin https://media.example.com --policy whole", "Stand for one site, and store each resource to its end."),
         ])
 
+    static let drain = Flag(
+        "drain", takes: "TIME", environment: "SPOOL_DRAIN",
+        help: "The longest time for answers that are under way at SIGTERM, from 0s to 1h; 10s by default. Ctrl-C does not wait for them.")
+    /// The time for answers under way, unless `--drain` has another.
+    private static let usualDrain: Nanoseconds = .seconds(10)
+    private static let longestDrainSeconds: Double = 3600
+
     private let arguments: Arguments
+    private let drainTime: Nanoseconds
     private let cacheSettings: CacheSettings
     private let proxySettings: ProxySettings
 
     init(_ arguments: Arguments) throws(UsageError) {
         self.arguments = arguments
+        let bounds = 0...Self.longestDrainSeconds
+        let time = try arguments.value(Self.drain, expected: "a time from 0s to 1h") { TimeText.parse($0, within: bounds) }
+        drainTime = time ?? Self.usualDrain
         let proxySettings = try Self.proxySettings(arguments)
         var cacheSettings = try CacheSettings(arguments)
         cacheSettings.configuration.security.privateNames = proxySettings.privateNames
@@ -82,7 +94,7 @@ struct ServeCommand: Command {
             throw error
         }
         do throws(SystemError) { try retract(service) } catch { service.log.log(.warning, "\(error)") }
-        await service.stop()
+        await service.stop(grace: service.interruption.signal == SIGTERM ? drainTime : 0)
         return .success
     }
 
@@ -188,16 +200,19 @@ struct ProxyService {
     }
 
     /// Stops the proxy, then closes the store, then the log.
-    func stop() async {
+    ///
+    /// - Parameter grace: The longest time for answers that are under way.
+    func stop(grace: Nanoseconds = 0) async {
         if interruption.signal != nil {
-            log.log(.debug, "stopping; a second signal stops at once")
+            let wait = grace > 0 ? "answers under way have \(grace / 1_000_000_000) s; " : ""
+            log.log(.debug, "stopping; \(wait)a second signal stops at once")
             if OutputStream.error.isTerminal {
                 // The terminal's line contains ^C.
                 OutputStream.error.say("")
                 OutputStream.error.say("spool: stopping; a second signal stops at once")
             }
         }
-        proxy.stop()
+        proxy.stop(grace: grace)
         await cache.close()
         log.log(.debug, "stopped")
         log.close()

@@ -27,16 +27,10 @@ struct TopCommand: Command {
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments)
-        interval = try arguments.value(Self.interval, expected: "a time from 0.1s to 1h", Self.time) ?? .seconds(1)
+        let interval = try arguments.value(Self.interval, expected: "a time from 0.1s to 1h") { TimeText.parse($0, within: 0.1...3600) }
+        self.interval = interval ?? .seconds(1)
         count = try arguments.value(Self.count, expected: "a number above 0") { Int($0).flatMap { $0 > 0 ? $0 : nil } } ?? .max
         isJSON = arguments.has(Self.json)
-    }
-
-    private static func time(_ text: String) -> Nanoseconds? {
-        let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600]
-        guard let unit = text.last.flatMap({ units[$0] }), let number = Double(text.dropLast()), (0.1...3600).contains(number * unit)
-        else { return nil }
-        return Nanoseconds(number * unit * 1e9)
     }
 
     func run() async throws -> ExitCode {
