@@ -22,9 +22,7 @@ package struct Program {
         // When a reader leaves, the write call then returns an error, and the program does not end.
         signal(SIGPIPE, SIG_IGN)
         Task.detached {
-            let (code, message) = await run(CommandLine.arguments.dropFirst())
-            if let message { OutputStream.error.say(message) }
-            exit(code.rawValue)
+            exit(await run(CommandLine.arguments.dropFirst()).rawValue)
         }
         // An asynchronous `main` would end this thread. On Linux, libdispatch then opens a descriptor,
         // and traps when the process has none left. This thread takes the signals instead, also those
@@ -34,16 +32,30 @@ package struct Program {
         while true { sigsuspend(&none) }
     }
 
-    private static func run(_ words: ArraySlice<String>) async -> (code: ExitCode, message: String?) {
+    private static func run(_ words: ArraySlice<String>) async -> ExitCode {
         do {
             guard let word = words.first else {
                 try OutputStream.error.write(helpText)
-                return (.usage, nil)
+                return .usage
             }
-            return (try await run(word, words.dropFirst()), nil)
+            return try await run(word, words.dropFirst())
+        } catch let end as CommandEnd {
+            return say(end.cause, as: end.format)
         } catch {
-            return ExitCode.of(error)
+            return say(error, as: .ofMessages(for: words))
         }
+    }
+
+    /// Reports the error that ends the program, and returns its exit code.
+    private static func say(_ error: any Error, as format: StandardErrorLog.Format) -> ExitCode {
+        Message(ending: error)?.say(as: format)
+        return ExitCode.of(error).code
+    }
+
+    /// An error of a command whose arguments decide on the form of messages.
+    private struct CommandEnd: Error {
+        let cause: any Error
+        let format: StandardErrorLog.Format
     }
 
     private static func run(_ word: String, _ words: ArraySlice<String>) async throws -> ExitCode {
@@ -60,7 +72,9 @@ package struct Program {
                 try OutputStream.output.write(HelpText.command(command.syntax))
                 return .success
             }
-            return try await command.init(arguments).run()
+            do { return try await command.init(arguments).run() } catch {
+                throw CommandEnd(cause: error, format: arguments.messageFormat)
+            }
         }
     }
 

@@ -197,6 +197,20 @@ struct CacheSettings {
     /// Reports that the directory has no store. The directory may be mistyped.
     func tellMissing() throws(Failure) { OutputStream.error.say("spool: there is no store at \(try directory())") }
 
+    /// Throws when the directory has no store. The directory may be mistyped.
+    func requireStore() throws {
+        let directory = try directory()
+        guard try hasStore(directory) else { throw Failure.noStore(directory) }
+    }
+
+    /// Opens the store for reading.
+    ///
+    /// - Throws: `Failure` when there is no store.
+    func openToRead() throws -> MediaCache {
+        guard let cache = try openToLook() else { throw Failure.noStore(try directory()) }
+        return cache
+    }
+
     /// Opens an existing store for reading and writing. Does not create one.
     ///
     /// - Parameter other: A key to use in place of the one that the flags give.
@@ -259,6 +273,17 @@ struct CacheSettings {
         let isDecided = ownLimits[LimitFlags.quota.name] != nil || (decidesOnSize && stored[LimitFlags.quota] != nil)
         limits.keepsPresentSize = !isDecided
         return limits
+    }
+
+    /// Returns the quota of the server that has the store, else the one that the store keeps, else
+    /// the default; nil for none.
+    func quotaBytes() throws -> Int64? {
+        let directory = try directory()
+        // A server that was killed does not answer, and its limits no longer count.
+        if let answer = try? RunningServer.announced(in: directory)?.status(), let store = JSONValue(answer)?["store"] {
+            return store["quotaBytes"]?.integer
+        }
+        return try limits(in: directory).quotaBytes
     }
 
     /// Writes the limits of the command line into the store, for later commands.

@@ -25,10 +25,38 @@ package struct ExitCode: RawRepresentable, Hashable, Sendable {
 struct Failure: Error {
     let message: String
     let code: ExitCode
+    /// The name of the error in JSON, or nil for that of the exit code.
+    let name: String?
+    /// The URL or key that the error is about.
+    let url: String?
 
-    init(_ message: String, _ code: ExitCode = .failure) {
+    init(_ message: String, _ code: ExitCode = .failure, name: String? = nil, url: String? = nil) {
         self.message = message
         self.code = code
+        self.name = name
+        self.url = url
+    }
+}
+
+extension Failure {
+    /// The error of a pattern that stands for no stored resource.
+    static func noMatch(_ pattern: String) -> Failure {
+        Failure(
+            "nothing that is stored matches '\(pattern)'; 'spool ls' lists what is stored", name: CacheError.Code.notStored.rawValue,
+            url: pattern)
+    }
+
+    /// The error of a command that needs a store, in a directory without one.
+    static func noStore(_ directory: String) -> Failure {
+        Failure(
+            "there is no store at \(directory); \(CacheSettings.directory.spelling) DIR names another one, 'spool serve' and"
+                + " 'spool get' make one",
+            name: "noStore")
+    }
+
+    /// Returns an error of the cache with the flags that help.
+    static func naming(_ flags: Flag..., error: CacheError) -> Failure {
+        Failure("\(error.message) (\(flags.map(\.spelling).joined(separator: ", ")))", name: error.code.rawValue, url: error.key?.string)
     }
 }
 

@@ -28,6 +28,11 @@ struct JSONWriter {
         self.value(value)
     }
 
+    /// Writes a number, or null for an unknown one.
+    mutating func field(_ name: String, orNull value: Int64?) {
+        if let value { field(name, value) } else { null(name) }
+    }
+
     mutating func field(_ name: String, _ value: Bool) {
         key(name)
         scalar(value ? "true" : "false")
