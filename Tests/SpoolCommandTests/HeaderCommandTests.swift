@@ -56,7 +56,7 @@ struct HeaderCommandTests {
         let here = "\(base)http/" + url.dropFirst("http://".count)
         for (turn, range) in ["500-999", "0-99999", "70000-"].enumerated() {
             let got = try SpoolProcess.run(
-                ["get", here, "--range", range, "--cache", directory.path("other-\(turn)")], in: directory)
+                ["get", "--as-given", here, "--range", range, "--cache", directory.path("other-\(turn)")], in: directory)
             #expect(got.code == 0 && !got.output.isEmpty, "\(range): \(got.errors)")
         }
         #expect(origin.log.entries.allSatisfy { $0.request.fields["X-Device"] == "tv" })

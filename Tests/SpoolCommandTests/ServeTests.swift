@@ -83,9 +83,10 @@ struct ServeTests {
         origin.serve(VirtualResource(url: origin.url("/a.mp4"), seed: 3, length: 1000))
         let host = origin.url("/a.mp4").dropFirst("http://".count)
         let other = ["SPOOL_CACHE": directory.path("other")]
-        let without = try SpoolProcess.run(["get", base + "http/" + host], environment: other, in: directory)
+        let without = try SpoolProcess.run(["get", "--as-given", base + "http/" + host], environment: other, in: directory)
         #expect(without.code == 1 && without.errors.contains("403"), "\(without.errors)")
-        let with = try SpoolProcess.run(["get", base + "secret-of-mine/http/alice:hunter2@" + host], environment: other, in: directory)
+        let with = try SpoolProcess.run(
+            ["get", "--as-given", base + "secret-of-mine/http/alice:hunter2@" + host], environment: other, in: directory)
         #expect(with.output.count == 1000, "\(with.errors)")
         process.send(SIGINT)
         let outcome = try process.end()
@@ -108,7 +109,7 @@ struct ServeTests {
         let base = try #require(process.readLine()).dropFirst("listening on ".count)
         let url = "\(base)a-token/http/" + origin.url("/a.mp4").dropFirst("http://".count)
         for turn in 1...2 {
-            let got = try SpoolProcess.run(["get", url, "--cache", directory.path("other-\(turn)")], in: directory)
+            let got = try SpoolProcess.run(["get", "--as-given", url, "--cache", directory.path("other-\(turn)")], in: directory)
             #expect(got.output.count == 1000, "\(got.errors)")
         }
         #expect(origin.log.entries.count == (isKept ? 1 : 2))
@@ -129,7 +130,7 @@ struct ServeTests {
         try FileManager.default.removeItem(atPath: store + "/data")
         try Data().write(to: URL(fileURLWithPath: store + "/data"))
         let url = "\(base)http/" + origin.url("/a.mp4").dropFirst("http://".count)
-        let client = try SpoolProcess(["get", url, "--cache", directory.path("other")], in: directory)
+        let client = try SpoolProcess(["get", "--as-given", url, "--cache", directory.path("other")], in: directory)
         func stat() throws -> String {
             let outcome = try SpoolProcess.run(["stat", origin.url("/a.mp4"), "--cache", store], in: directory)
             return outcome.text + outcome.errors
@@ -241,11 +242,11 @@ struct ServeTests {
         origin.setOffline(true)
         let other = ["SPOOL_CACHE": directory.path("other")]
         let proxied = base + "http/" + url.dropFirst("http://".count)
-        #expect(try SpoolProcess.run(["get", proxied], environment: other, in: directory).output == expected)
+        #expect(try SpoolProcess.run(["get", "--as-given", proxied], environment: other, in: directory).output == expected)
         #expect(try SpoolProcess.run(["get", url], environment: environment, in: directory).output == expected)
         // The server has the store, so it carries out the removal.
         #expect(try SpoolProcess.run(["rm", url], environment: environment, in: directory).code == 0)
-        #expect(try SpoolProcess.run(["get", proxied], environment: other, in: directory).output == expected)
+        #expect(try SpoolProcess.run(["get", "--as-given", proxied], environment: other, in: directory).output == expected)
         #expect(try SpoolProcess.run(["get", url], environment: environment, in: directory).code != 0)
         server.send(SIGINT)
         #expect(try server.end().code == 0)
@@ -343,7 +344,7 @@ struct ServeTests {
         let origin = try RawOrigin()
         defer { origin.stop() }
         let program = try #require(SpoolProcess.executable).path
-        let get = "'\(program)' get \"$url\" -o - --cache '\(directory.path("other"))' 2>/dev/null"
+        let get = "'\(program)' get --as-given \"$url\" -o - --cache '\(directory.path("other"))' 2>/dev/null"
         try player("mpv", exitCode: 2, more: get, in: directory)
         let environment = ["PATH": directory.url.path, "SPOOL_CACHE": directory.path("store")]
         let outcome = try SpoolProcess.run(["play", origin.url("/missing.mp4")], environment: environment, in: directory)
@@ -417,7 +418,7 @@ struct ServeTests {
             let url = origin.url("/film.mp4")
             origin.serve(VirtualResource(url: url, seed: 3, length: 200_000))
             let program = try #require(SpoolProcess.executable).path
-            let get = "'\(program)' get \"$url\" -o '\(directory.path("played"))' --cache '\(directory.path("other"))'"
+            let get = "'\(program)' get --as-given \"$url\" -o '\(directory.path("played"))' --cache '\(directory.path("other"))'"
             try player("mpv", exitCode: 0, more: get, in: directory)
             let play = environment.merging(["PATH": directory.url.path]) { $1 }
             let outcome = try SpoolProcess.run(["play", url], environment: play, in: directory)
@@ -438,7 +439,8 @@ struct ServeTests {
             let base = try #require(second.readLine()).dropFirst("listening on ".count)
             let other = ["SPOOL_CACHE": directory.path("other")]
             let expected = Data(OriginContent(seed: 3).bytes(at: 0, count: 200_000))
-            let got = try SpoolProcess.run(["get", base + "http/" + url.dropFirst("http://".count)], environment: other, in: directory)
+            let got = try SpoolProcess.run(
+                ["get", "--as-given", base + "http/" + url.dropFirst("http://".count)], environment: other, in: directory)
             #expect(got.output == expected, "\(got.errors)")
             origin.setOffline(true)
             #expect(try SpoolProcess.run(["get", url], environment: environment, in: directory).output == expected)
@@ -463,7 +465,8 @@ struct ServeTests {
         first.send(SIGINT)
         #expect(try first.end().code == 0)
         let got = try SpoolProcess.run(
-            ["get", base + "http/" + url.dropFirst("http://".count)], environment: ["SPOOL_CACHE": directory.path("other")], in: directory)
+            ["get", "--as-given", base + "http/" + url.dropFirst("http://".count)], environment: ["SPOOL_CACHE": directory.path("other")],
+            in: directory)
         #expect(got.output == Data(OriginContent(seed: 3).bytes(at: 0, count: 200_000)), "\(got.errors)")
         second.send(SIGINT)
         #expect(try second.end().code == 0)

@@ -15,7 +15,14 @@ enum KeySettings {
         "same-hosts", takes: "HOST,…", isRepeatable: true,
         help: "Hosts that have the same content, such as those of a CDN: 'cdn.example.com,*.cdn.example.com'; may be repeated.")
 
+    static let asGiven = Flag(
+        "as-given",
+        help: "Take a URL as it is. Otherwise the URL of a proxy on this machine, such as http://127.0.0.1:8080/https/example.com/film.mp4,"
+            + " stands for the URL in it.")
+
     static let all = [dropQuery, sameHosts]
+    /// The flags of commands whose operands name resources.
+    static let names = all + [asGiven]
 
     static func policy(_ arguments: Arguments) throws(UsageError) -> KeyPolicy {
         var policy = KeyPolicy()

@@ -24,7 +24,7 @@ struct GetCommand: Command {
         operands: .init(usage: "URL", count: 1...1),
         flags: [outputFlag, range] + SelectionFlags.all + CacheSettings.store + [CacheSettings.readAhead, CacheSettings.freshness]
             + HeaderSettings.all
-            + KeySettings.all + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
+            + KeySettings.names + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
             + CacheSettings.logging,
         examples: [
             .init(
@@ -42,9 +42,9 @@ struct GetCommand: Command {
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments, level: .warning)
-        url = arguments.operands[0]
+        url = arguments.meant(arguments.operands[0])
         range = try arguments.value(Self.range, expected: "A-B, A- or -N") { RequestedRange($0) }
-        selection = try Self.selection(arguments)
+        selection = try Self.selection(arguments, of: url)
         if let output = arguments[Self.outputFlag] {
             self.output = try Self.file(output, for: url)
         } else if selection != nil || !OutputStream.output.isTerminal {
@@ -58,7 +58,7 @@ struct GetCommand: Command {
 
     /// Returns the renditions of a stream that the arguments ask for, or nil when they ask for the
     /// resource itself.
-    private static func selection(_ arguments: Arguments) throws(UsageError) -> PresentationSelection? {
+    private static func selection(_ arguments: Arguments, of url: String) throws(UsageError) -> PresentationSelection? {
         let isSelecting = SelectionFlags.isGiven(arguments)
         if arguments.has(outputFlag) || arguments.has(range) {
             guard !isSelecting else {
@@ -66,7 +66,7 @@ struct GetCommand: Command {
             }
             return nil
         }
-        let isNamed = ManifestSuspicion(contentType: nil, url: arguments.operands[0]) == .named
+        let isNamed = ManifestSuspicion(contentType: nil, url: url) == .named
         return isSelecting || isNamed ? try SelectionFlags.selection(arguments) : nil
     }
 
@@ -140,7 +140,7 @@ struct GetCommand: Command {
         let stored = try await cache.status(of: key)
         let reader = try cache.reader(for: url, key: key)
         interruption.onFirst { reader.cancel() }
-        let name = output == "-" ? "standard output" : output
+        let name = output == "-" ? Self.fileName(of: url) ?? url : output
         var copy = Copy(reader: reader, before: stored, progress: ProgressLine(name: name, stream: .error, time: SystemTime()))
         do {
             try await copy.run(range, into: output)

@@ -18,7 +18,7 @@ struct PlayCommand: Command {
                 + " player.",
         ],
         operands: .init(usage: "URL [-- ARGUMENT…]", count: 1...CommandSyntax.maxOperands),
-        flags: [player] + CacheSettings.fetching,
+        flags: [player] + CacheSettings.fetching + [KeySettings.asGiven],
         examples: [
             .init("spool play https://example.com/film.mp4", "Play with mpv, VLC or ffplay, whichever is installed."),
             .init("spool play --player mpv https://example.com/film.mp4 -- --fullscreen", "Pass flags to the player."),
@@ -92,7 +92,7 @@ struct PlayCommand: Command {
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments, level: .warning)
-        url = arguments.operands[0]
+        url = arguments.meant(arguments.operands[0])
         self.arguments = Array(arguments.operands.dropFirst())
         let player = try arguments.value(Self.player, expected: "mpv, vlc or ffplay") { name in Player.known.first { $0.name == name } }
         players = player.map { [$0] } ?? Player.known

@@ -20,8 +20,8 @@ struct PreloadCommand: Command {
                 + " note says why. Exits 1 when a resource could not be preloaded; the others are.",
         ],
         operands: .init(usage: "URL…|-", count: 1...CommandSyntax.maxOperands),
-        flags: [seconds, bytes, whole, jobs, json] + CacheSettings.store + [CacheSettings.freshness] + HeaderSettings.all + KeySettings.all
-            + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
+        flags: [seconds, bytes, whole, jobs, json] + CacheSettings.store + [CacheSettings.freshness] + HeaderSettings.all
+            + KeySettings.names + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
             + CacheSettings.logging,
         examples: [
             .init("spool preload https://example.com/film.mp4", "Fetch what a player needs for the first 10 seconds."),
@@ -32,19 +32,21 @@ struct PreloadCommand: Command {
     private static let maximumURLs = 100_000
 
     private let settings: CacheSettings
-    private let operands: [String]
+    private let arguments: Arguments
     private let amount: PreloadAmount
     private let jobs: Int
     private let isJSON: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments, level: .warning)
-        operands = arguments.operands
+        self.arguments = arguments
         amount = try Self.amount(arguments)
         jobs =
             try arguments.value(Self.jobs, expected: "a number from 1 to 64") { Int($0).flatMap { (1...64).contains($0) ? $0 : nil } } ?? 3
         isJSON = arguments.has(Self.json)
-        if operands.contains("-"), operands.count > 1 { throw UsageError("'-' stands alone", command: Self.syntax.name) }
+        if arguments.operands.contains("-"), arguments.operands.count > 1 {
+            throw UsageError("'-' stands alone", command: Self.syntax.name)
+        }
     }
 
     private static func amount(_ arguments: Arguments) throws(UsageError) -> PreloadAmount {
@@ -61,7 +63,8 @@ struct PreloadCommand: Command {
 
     func run() async throws -> ExitCode {
         let interruption = try await Interruption.install()
-        let urls = operands == ["-"] ? try Self.urlsOnInput() : operands
+        let operands = arguments.operands
+        let urls = (operands == ["-"] ? try Self.urlsOnInput() : operands).map(arguments.meant)
         let log = settings.makeLog()
         defer { log.close() }
         let cache = try settings.open(log: log)
@@ -155,7 +158,7 @@ struct PreloadCommand: Command {
                 if code == .success { code = ExitCode.of(error).code }
                 if isJSON { try OutputStream.output.write(Self.json(outcome)) }
                 let message = error.message.contains(outcome.url) ? error.message : "\(outcome.url): \(error.message)"
-                OutputStream.error.say("spool: \(message)")
+                Message(.error, "spool: \(message)", url: outcome.url, error: error.code.rawValue).say(as: arguments.messageFormat)
             }
         }
         return code

@@ -220,7 +220,7 @@ func constantTimeEqual(_ a: some StringProtocol, _ b: some StringProtocol) -> Bo
 extension StringProtocol {
     /// The text with `%XX` decoded and `+` unchanged, or nil when an escape is broken or the bytes
     /// are not UTF-8.
-    var percentDecoded: String? {
+    package var percentDecoded: String? {
         var bytes: [UInt8] = []
         var rest = Substring(self).utf8[...]
         while let byte = rest.popFirst() {
