@@ -81,7 +81,7 @@ struct FileCommandTests {
     func `export writes a stored resource to a file, also into a directory`(withServer: Bool) throws {
         let scene = try Scene(withServer: withServer)
         let missing = try scene.run("export", scene.url, scene.directory.path("out.mp3"))
-        #expect(missing.code == 1 && missing.errors.contains("nothing is stored"), "\(missing.errors)")
+        #expect(missing.code == 1 && missing.errors.contains(withServer ? "nothing is stored" : "there is no store"), "\(missing.errors)")
         _ = try scene.run("get", scene.url, "-o", scene.directory.path("got.mp3"))
         // A server commits received bytes up to a second later.
         let out = scene.directory.path("out.mp3")
@@ -133,6 +133,16 @@ struct FileCommandTests {
             repaired.code == 0 && repaired.text.contains("damaged, taken out: bytes 983040-1048575"), "\(repaired.text) \(repaired.errors)")
         #expect(try scene.run("verify", scene.url, "--repair").text.contains("no damage"))
         #expect(try scene.run("get", scene.url, "-o", "-").output == scene.bytes)
+    }
+
+    @Test func `an import that the limits refuse names the flags of the limits`() throws {
+        let scene = try Scene(withServer: false)
+        let path = try scene.makeFile("mine.mp3", scene.bytes)
+        for limit in [["--quota", "1M"], ["--max-resource", "1M"]] {
+            let outcome = try SpoolProcess.run(
+                ["import", path, scene.url, "--cache", scene.directory.path("store")] + limit, in: scene.directory)
+            #expect(outcome.code == 1 && outcome.errors.hasSuffix("(--quota, --max-resource)\n"), "\(outcome.errors)")
+        }
     }
 
     @Test func `an interrupted import stores nothing`() throws {

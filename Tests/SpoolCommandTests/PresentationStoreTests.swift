@@ -8,8 +8,9 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct PresentationStoreTests {
     private static func master(_ scene: StreamScene) -> String { scene.origin.url("/v/master.m3u8") }
 
+    /// The lines of a listing without the total.
     private static func lines(_ outcome: SpoolProcess.Outcome) -> [String] {
-        outcome.text.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
+        outcome.text.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }.dropLast()
     }
 
     @Test func `ls shows a presentation as one line, and with --all its parts`() throws {

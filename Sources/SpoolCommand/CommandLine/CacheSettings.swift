@@ -194,9 +194,6 @@ struct CacheSettings {
         }
     }
 
-    /// Reports that the directory has no store. The directory may be mistyped.
-    func tellMissing() throws(Failure) { OutputStream.error.say("spool: there is no store at \(try directory())") }
-
     /// Throws when the directory has no store. The directory may be mistyped.
     func requireStore() throws {
         let directory = try directory()

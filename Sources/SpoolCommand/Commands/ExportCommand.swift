@@ -11,6 +11,8 @@ struct ExportCommand: Command {
             "Where the file can't be a clone, let it be the store's own under a second name (a hard link) and no copy; don't change it then."
     )
 
+    static let json = Flag("json", help: "Print one JSON object.")
+
     static let syntax = CommandSyntax(
         "export", "Make a file of a resource that is stored as a whole",
         discussion: [
@@ -21,7 +23,7 @@ struct ExportCommand: Command {
                 + " variants, their keys included.",
         ],
         operands: .init(usage: "URL|KEY FILE", count: 2...2, completion: .files),
-        flags: CacheSettings.store + KeySettings.all + [replace, link],
+        flags: CacheSettings.store + KeySettings.names + [replace, link, json],
         examples: [
             .init("spool export https://example.com/film.mp4 film.mp4", "Make a file of a film that is stored as a whole.")
         ])
@@ -30,21 +32,23 @@ struct ExportCommand: Command {
     private let name: String
     private let file: String
     private let options: ExportOptions
+    private let isJSON: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments)
-        name = arguments.operands[0]
+        name = arguments.meant(arguments.operands[0])
         file = arguments.operands[1]
         var options = ExportOptions()
         options.replacesExisting = arguments.has(Self.replace)
         options.mayLink = arguments.has(Self.link)
         self.options = options
+        isJSON = arguments.isJSON
     }
 
     func run() async throws -> ExitCode {
         // A read-only opening is enough, so the command also works beside a server. It does not
         // create a store.
-        guard let cache = try settings.openToLook() else { throw Failure("nothing is stored of \(name)") }
+        let cache = try settings.openToRead()
         let interruption = try await Interruption.install()
         return try await cache.closing {
             if let presentation = try await cache.presentations.status(of: settings.key(name)) {
@@ -65,13 +69,14 @@ struct ExportCommand: Command {
         do {
             let exported = try await task.value
             line.clear()
-            try OutputStream.output.write(
-                "exported \(exported.key) to \(exported.path) (\(ByteCount.text(exported.bytes)) in \(exported.fileCount) files)\n")
+            let text = "exported \(exported.key) to \(exported.path) (\(ByteCount.text(exported.bytes)) in \(exported.fileCount) files)\n"
+            let files = Int64(exported.fileCount)
+            try OutputStream.output.write(isJSON ? json(exported.key, exported.path, exported.bytes) { $0.field("files", files) } : text)
             return .success
         } catch {
             line.clear()
             if let signal = interruption.signal { throw Failure("interrupted; the folder has no manifest yet", .signal(signal)) }
-            if let error = error as? CacheError, error.code == .exists { throw Failure("\(error.message) (\(Self.replace.spelling))") }
+            if let error = error as? CacheError, error.code == .exists { throw Failure.naming(Self.replace, error: error) }
             throw error
         }
     }
@@ -96,10 +101,24 @@ struct ExportCommand: Command {
         }
         line.clear()
         if case .failure = result, let signal = interruption.signal { throw Failure("interrupted; no file was made", .signal(signal)) }
-        if case .failure(let error) = result, error.code == .exists { throw Failure("\(error.message) (\(Self.replace.spelling))") }
+        if case .failure(let error) = result, error.code == .exists { throw Failure.naming(Self.replace, error: error) }
         let exported = try result.get()
-        try OutputStream.output.write("exported \(key) to \(path) (\(ByteCount.text(exported.bytes)), \(exported.method.words))\n")
+        let text = "exported \(key) to \(path) (\(ByteCount.text(exported.bytes)), \(exported.method.words))\n"
+        let method = exported.method.rawValue
+        try OutputStream.output.write(isJSON ? json(key, path, exported.bytes) { $0.field("method", method) } : text)
         return .success
+    }
+
+    private func json(_ key: ResourceKey, _ path: String, _ bytes: Int64, _ others: (inout JSONWriter) -> Void) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            json.field("key", key.string)
+            json.field("url", key.string)
+            json.field("path", path)
+            json.field("bytes", bytes)
+            others(&json)
+        }
+        return json.text + "\n"
     }
 }
 

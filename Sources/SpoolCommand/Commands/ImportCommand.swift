@@ -11,6 +11,8 @@ struct ImportCommand: Command {
         help: "The entity tag that the origin gives this version, with its quotes, so that it need not be fetched anew.")
     static let replace = Flag("replace", help: "Put the file in the place of what is stored of the resource.")
 
+    static let json = Flag("json", help: "Print one JSON object.")
+
     static let syntax = CommandSyntax(
         "import", "Store a file as if it had been fetched from a URL",
         discussion: [
@@ -19,8 +21,8 @@ struct ImportCommand: Command {
             "While a server has the store, the server reads the file and stores it.",
         ],
         operands: .init(usage: "FILE URL", count: 2...2, completion: .files),
-        flags: CacheSettings.store + LimitFlags.all + [LimitFlags.maximumResource] + KeySettings.all
-            + [contentType, entityTag, replace],
+        flags: CacheSettings.store + LimitFlags.all + [LimitFlags.maximumResource] + KeySettings.names
+            + [contentType, entityTag, replace, json],
         examples: [
             .init("spool import film.mp4 https://example.com/film.mp4", "Store a file that you have, so that it is never fetched.")
         ])
@@ -29,11 +31,12 @@ struct ImportCommand: Command {
     private let file: String
     private let url: String
     private let options: ImportOptions
+    private let isJSON: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments)
         file = arguments.operands[0]
-        url = arguments.operands[1]
+        url = arguments.meant(arguments.operands[1])
         var options = ImportOptions()
         options.contentType = arguments[Self.contentType]
         if let tag = arguments[Self.entityTag] {
@@ -41,10 +44,11 @@ struct ImportCommand: Command {
         }
         options.replacesStored = arguments.has(Self.replace)
         self.options = options
+        isJSON = arguments.isJSON
     }
 
     func run() async throws -> ExitCode {
-        guard let size = try POSIXFileSystem().status(file)?.size else { throw Failure("there is no file \(file) to import", .inputOutput) }
+        guard let size = try POSIXFileSystem().status(file)?.size else { throw missingFile }
         let interruption = try await Interruption.install()
         let line = SharedProgress(name: file, total: size)
         let cache = try settings.open()
@@ -54,7 +58,8 @@ struct ImportCommand: Command {
                     ? try await store(in: cache, line, interruption) : try store(through: settings.server(), cache, line, interruption)
             }
             line.clear()
-            try OutputStream.output.write("imported \(file) as \(try cache.key(for: url)) (\(ByteCount.text(bytes)))\n")
+            let key = try cache.key(for: url)
+            try OutputStream.output.write(isJSON ? json(key, bytes) : "imported \(file) as \(key) (\(ByteCount.text(bytes)))\n")
             return .success
         } catch {
             line.clear()
@@ -63,10 +68,29 @@ struct ImportCommand: Command {
         }
     }
 
+    private var missingFile: Failure {
+        Failure("there is no file \(file) to import", .inputOutput, name: CacheError.Code.file.rawValue, url: settings.key(url).string)
+    }
+
+    private func json(_ key: ResourceKey, _ bytes: Int64) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            json.field("key", key.string)
+            json.field("url", key.string)
+            json.field("path", file)
+            json.field("bytes", bytes)
+        }
+        return json.text + "\n"
+    }
+
     /// Returns the error with the flag that helps.
     private func naming(_ error: any Error) -> any Error {
-        guard let error = error as? CacheError, error.code == .exists else { return error }
-        return Failure("\(error.message) (\(Self.replace.spelling))")
+        guard let error = error as? CacheError else { return error }
+        switch error.code {
+        case .exists: return Failure.naming(Self.replace, error: error)
+        case .noRoom: return Failure.naming(LimitFlags.quota, LimitFlags.maximumResource, error: error)
+        default: return error
+        }
     }
 
     private func store(in cache: MediaCache, _ line: SharedProgress, _ interruption: Interruption) async throws -> Int64 {

@@ -1,42 +1,66 @@
 import Spool
+import SpoolCore
 import SpoolSystem
 
 /// `spool limits`: shows and sets the limits of a store.
 struct LimitsCommand: Command {
+    static let json = Flag("json", help: "Print one JSON object, with sizes in bytes.")
+
     static let syntax = CommandSyntax(
         "limits", "Show or set how much a store keeps",
         discussion: [
             "Without flags it shows the limits. A limit that is given here, or to 'spool serve', is the store's from then on: every command"
                 + " on the store keeps to it. 'default' takes one back. A running server takes new limits when it starts next."
         ],
-        flags: [CacheSettings.directory] + LimitFlags.all,
+        flags: [CacheSettings.directory] + LimitFlags.all + [json],
         examples: [
             .init("spool limits", "Show the limits."),
             .init("spool limits --quota 50G --max-age 90d", "Keep at most 50 GiB, and nothing that was unused for 90 days."),
         ])
 
     private let settings: CacheSettings
+    private let isJSON: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments, takesDefaults: true)
+        isJSON = arguments.isJSON
     }
 
     func run() async throws -> ExitCode {
         let directory = try settings.directory()
-        guard try POSIXFileSystem().status(directory) != nil else {
-            throw Failure("there is no store at \(directory); 'spool serve' makes one", .failure)
-        }
+        guard try POSIXFileSystem().status(directory) != nil else { throw Failure.noStore(directory) }
         var limits = try StoredLimits.read(in: directory)
         if !settings.givenLimits.isEmpty {
             limits.take(settings.givenLimits)
             try limits.write(in: directory)
         }
-        for flag in LimitFlags.all {
+        try OutputStream.output.write(isJSON ? json(limits, in: directory) : text(limits))
+        return .success
+    }
+
+    private func text(_ limits: StoredLimits) -> String {
+        LimitFlags.all.map { flag in
             let name = flag.name.padding(to: 10)
             let value = limits[flag].map { $0 } ?? "\(LimitFlags.defaultText(flag)) (default)"
-            try OutputStream.output.write("\(name)  \(value)\n")
+            return "\(name)  \(value)\n"
+        }.joined()
+    }
+
+    /// The limits of the store in numbers, and the names of those that the store keeps.
+    private func json(_ stored: StoredLimits, in directory: String) -> String {
+        var limits = StorageLimits()
+        for flag in LimitFlags.all { if let text = stored[flag] { _ = LimitFlags.set(flag, text, in: &limits) } }
+        var json = JSONWriter()
+        json.object { json in
+            json.field("cache", directory)
+            json.field("quotaBytes", orNull: limits.quotaBytes)
+            json.field("maximumAgeSeconds", orNull: limits.maximumAge?.components.seconds)
+            json.field("maximumCount", orNull: limits.maximumCount.map(Int64.init))
+            json.field("minimumFreeBytes", orNull: limits.minimumFreeBytes)
+            json.field("evict", stored[LimitFlags.evict] ?? LimitFlags.defaultText(LimitFlags.evict))
+            json.field("kept", array: { json in for flag in LimitFlags.all where stored[flag] != nil { json.value(flag.name) } })
         }
-        return .success
+        return json.text + "\n"
     }
 }
 

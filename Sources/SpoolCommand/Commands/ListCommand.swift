@@ -3,84 +3,101 @@ import SpoolCore
 
 /// `spool ls`: lists the stored resources.
 struct ListCommand: Command {
-    static let long = Flag("long", "l", help: "Also show type, number of stored ranges, time of the last use, and a * for what is pinned.")
+    static let long = Flag(
+        "long", "l", help: "Also show the number of stored ranges, the type, the time of the last use, and a * for what is pinned.")
     static let json = Flag("json", help: "Print a JSON array with one object for each resource or presentation.")
     static let all = Flag("all", "a", help: "Also list the parts of HLS and DASH presentations, each by itself.")
 
     static let syntax = CommandSyntax(
         "ls", "List what the store holds",
         discussion: [
-            "One line for each resource: how much of it is stored, its length, its URL.",
+            "One line for each resource: how much of it is stored, its length, its URL. The last line has the totals, and the used part of the"
+                + " quota. With URLs, it lists what begins with one of them; a '*' in a URL stands for any characters. Exits 1 when nothing"
+                + " matches, or when there is no store.",
             "An HLS or DASH presentation is one line, with the URL of its manifest and all that is stored of it. It is 'whole' when one variant"
                 + " plays to its end without the network.",
         ],
-        flags: CacheSettings.store + [long, all, json],
+        operands: .init(usage: "[URL…]", count: 0...CommandSyntax.maxOperands),
+        flags: CacheSettings.store + [long, all, json, KeySettings.asGiven],
         examples: [
             .init("spool ls", "List everything, with totals."),
             .init("spool ls -l", "Show types, ranges and the last use as well."),
+            .init("spool ls https://example.com/films/", "List what begins with a URL."),
+            .init("spool ls 'https://*.example.com/*.mp4'", "List the films of all hosts of a site."),
         ])
 
     private let settings: CacheSettings
+    private let patterns: [ResourcePattern]
     private let isLong: Bool
     private let isJSON: Bool
     private let isAll: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments)
+        patterns = arguments.operands.map(arguments.meant).map { name in
+            ResourcePattern.isPattern(name) ? ResourcePattern(name) : ResourcePattern(prefix: name)
+        }
         isLong = arguments.has(Self.long)
         isAll = arguments.has(Self.all)
-        isJSON = arguments.has(Self.json)
+        isJSON = arguments.isJSON
     }
 
     func run() async throws -> ExitCode {
-        if let cache = try settings.openToLook() {
-            try await cache.closing { try await print(cache) }
-        } else {
-            try settings.tellMissing()
-            if isJSON { try OutputStream.output.write("[]\n") }
-        }
+        let cache = try settings.openToRead()
+        let total = try await cache.closing { try await print(cache) }
+        if total.lines == 0, !patterns.isEmpty { throw Failure.noMatch(patterns.map(\.text).joined(separator: "', '")) }
         return .success
     }
 
+    private func isListed(_ key: ResourceKey) -> Bool { patterns.isEmpty || patterns.contains { $0.matches(key) } }
+
     /// Prints page by page, so that memory grows with the parts of presentations only.
-    private func print(_ cache: MediaCache) async throws {
-        let groups = PresentationGroups(isAll ? [] : try await cache.presentations.all())
+    private func print(_ cache: MediaCache) async throws -> ListTotal {
+        let groups = PresentationGroups(isAll ? [] : try await cache.presentations.all().filter { isListed($0.key) })
         var last: ResourceKey?
-        var isFirst = true
-        if isJSON { try OutputStream.output.write("[") }
+        var total = ListTotal()
+        if isJSON { try OutputStream.output.write("[") } else if isLong { try OutputStream.output.write(ListTable.heading) }
         while true {
             let page = try await cache.resources(after: last)
             guard let end = page.last else { break }
-            let shown = page.filter { !groups.contains($0.key) }
+            let shown = page.filter { isListed($0.key) && !groups.contains($0.key) }
             if !shown.isEmpty {
-                try OutputStream.output.write(isJSON ? objects(shown, groups, isFirst: isFirst) : lines(shown, groups))
-                isFirst = false
+                try OutputStream.output.write(isJSON ? objects(shown, groups, isFirst: total.lines == 0) : lines(shown, groups))
+                total.lines += shown.count
             }
+            // The parts of a presentation count, each once.
+            for status in page where isListed(status.key) || groups.contains(status.key) { total.add(status) }
             last = end.key
         }
-        try await printPins(cache, isFirst: &isFirst)
-        if isJSON { try OutputStream.output.write(isFirst ? "]\n" : "\n]\n") }
+        try await printPins(cache, &total)
+        if isJSON {
+            try OutputStream.output.write(total.lines == 0 ? "]\n" : "\n]\n")
+        } else if total.lines > 0 || patterns.isEmpty {
+            try await OutputStream.output.write(total.text + (patterns.isEmpty ? room(cache) : "") + "\n")
+        }
+        return total
+    }
+
+    /// Returns the used part of the quota, as a text for the end of the last line.
+    private func room(_ cache: MediaCache) async throws -> String {
+        guard let quota = try settings.quotaBytes(), quota > 0 else { return "" }
+        let used = try await cache.totalSizeBytes()
+        return "; \(ByteCount.text(used)) of the quota of \(ByteCount.text(quota)) used (\(ByteCount.percent(used, of: quota)) %)"
     }
 
     /// Prints the pins of resources without stored bytes, which no other command shows.
-    private func printPins(_ cache: MediaCache, isFirst: inout Bool) async throws {
+    private func printPins(_ cache: MediaCache, _ total: inout ListTotal) async throws {
         var last: ResourceKey?
         while true {
             let page = try await cache.pinsWithoutBytes(after: last)
             guard let end = page.last else { return }
-            for key in page {
-                try OutputStream.output.write(isJSON ? (isFirst ? "\n" : ",\n") + pinObject(key) : pinLine(key))
-                isFirst = false
+            for key in page where isListed(key) {
+                let line = isJSON ? (total.lines == 0 ? "\n" : ",\n") + pinObject(key) : ListTable.line(forPinOf: key, isLong: isLong)
+                try OutputStream.output.write(line)
+                total.lines += 1
             }
             last = end
         }
-    }
-
-    private func pinLine(_ key: ResourceKey) -> String {
-        let facts = [Self.right("0 %", 6), Self.right("?", 9)]
-        let details = isLong ? [Self.right("0", 5), Self.left("-", 16), Self.left("-", 17), "*"] : []
-        let note = isLong ? "" : "  (pinned, nothing stored yet)"
-        return (facts + details).joined(separator: "  ") + "  \(key.string.printable)\(note)\n"
     }
 
     private func pinObject(_ key: ResourceKey) -> String {
@@ -104,42 +121,25 @@ struct ListCommand: Command {
 
     private func lines(_ page: [ResourceStatus], _ groups: PresentationGroups) -> String {
         page.map { status in
-            if let presentation = groups[status.key] { return line(presentation, status) }
-            return isLong ? longLine(status) : shortLine(status)
+            if let presentation = groups[status.key] { return ListTable.line(presentation, status, isLong: isLong) }
+            return ListTable.line(status, isLong: isLong)
         }.joined()
     }
+}
 
-    private func line(_ presentation: PresentationStatus, _ status: ResourceStatus) -> String {
-        let name = "\(presentation.key.string.printable)\n"
-        let facts = "\(Self.right(presentation.stateText, 6))  \(Self.right(ByteCount.text(presentation.storedBytes), 9))  "
-        guard isLong else { return facts + name }
-        let type = Self.left("\(presentation.resources.count) resources", 16)
-        let used = status.lastAccess.map { String($0.iso8601.prefix(16)) + "Z" } ?? "-"
-        return facts + "\(Self.right("-", 5))  \(type)  \(used)  \(presentation.isPinned ? "*" : " ")  " + name
+/// The totals of a listing.
+private struct ListTotal {
+    /// The listed lines. A presentation is one line.
+    var lines = 0
+    private var resources = 0
+    private var storedBytes: Int64 = 0
+
+    mutating func add(_ status: ResourceStatus) {
+        resources += 1
+        storedBytes += status.stored.totalBytes
     }
 
-    private func shortLine(_ status: ResourceStatus) -> String {
-        "\(Self.right(status.percentText, 6))  \(Self.right(status.lengthText, 9))  \(status.key.string.printable)\n"
-    }
-
-    private func longLine(_ status: ResourceStatus) -> String {
-        let type = status.representation.contentType?.printable ?? "-"
-        let used = status.lastAccess.map { String($0.iso8601.prefix(16)) + "Z" } ?? "-"
-        let ranges = "\(status.stored.rangeCount)"
-        let facts = [
-            Self.right(status.percentText, 6), Self.right(status.lengthText, 9), Self.right(ranges, 5), Self.left(type, 16), used,
-            status.isPinned ? "*" : " ",
-        ]
-        return facts.joined(separator: "  ") + "  \(status.key.string.printable)\n"
-    }
-
-    private static func right(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(0, width - text.count)) + text
-    }
-
-    private static func left(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
-    }
+    var text: String { "\(resources) resource\(resources == 1 ? "" : "s"), \(ByteCount.text(storedBytes)) stored" }
 }
 
 extension ResourceStatus {

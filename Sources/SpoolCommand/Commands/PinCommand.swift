@@ -7,12 +7,14 @@ struct PinCommand: Command {
         "pin", "Keep resources in the store whatever room is needed",
         discussion: [
             "A resource that is not stored yet can be pinned, too. With the URL of a manifest, every stored part of the presentation is pinned, and a later 'spool get' of it"
-                + " pins the parts that it adds. Pinned bytes count towards the quota. 'spool unpin' and 'spool rm' end the protection."
+                + " pins the parts that it adds. Pinned bytes count towards the quota. 'spool unpin' and 'spool rm' end the protection.",
+            Pinning.patterns,
         ],
         operands: .init(usage: "URL|KEY…", count: 1...CommandSyntax.maxOperands),
-        flags: CacheSettings.store + KeySettings.all,
+        flags: CacheSettings.store + KeySettings.names + [Pinning.json],
         examples: [
-            .init("spool pin https://example.com/film.mp4", "Keep a film, however full the store gets.")
+            .init("spool pin https://example.com/film.mp4", "Keep a film, however full the store gets."),
+            .init("spool pin 'https://example.com/*'", "Keep everything that is stored of a host."),
         ])
 
     private let pinning: Pinning
@@ -26,9 +28,9 @@ struct PinCommand: Command {
 struct UnpinCommand: Command {
     static let syntax = CommandSyntax(
         "unpin", "Let pinned resources go again when room is needed",
-        discussion: ["Exits 1 when one of them was not pinned."],
+        discussion: ["Exits 1 when one of them was not pinned.", Pinning.patterns],
         operands: .init(usage: "URL|KEY…", count: 1...CommandSyntax.maxOperands),
-        flags: CacheSettings.store + KeySettings.all,
+        flags: CacheSettings.store + KeySettings.names + [Pinning.json],
         examples: [
             .init("spool unpin https://example.com/film.mp4", "Let the film go when room is needed.")
         ])
@@ -42,33 +44,51 @@ struct UnpinCommand: Command {
 
 /// The common part of the two commands.
 private struct Pinning {
+    static let json = Flag("json", help: "Print a JSON array with one object for each resource.")
+    /// The part of the help that both commands have.
+    static let patterns =
+        "A '*' in a URL stands for any characters: the pattern means what 'spool ls' lists with it, and the last line counts."
+        + " Nothing is changed when nothing matches."
+
     private let settings: CacheSettings
-    private let names: [String]
+    private let named: NamedResources
     private let isPinned: Bool
+    private let isJSON: Bool
 
     init(_ arguments: Arguments, isPinned: Bool) throws(UsageError) {
         settings = try CacheSettings(arguments)
-        names = arguments.operands
+        named = NamedResources(names: arguments.operands.map(arguments.meant), settings: settings)
         self.isPinned = isPinned
+        isJSON = arguments.isJSON
     }
 
+    private var format: StandardErrorLog.Format { isJSON ? .json : .text }
+
     func run() async throws -> ExitCode {
+        // A pin may be the first entry of a store. A pattern, or the end of a pin, needs a store.
+        if !isPinned || named.hasPatterns { try settings.requireStore() }
         let cache = try settings.open()
         return try await cache.closing {
             let server = cache.store.isWritable ? nil : try settings.server()
             // The parts that the server received just now are found in the index.
             try server?.enterReceived()
+            var objects: [String] = []
+            var changes = 0
             var code = ExitCode.success
-            for name in names {
-                let key = settings.key(name)
-                let changed = try await change(key, in: cache, server)
-                try tell(key, changed)
-                if isPinned, try await cache.status(of: key) == nil {
-                    OutputStream.error.say("spool: nothing is stored of \(name) yet; 'spool ls' lists the pin, 'spool unpin' takes it back")
-                }
-                if !changed && !isPinned { code = .failure }
+            let items = try await named.find(in: cache, includesPins: !isPinned)
+            for item in items {
+                let changed = try await change(item.key, in: cache, server)
+                let isStored = try await cache.status(of: item.key) != nil
+                if isJSON { objects.append(object(item.key, changed, isStored: isStored)) } else { try tell(item, changed) }
+                if isPinned, !isStored { tellOfNothing(item) }
+                if changed { changes += 1 }
+                if !changed, !isPinned, !item.isMatch { code = .failure }
             }
-            return code
+            if isJSON { try OutputStream.output.write("[\(objects.map { "\n" + $0 }.joined(separator: ","))\n]\n") }
+            if !isJSON, named.hasPatterns {
+                try OutputStream.output.write("\(isPinned ? "pinned" : "unpinned") \(changes) of \(items.count) resources\n")
+            }
+            return !isPinned && changes == 0 ? .failure : code
         }
     }
 
@@ -93,12 +113,30 @@ private struct Pinning {
         return try await cache.presentations.ownResources(of: key, amongPinned: true) ?? [key]
     }
 
-    private func tell(_ key: ResourceKey, _ changed: Bool) throws {
+    private func tell(_ item: NamedResources.Item, _ changed: Bool) throws {
         switch (isPinned, changed) {
-        case (true, true): try OutputStream.output.write("pinned \(key)\n")
-        case (true, false): try OutputStream.output.write("\(key) was pinned already\n")
-        case (false, true): try OutputStream.output.write("unpinned \(key)\n")
-        case (false, false): OutputStream.error.say("spool: \(key) was not pinned")
+        case (true, true): try OutputStream.output.write("pinned \(item.key)\n")
+        case (true, false): try OutputStream.output.write("\(item.key) was pinned already\n")
+        case (false, true): try OutputStream.output.write("unpinned \(item.key)\n")
+        // A pattern means the pinned ones of what it matches.
+        case (false, false): if !item.isMatch { OutputStream.error.say("spool: \(item.key) was not pinned") }
         }
+    }
+
+    private func tellOfNothing(_ item: NamedResources.Item) {
+        let text = "spool: nothing is stored of \(item.name) yet; 'spool ls' lists the pin, 'spool unpin' takes it back"
+        Message(.notice, text, url: item.name).say(as: format)
+    }
+
+    private func object(_ key: ResourceKey, _ changed: Bool, isStored: Bool) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            json.field("key", key.string)
+            json.field("url", key.string)
+            json.field("pinned", isPinned)
+            json.field("changed", changed)
+            json.field("stored", isStored)
+        }
+        return json.text
     }
 }

@@ -48,7 +48,7 @@ struct RekeyCommand: Command {
         let interruption = try await Interruption.install()
         let options = EncryptionOptions(keyProvider: try secret.provider())
         let directory = try settings.directory()
-        guard let cache = try open(options) else { throw Failure("there is no store at \(directory)") }
+        guard let cache = try open(options) else { throw Failure.noStore(directory) }
         return try await cache.closing {
             guard cache.store.isWritable else {
                 throw Failure("another process has the store at \(directory): stop it first", .inputOutput)

@@ -6,33 +6,44 @@ import SpoolSystem
 /// `spool rm`: removes resources from the store.
 struct RemoveCommand: Command {
     static let all = Flag("all", help: "Remove everything.")
+    static let dryRun = Flag("dry-run", "n", help: "Remove nothing, and list what would be removed.")
+    static let json = Flag("json", help: "Print one JSON object.")
 
     static let syntax = CommandSyntax(
         "rm", "Remove resources from the store",
         discussion: [
-            "Asks nothing and says what it removed. With the URL of a manifest, the whole presentation is removed, except for parts that another"
-                + " stored presentation shares. Exits 1 when one of them was not there."
+            "Asks nothing and says what it removed. A '*' in a URL stands for any characters: the pattern removes what 'spool ls' lists with it."
+                + " With the URL of a manifest, the whole presentation is removed, except for parts that another"
+                + " stored presentation shares. Exits 1 when one of them was not there, and removes nothing when nothing matches a pattern."
         ],
         operands: .init(usage: "URL… | --all", count: 0...CommandSyntax.maxOperands),
-        flags: CacheSettings.store + KeySettings.all + [all],
+        flags: CacheSettings.store + KeySettings.names + [all, dryRun, json],
         examples: [
             .init("spool rm https://example.com/film.mp4", "Remove one film."),
+            .init("spool rm --dry-run 'https://example.com/*'", "List what a pattern would remove."),
             .init("spool rm --all", "Empty the store."),
         ])
 
     private let settings: CacheSettings
-    private let names: [String]
+    private let named: NamedResources
+    private let isDry: Bool
+    private let isJSON: Bool
     /// The bytes of each resource that was deleted before the index could be opened, because the
     /// disk had no room for the index.
     private let expended = Locked<[ResourceKey?: Int64]>([:])
 
     init(_ arguments: Arguments) throws(UsageError) {
         var settings = try CacheSettings(arguments)
-        names = arguments.operands
-        settings.configuration.storage.expendable = names.isEmpty ? .everything : .resources(names.map { settings.key($0) })
+        let names = arguments.operands.map(arguments.meant)
+        // The index alone has the resources that a pattern stands for.
+        let keys = names.filter { !ResourcePattern.isPattern($0) }.map { settings.key($0) }
+        settings.configuration.storage.expendable = names.isEmpty ? .everything : .resources(keys)
         let expended = expended
         settings.configuration.storage.onExpended = { key, bytes in expended.withLock { $0[key, default: 0] += bytes } }
         self.settings = settings
+        named = NamedResources(names: names, settings: settings)
+        isDry = arguments.has(Self.dryRun)
+        isJSON = arguments.isJSON
         if names.isEmpty != arguments.has(Self.all) {
             let what = names.isEmpty ? "URL… or flag --all is missing" : "flag --all and a URL exclude each other"
             throw UsageError(what, command: Self.syntax.name)
@@ -40,10 +51,13 @@ struct RemoveCommand: Command {
     }
 
     func run() async throws -> ExitCode {
+        if isDry {
+            let cache = try settings.openToRead()
+            return try await cache.closing { try await foretell(cache) }
+        }
         // The command does not create a store.
         do {
-            guard let looked = try settings.openToLook() else { return try await missing() }
-            await looked.close()
+            await (try settings.openToRead()).close()
         } catch let error as CacheError {
             // On a full disk even a read-only opening may find no room. The removal itself makes
             // room.
@@ -51,30 +65,43 @@ struct RemoveCommand: Command {
         }
         let cache = try settings.open()
         return try await cache.closing {
-            guard cache.store.isWritable else { return try await remove(seenIn: cache, through: settings.server()) }
-            return names.isEmpty ? try await removeAll(cache) : try await removeNamed(cache)
+            let server = cache.store.isWritable ? nil : try settings.server()
+            return named.names.isEmpty ? try await removeAll(cache, server) : try await removeNamed(cache, server)
         }
     }
 
-    /// Removes through the server that has the store, so that the server's readers are informed.
-    private func remove(seenIn cache: MediaCache, through server: RunningServer) async throws -> ExitCode {
-        if names.isEmpty {
-            try tell(server.removeAll())
+    // MARK: Removing
+
+    private func removeAll(_ cache: MediaCache, _ server: RunningServer?) async throws -> ExitCode {
+        if let server {
+            try RemovalReport(isJSON: isJSON, isTotal: true).end(server.removeAll())
             return .success
         }
-        var code = ExitCode.success
-        for name in names {
-            let key = settings.key(name)
+        let count = try await cache.count()
+        let bytes = max(try await cache.totalSizeBytes(), expended.withLock { $0.values.reduce(0, +) })
+        try await cache.removeAll()
+        try RemovalReport(isJSON: isJSON, isTotal: true).end(RunningServer.Outcome(removed: Int64(count), bytes: bytes))
+        return .success
+    }
+
+    private func removeNamed(_ cache: MediaCache, _ server: RunningServer?) async throws -> ExitCode {
+        let report = RemovalReport(isJSON: isJSON, isTotal: named.hasPatterns)
+        for item in try await named.find(in: cache) {
             var outcome = RunningServer.Outcome(removed: 0, bytes: 0)
-            for part in try await parts(of: key, in: cache) { outcome.add(try server.remove(part)) }
-            if outcome.removed > 0 {
-                try tell(key, outcome.bytes, parts: outcome.removed)
-            } else {
-                OutputStream.error.say("spool: nothing is stored of \(name)")
-                code = .failure
-            }
+            for part in try await parts(of: item.key, in: cache) { outcome.add(try await remove(part, cache, server)) }
+            try report.add(item, outcome)
         }
-        return code
+        try report.end()
+        return report.code
+    }
+
+    /// Removes one resource, through the server that has the store, so that the server's readers
+    /// are informed.
+    private func remove(_ key: ResourceKey, _ cache: MediaCache, _ server: RunningServer?) async throws -> RunningServer.Outcome {
+        if let server { return try server.remove(key) }
+        let stored = try await cache.status(of: key)?.stored.totalBytes
+        guard try await cache.remove(key) else { return RunningServer.Outcome(removed: 0, bytes: 0) }
+        return RunningServer.Outcome(removed: 1, bytes: expended.withLock { $0[key] } ?? stored ?? 0)
     }
 
     /// The resources to remove with `key`: all that only its presentation has, where it is the
@@ -83,51 +110,89 @@ struct RemoveCommand: Command {
         try await cache.presentations.ownResources(of: key)?.reversed() ?? [key]
     }
 
-    private func tell(_ key: ResourceKey, _ bytes: Int64, parts: Int64) throws {
-        let count = parts > 1 ? ", \(parts) resources" : ""
-        try OutputStream.output.write("removed \(key) (\(ByteCount.text(bytes))\(count))\n")
-    }
-
-    private func tell(_ outcome: RunningServer.Outcome) throws {
-        let size = outcome.removed == 0 ? "" : " (\(ByteCount.text(outcome.bytes)))"
-        try OutputStream.output.write("removed \(outcome.removed) resource\(outcome.removed == 1 ? "" : "s")\(size)\n")
-    }
-
-    private func missing() async throws -> ExitCode {
-        try settings.tellMissing()
-        if names.isEmpty {
-            try OutputStream.output.write("removed 0 resources\n")
-            return .success
-        }
-        for name in names { OutputStream.error.say("spool: nothing is stored of \(name)") }
-        return .failure
-    }
-
-    private func removeNamed(_ cache: MediaCache) async throws -> ExitCode {
-        var code = ExitCode.success
-        for name in names {
-            let key = settings.key(name)
+    /// Reports what a removal would remove.
+    private func foretell(_ cache: MediaCache) async throws -> ExitCode {
+        let report = RemovalReport(isJSON: isJSON, isTotal: true, isDry: true)
+        let everything = NamedResources(names: ["*"], settings: settings)
+        let isEmpty = try await cache.count() == 0
+        let items = named.names.isEmpty ? isEmpty ? [] : try await everything.find(in: cache) : try await named.find(in: cache)
+        for item in items {
             var outcome = RunningServer.Outcome(removed: 0, bytes: 0)
-            for part in try await parts(of: key, in: cache) {
-                let stored = try await cache.status(of: part)?.stored.totalBytes
-                guard try await cache.remove(part) else { continue }
-                outcome.add(RunningServer.Outcome(removed: 1, bytes: expended.withLock { $0[part] } ?? stored ?? 0))
+            for part in try await parts(of: item.key, in: cache) {
+                guard let status = try await cache.status(of: part) else { continue }
+                outcome.add(RunningServer.Outcome(removed: 1, bytes: status.stored.totalBytes))
             }
-            if outcome.removed > 0 {
-                try tell(key, outcome.bytes, parts: outcome.removed)
-            } else {
-                OutputStream.error.say("spool: nothing is stored of \(name)")
-                code = .failure
-            }
+            try report.add(item, outcome)
         }
-        return code
+        try report.end()
+        return report.code
+    }
+}
+
+/// The report of a removal, as text or as one JSON object. It is a class because the compiler's
+/// optimiser fails on a struct that is passed on across `await`.
+private final class RemovalReport {
+    private let isJSON: Bool
+    /// Whether the text ends with the total.
+    private let isTotal: Bool
+    private let isDry: Bool
+    /// A failure when one of the resources was not there.
+    private(set) var code = ExitCode.success
+    private var total = RunningServer.Outcome(removed: 0, bytes: 0)
+    private var objects: [String] = []
+
+    init(isJSON: Bool, isTotal: Bool, isDry: Bool = false) {
+        self.isJSON = isJSON
+        self.isTotal = isTotal
+        self.isDry = isDry
     }
 
-    private func removeAll(_ cache: MediaCache) async throws -> ExitCode {
-        let count = try await cache.count()
-        let bytes = max(try await cache.totalSizeBytes(), expended.withLock { $0.values.reduce(0, +) })
-        try await cache.removeAll()
-        try tell(RunningServer.Outcome(removed: Int64(count), bytes: bytes))
-        return .success
+    private var verb: String { isDry ? "would remove" : "removed" }
+
+    func add(_ item: NamedResources.Item, _ outcome: RunningServer.Outcome) throws {
+        total.add(outcome)
+        if isJSON { objects.append(object(item.key, outcome)) }
+        guard outcome.removed > 0 else {
+            Message.notStored(item.name).say(as: isJSON ? .json : .text)
+            code = .failure
+            return
+        }
+        let count = outcome.removed > 1 ? ", \(outcome.removed) resources" : ""
+        if !isJSON { try OutputStream.output.write("\(verb) \(item.key) (\(ByteCount.text(outcome.bytes))\(count))\n") }
+    }
+
+    /// Ends the report of the added resources.
+    func end() throws { try end(total) }
+
+    /// Ends the report.
+    ///
+    /// - Parameter total: The number of resources and bytes that were removed in all.
+    func end(_ total: RunningServer.Outcome) throws {
+        guard !isJSON else { return try OutputStream.output.write(json(total)) }
+        let size = total.removed == 0 ? "" : " (\(ByteCount.text(total.bytes)))"
+        guard isTotal else { return }
+        try OutputStream.output.write("\(verb) \(total.removed) resource\(total.removed == 1 ? "" : "s")\(size)\n")
+    }
+
+    private func object(_ key: ResourceKey, _ outcome: RunningServer.Outcome) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            json.field("key", key.string)
+            json.field("url", key.string)
+            json.field("removed", outcome.removed)
+            json.field("bytes", outcome.bytes)
+        }
+        return json.text
+    }
+
+    private func json(_ total: RunningServer.Outcome) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            json.field("removed", total.removed)
+            json.field("bytes", total.bytes)
+            json.field("dryRun", isDry)
+        }
+        // The objects are written already, so they follow as the last member.
+        return json.text.dropLast() + ",\"resources\":[\(objects.joined(separator: ","))]}\n"
     }
 }

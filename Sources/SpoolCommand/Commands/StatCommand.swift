@@ -15,7 +15,7 @@ struct StatCommand: Command {
             "Without a URL: what was played, fetched and saved on each day. The numbers of a running 'spool serve' are up to a minute old.",
         ],
         operands: .init(usage: "[URL|KEY]", count: 0...1),
-        flags: CacheSettings.store + KeySettings.all + [json],
+        flags: CacheSettings.store + KeySettings.names + [json],
         examples: [
             .init("spool stat https://example.com/film.mp4", "Show the stored ranges of a film, or why it is not stored."),
             .init("spool stat", "Show what the cache saved on each day."),
@@ -28,31 +28,32 @@ struct StatCommand: Command {
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments)
-        name = arguments.operands.first
+        name = arguments.operands.first.map(arguments.meant)
         isJSON = arguments.has(Self.json)
     }
 
     func run() async throws -> ExitCode {
-        let cache = try settings.openToLook()
+        let cache = try settings.openToRead()
         guard let name else {
-            let saved = SavedTraffic(days: try await cache?.closing { try await cache?.history.days() ?? [] } ?? [])
+            let saved = SavedTraffic(days: try await cache.closing { try await cache.history.days() })
             try OutputStream.output.write(isJSON ? saved.json : saved.text)
             return .success
         }
         let key = settings.key(name)
-        let found = try await cache?.closing {
+        let (found, isPinned, presentation) = try await cache.closing {
             (
-                try await cache?.status(of: key), try await cache?.hasPinWithoutBytes(key) == true,
-                try await cache?.presentations.status(of: key)
+                try await cache.status(of: key), try await cache.hasPinWithoutBytes(key),
+                try await cache.presentations.status(of: key)
             )
         }
         let reason = try notStoredBecause(key)
-        guard var status = found?.0 else {
-            let pin = found?.1 == true ? "; it is pinned, and what will be stored of it is kept" : ""
-            throw Failure("nothing is stored of \(name)" + (reason.map { ": \($0)" } ?? "") + pin)
+        guard var status = found else {
+            let pin = isPinned ? "; it is pinned, and what will be stored of it is kept" : ""
+            throw Failure(
+                "nothing is stored of \(name)" + (reason.map { ": \($0)" } ?? "") + pin, name: CacheError.Code.notStored.rawValue,
+                url: key.string)
         }
         status.notStoredBecause = reason
-        let presentation = found?.2
         let text = isJSON ? (presentation?.json ?? status.json) + "\n" : description(status) + (presentation?.description ?? "")
         try OutputStream.output.write(text)
         return .success

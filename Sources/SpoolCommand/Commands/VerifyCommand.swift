@@ -9,32 +9,34 @@ struct VerifyCommand: Command {
     static let syntax = CommandSyntax(
         "verify", "Look for damage in what is stored",
         discussion: [
-            "Reads every stored byte of the resources, of all without URL; with the URL of a manifest, of its presentation. Damage is a byte that the disk changed after it was written; it"
+            "Reads every stored byte of the resources, of all without URL; with the URL of a manifest, of its presentation. A '*' in a URL"
+                + " stands for any characters. Damage is a byte that the disk changed after it was written; it"
                 + " is found before it is served, too. Exits 1 when damaged bytes are left in the store or a resource is not there."
         ],
         operands: .init(usage: "[URL…]", count: 0...CommandSyntax.maxOperands),
-        flags: CacheSettings.store + KeySettings.all + [repair, json],
+        flags: CacheSettings.store + KeySettings.names + [repair, json],
         examples: [
             .init("spool verify", "Read everything that is stored, and report damage."),
+            .init("spool verify 'https://example.com/*'", "Read what is stored of a host."),
             .init(
                 "spool verify --repair https://example.com/film.mp4", "Remove the damaged bytes of a film, so that they are fetched again."),
         ])
 
     private let settings: CacheSettings
-    private let names: [String]
+    private let named: NamedResources
     private let isRepairing: Bool
     private let isJSON: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments)
-        names = arguments.operands
+        named = NamedResources(names: arguments.operands.map(arguments.meant), settings: settings)
         isRepairing = arguments.has(Self.repair)
-        isJSON = arguments.has(Self.json)
+        isJSON = arguments.isJSON
     }
 
     func run() async throws -> ExitCode {
         // The command does not create a store.
-        guard let looked = try settings.openToLook() else { return try noStore() }
+        let looked = try settings.openToRead()
         guard isRepairing else { return try await looked.closing { try await verify(looked) } }
         await looked.close()
         let cache = try settings.open()
@@ -42,22 +44,16 @@ struct VerifyCommand: Command {
         return try await cache.closing { try await verify(cache, through: cache.store.isWritable ? nil : settings.server()) }
     }
 
-    private func noStore() throws -> ExitCode {
-        try settings.tellMissing()
-        if isJSON { try OutputStream.output.write("[]\n") }
-        for name in names { OutputStream.error.say("spool: nothing is stored of \(name)") }
-        return names.isEmpty ? .success : .failure
-    }
-
     // MARK: Verifying
 
     private func verify(_ cache: MediaCache, through server: RunningServer? = nil) async throws -> ExitCode {
+        let items = try await named.find(in: cache)
         let report = Report(isJSON: isJSON, isRepairing: isRepairing)
         try report.begin()
-        if names.isEmpty {
+        if named.names.isEmpty {
             try await verifyAll(cache, server, report)
         } else {
-            try await verifyNamed(cache, server, report)
+            for item in items { try await verify(item, in: cache, server, report) }
         }
         try report.end()
         return report.isGood ? .success : .failure
@@ -74,19 +70,19 @@ struct VerifyCommand: Command {
         }
     }
 
-    private func verifyNamed(_ cache: MediaCache, _ server: RunningServer?, _ report: Report) async throws {
-        for name in names {
-            guard let status = try await cache.status(of: settings.key(name)) else {
-                OutputStream.error.say("spool: nothing is stored of \(name)")
-                report.isGood = false
-                continue
-            }
-            let presentation = try await cache.presentations.status(of: status.key)
-            for key in presentation?.resources ?? [status.key] {
-                // A part that was removed meanwhile has no damage.
-                guard let status = try await cache.status(of: key) else { continue }
-                try await verify(status, in: cache, server, report)
-            }
+    private func verify(
+        _ item: NamedResources.Item, in cache: MediaCache, _ server: RunningServer?, _ report: Report
+    ) async throws {
+        guard let status = try await cache.status(of: item.key) else {
+            Message.notStored(item.name).say(as: isJSON ? .json : .text)
+            report.isGood = false
+            return
+        }
+        let presentation = try await cache.presentations.status(of: status.key)
+        for key in presentation?.resources ?? [status.key] {
+            // A part that was removed meanwhile has no damage.
+            guard let status = try await cache.status(of: key) else { continue }
+            try await verify(status, in: cache, server, report)
         }
     }
 
