@@ -19,6 +19,7 @@ struct ServeTests {
         let outcome = try process.end()
         #expect(outcome.code == 0)
         #expect(outcome.output.isEmpty, "standard output has one line only")
+        #expect(outcome.errors.contains("stopped; what was fetched stays"), "\(outcome.errors)")
     }
 
     /// The origin answers only after the server has closed its port.
@@ -37,7 +38,7 @@ struct ServeTests {
             ["serve", "--listen", "127.0.0.1:0", "--drain", "1h", "--cache", directory.path("store")], in: directory)
         let base = try #require(process.readLine()).dropFirst("listening on ".count)
         let url = "\(base)http/" + origin.url("/a.mp4").dropFirst("http://".count)
-        let client = try SpoolProcess(["get", url, "-o", "-", "--cache", directory.path("other")], in: directory)
+        let client = try SpoolProcess(["get", url, "--as-given", "-o", "-", "--cache", directory.path("other")], in: directory)
         while origin.connectionCount == 0 { sched_yield() }
         process.send(signal)
         let port = try #require(UInt16(base.dropLast().split(separator: ":").last ?? ""))

@@ -6,6 +6,7 @@ final class SpoolProcess {
     private let process = Process()
     private let output = Pipe()
     private let errors: URL
+    private let terminal: PseudoTerminal?
 
     /// The result of a run.
     struct Outcome {
@@ -40,9 +41,12 @@ final class SpoolProcess {
     ///     have no effect.
     ///   - descriptors: The most descriptors that the program may have open, or nil for those of
     ///     the tests.
+    ///   - terminal: A terminal in the place of standard error, or nil for none.
     init(
-        _ arguments: [String], environment: [String: String] = [:], descriptors: Int? = nil, in directory: ScratchDirectory
+        _ arguments: [String], environment: [String: String] = [:], descriptors: Int? = nil, terminal: PseudoTerminal? = nil,
+        in directory: ScratchDirectory
     ) throws {
+        self.terminal = terminal
         errors = directory.url.appendingPathComponent("stderr-" + UUID().uuidString)
         try Data().write(to: errors)
         let executable: URL = try #require(Self.executable, "the program is built beside the tests: 'swift build --product spool'")
@@ -56,7 +60,7 @@ final class SpoolProcess {
         process.environment = ["HOME": directory.url.path, "LANG": "C.UTF-8"].merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
-        process.standardError = try FileHandle(forWritingTo: errors)
+        process.standardError = try terminal?.program ?? FileHandle(forWritingTo: errors)
         try process.run()
     }
 
@@ -90,7 +94,8 @@ final class SpoolProcess {
     func end() throws -> Outcome {
         let data = (try? output.fileHandleForReading.readToEnd()) ?? Data()
         process.waitUntilExit()
-        return Outcome(code: process.terminationStatus, output: data, errors: try String(contentsOf: errors, encoding: .utf8))
+        let errors = try terminal?.contents() ?? String(contentsOf: errors, encoding: .utf8)
+        return Outcome(code: process.terminationStatus, output: data, errors: errors)
     }
 }
 

@@ -203,9 +203,10 @@ struct ProxyService {
     ///
     /// - Parameter grace: The longest time for answers that are under way.
     func stop(grace: Nanoseconds = 0) async {
-        if interruption.signal != nil {
+        let isInterrupted = interruption.signal != nil
+        if isInterrupted {
             let wait = grace > 0 ? "answers under way have \(grace / 1_000_000_000) s; " : ""
-            log.log(.debug, "stopping; \(wait)a second signal stops at once")
+            log.log(.info, "stopping; \(wait)a second signal stops at once")
             if OutputStream.error.isTerminal {
                 // The terminal's line contains ^C.
                 OutputStream.error.say("")
@@ -214,8 +215,10 @@ struct ProxyService {
         }
         proxy.stop(grace: grace)
         await cache.close()
-        log.log(.debug, "stopped")
+        log.log(.info, "stopped; what was fetched stays")
         log.close()
+        // The log of a quiet command does not have the line.
+        if isInterrupted, OutputStream.error.isTerminal, log.level > .info { OutputStream.error.say("spool: stopped") }
     }
 }
 
