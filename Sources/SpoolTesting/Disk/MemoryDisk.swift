@@ -83,6 +83,11 @@ public final class MemoryDisk: Sendable {
     /// The number of open handles.
     public var openHandleCount: Int { state.withLock { $0.tree.nodes.values.reduce(0) { $0 + $1.handles.count } } }
 
+    /// The number of locks that handles hold.
+    package var lockCount: Int {
+        state.withLock { $0.tree.nodes.values.reduce(0) { $0 + $1.sharedLocks.count + ($1.exclusiveLock == nil ? 0 : 1) } }
+    }
+
     /// Returns the bytes that all files take, except those at the given paths.
     public func allocatedBytes(except paths: [String]) -> Int64 {
         state.withLock { state in

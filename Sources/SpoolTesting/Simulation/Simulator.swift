@@ -168,6 +168,13 @@ package final class Simulator: TimeSource, RandomSource, @unchecked Sendable {
         return false
     }
 
+    /// Moves the clocks without running anything, as for a process that the system suspends. Timers
+    /// that became due meanwhile are late.
+    package func standStill(for delay: Nanoseconds) {
+        precondition(stepping == nil, "a job cannot suspend the world that runs it")
+        moveClocks(to: now + max(0, delay))
+    }
+
     private func runOneJob() -> Bool {
         guard !ready.isEmpty else { return false }
         let choice = Int(scheduling.next(below: UInt64(ready.count)))

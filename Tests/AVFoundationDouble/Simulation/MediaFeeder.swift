@@ -169,7 +169,7 @@ package final class MediaFeeder: @unchecked Sendable {
             self?.receive(event, number: place.withLock { $0 })
         }
         place.withLock { $0 = transaction.number }
-        asks[transaction.number] = Ask(transaction: transaction, data: data, role: role, lastActivity: world.time.now)
+        asks[transaction.number] = Ask(transaction: transaction, data: data, role: role, lastActivity: world.runningTime)
         transcript.began(transaction.number, ask, at: world.time.now)
         watch(transaction.number, for: habits.patience)
         return transaction.number
@@ -199,7 +199,7 @@ package final class MediaFeeder: @unchecked Sendable {
 
     private func checkPatience(_ number: Int) {
         guard let ask = asks[number], ask.transaction.isOpen else { return }
-        let waited = world.time.now - ask.lastActivity
+        let waited = world.runningTime - ask.lastActivity
         guard waited >= habits.patience else { return watch(number, for: habits.patience - waited) }
         ask.transaction.abandon()
         world.journal.note(.c12, "request \(number) \(transcript.words(of: number)) had no answer for \(waited / 1_000_000_000) s")
@@ -211,7 +211,7 @@ package final class MediaFeeder: @unchecked Sendable {
 
     private func receive(_ event: LoadingEvent, number: Int) {
         guard asks[number] != nil else { return }
-        asks[number]?.lastActivity = world.time.now
+        asks[number]?.lastActivity = world.runningTime
         switch event {
         case .accepted: return
         case .data(let data, let offset): received(data, at: offset, number)

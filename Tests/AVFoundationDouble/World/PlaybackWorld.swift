@@ -1,5 +1,6 @@
 package import Dispatch
 import Foundation
+package import SpoolCore
 package import SpoolSystem
 
 /// The environment of the double: clocks, randomness, the queues of its calls, and the journal of
@@ -19,6 +20,7 @@ package final class PlaybackWorld: Sendable {
     /// The queue on which players notify their observers: the main queue.
     package let main: any Mailbox
     private let makeMailbox: @Sendable (String) -> any Mailbox
+    private let suspendedTime = Locked<Nanoseconds>(0)
 
     /// Makes a simulated world. `mailbox` makes a mailbox by name.
     package init(
@@ -42,6 +44,15 @@ package final class PlaybackWorld: Sendable {
 
     /// Returns a new mailbox or serial queue with a name.
     package func mailbox(_ name: String) -> any Mailbox { makeMailbox(name) }
+
+    /// Notes that the system suspended the process for this time. Players wait no part of it for an
+    /// answer.
+    package func wasSuspended(for time: Nanoseconds) {
+        suspendedTime.withLock { $0 += time }
+    }
+
+    /// The time that passed while the process ran.
+    var runningTime: MonotonicInstant { time.now + -suspendedTime.withLock { $0 } }
 
     func delegateMailbox(for queue: DispatchQueue?) -> any Mailbox {
         if queue?.label == DispatchQueue.main.label { journal.note(.r10, "the delegate's queue is the main queue") }
