@@ -252,7 +252,7 @@ package import SpoolSystem
     }
 
     private func audioLost() {
-        perform(recovery.audioLost())
+        perform(recovery.audioLost(hasItem: player?.currentItem != nil))
         look()
     }
 

@@ -117,10 +117,19 @@ package struct StallRecovery: Hashable, Sendable {
     }
 
     /// Handles a loss of the audio: an interruption begins, or the device that played is gone.
-    package mutating func audioLost() -> [Action] {
+    ///
+    /// The system pauses a player that plays. It may not see one that waits, for its first bytes or
+    /// after a seek or a stall. Such a player would start by itself later, so it is paused here.
+    ///
+    /// - Parameter hasItem: Whether the player has an item. A rate that is set without one would
+    ///   start the next.
+    package mutating func audioLost(hasItem: Bool) -> [Action] {
         defer { state = .idle }
-        // The system pauses a player that plays. It may not see one that waits.
-        return isWaiting ? [.stopWaiting, .pause] : []
+        switch state {
+        case .waiting: return [.stopWaiting, .pause]
+        case .playing, .stopped: return [.pause]
+        case .idle: return hasItem ? [] : [.pause]
+        }
     }
 
     /// Handles the end or the failure of the item.

@@ -62,6 +62,31 @@ import Testing
         #expect(stage.player.timeControlStatus == .paused && stage.observer.state == .paused)
     }
 
+    @Test(arguments: [true, false])
+    func `a call or lost headphones while an item waits for its first bytes leave the player paused`(isCall: Bool) throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.world.origin.follow { _, _ in .slow(latency: 5_000_000_000, bytesPerSecond: 200_000) }
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        stage.player.play()
+        world.pass(.seconds(1))
+        #expect(stage.player.timeControlStatus == .waitingToPlayAtSpecifiedRate)
+        if isCall { stage.interrupt() } else { stage.pullHeadphones() }
+        world.pass(.seconds(1))
+        Self.expectSilence(world, stage)
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .ended })
+    }
+
+    @Test func `a player without an item does not start the next one after a call`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        let stage = ObservedPlayer(world, items: [])
+        stage.player.play()
+        stage.interrupt()
+        world.pass(.seconds(1))
+        stage.player.insert(world.factory.playerItem(for: world.url), after: nil)
+        Self.expectSilence(world, stage)
+    }
+
     @Test(arguments: [true, false], [true, false])
     func `playback goes on at its rate after a stall`(notifiesStalls: Bool, resumesByItself: Bool) throws {
         var habits = PlayerHabits()

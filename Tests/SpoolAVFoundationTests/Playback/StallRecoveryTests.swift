@@ -57,19 +57,29 @@ struct StallRecoveryTests {
         #expect(machine.bytesCame(isPlaying: false) == [.stopWaiting, .play(rate: 2)])
     }
 
-    @Test func `a player that waits when the audio is lost is paused`() {
+    @Test func `a player that waits after a stall is paused when the audio is lost`() {
         var machine = Self.playing()
         _ = machine.stalled()
-        #expect(machine.audioLost() == [.stopWaiting, .pause])
+        #expect(machine.audioLost(hasItem: true) == [.stopWaiting, .pause])
         #expect(machine.bytesCame(isPlaying: false) == [])
-        var other = Self.playing()
-        #expect(other.audioLost() == [])
-        #expect(other.stalled() == [])
+    }
+
+    @Test func `a player that waits for its first bytes is paused when the audio is lost`() {
+        var machine = Self.playing()
+        #expect(machine.audioLost(hasItem: true) == [.pause])
+        #expect(machine.rateChanged(to: 0, .request) == [])
+        #expect(machine.stalled() == [] && machine.state == .idle)
+    }
+
+    @Test func `a rate that is set without an item is taken back when the audio is lost`() {
+        var machine = StallRecovery()
+        #expect(machine.audioLost(hasItem: false) == [.pause])
     }
 
     @Test func `an item that is not cached is left alone`() {
         var machine = StallRecovery()
         machine.itemChanged(rate: 1, isCached: false)
         #expect(machine.stalled() == [] && machine.rateChanged(to: 0, .unknown) == [] && machine.settled(isEmpty: true) == [])
+        #expect(machine.audioLost(hasItem: true) == [])
     }
 }
