@@ -18,8 +18,9 @@ import SpoolSystem
 /// `PlaybackObserver` counts as playing also in a picture (Picture in Picture) and with sound only.
 /// Without an observer, a player with an open request counts.
 ///
-/// Open requests and downloads wait meanwhile, and go on when the app is back. The cache then takes
-/// its locks again, and its loopback endpoint opens its listener again, which the system closes.
+/// Open requests and downloads wait meanwhile, and go on when the app is back or plays in the
+/// background, for example by the lock screen. The cache then takes its locks again. When the app
+/// is back, its loopback endpoint opens its listener again, which the system closes.
 ///
 /// Following ends when this object is released. Safe to use from any thread.
 public final class AppLifecycle: Sendable {
@@ -59,12 +60,16 @@ private final class LifecycleFollower: Sendable {
         door = cache.playerDoor(make: DoorState.init)
     }
 
-    deinit { door.onIdle(nil) }
+    deinit {
+        door.onIdle(nil)
+        door.onUse(nil)
+    }
 
     func start() {
         center.tokens.add(center.background, of: nil) { [weak self] _ in self?.entered() }
         center.tokens.add(center.foreground, of: nil) { [weak self] _ in self?.left() }
         door.onIdle { [weak self] in self?.suspend() }
+        door.onUse { [weak self] in self?.playedInBackground() }
     }
 
     private var cache: MediaCache? { state.withLock { $0.cache } }
@@ -131,6 +136,13 @@ private final class LifecycleFollower: Sendable {
     private func lookAgain() {
         guard door.isInUse else { return }
         if state.withLock({ $0.isInBackground && $0.phase == .suspended }) { keepAwake() }
+        resumeIfDue { _ in true }
+    }
+
+    /// Resumes the cache for a player that starts in the background, for example by the lock screen.
+    private func playedInBackground() {
+        guard state.withLock({ $0.isInBackground && $0.phase == .suspended }) else { return }
+        keepAwake()
         resumeIfDue { _ in true }
     }
 

@@ -18,6 +18,8 @@ final class DoorState: PlayerDoor {
         var observers: Set<ObjectIdentifier> = []
         var playing: Set<ObjectIdentifier> = []
         var onIdle: (@Sendable () -> Void)?
+        var onUse: (@Sendable () -> Void)?
+        var isHeld = false
     }
 
     private let state = Locked(State())
@@ -113,11 +115,15 @@ final class DoorState: PlayerDoor {
     /// Sets the closure that is called when the app needs the cache no more (`isInUse`).
     func onIdle(_ job: (@Sendable () -> Void)?) { state.withLock { $0.onIdle = job } }
 
+    /// Sets the closure that is called when the app needs the cache again.
+    func onUse(_ job: (@Sendable () -> Void)?) { state.withLock { $0.onUse = job } }
+
     private func change(_ body: (inout State) -> Void) {
         let job = state.withLock { state -> (@Sendable () -> Void)? in
             let wasInUse = state.isInUse
             body(&state)
-            return wasInUse && !state.isInUse ? state.onIdle : nil
+            guard wasInUse != state.isInUse else { return nil }
+            return wasInUse ? state.onIdle : state.onUse
         }
         job?()
     }
@@ -134,9 +140,15 @@ final class DoorState: PlayerDoor {
         for loader in state.withLock({ Array($0.loading.values) }) { loader.tryAgainSoon() }
     }
 
+    /// Whether the store is suspended, or about to be, so that a loader with a new request waits.
+    var isHeld: Bool { state.withLock { $0.isHeld } }
+
     /// Lets every loader and download release its readers, and calls `done` when all have.
     func hold(_ done: @escaping @Sendable () -> Void) {
-        let parties = state.withLock { Array($0.loading.values) + Array($0.downloading.values) }
+        let parties = state.withLock { state in
+            state.isHeld = true
+            return Array(state.loading.values) + Array(state.downloading.values)
+        }
         let open = Locked(parties.count + 1)
         let one: @Sendable () -> Void = {
             let isLast = open.withLock { count in
@@ -151,7 +163,11 @@ final class DoorState: PlayerDoor {
 
     /// Lets every loader and download go on after `hold`.
     func release() {
-        for party in state.withLock({ Array($0.loading.values) + Array($0.downloading.values) }) { party.releaseSoon() }
+        let parties = state.withLock { state in
+            state.isHeld = false
+            return Array(state.loading.values) + Array(state.downloading.values)
+        }
+        for party in parties { party.releaseSoon() }
     }
 
     /// Whether any item that plays waits for bytes. Later items then yield.

@@ -67,9 +67,13 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         if wantedPriority == .parked { prioritized(.playing) }
         let ask = LoadingAsk(request)
         log.trace("asks \(ask)")
+        // An asset whose first request comes while the store is suspended waits like the others.
+        if door.isHeld { isHeld = true }
         let (id, actions) = machine.requested(ask, now: now)
         requests[id] = request
         perform(actions)
+        // The store may have come back before this loader was noted as loading.
+        if isHeld, !door.isHeld { release() }
     }
 
     /// Requests are matched by identity, because every request of an asset has the same URL.

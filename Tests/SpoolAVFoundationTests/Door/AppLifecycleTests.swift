@@ -100,6 +100,46 @@ import Testing
         withExtendedLifetime(lifecycle) {}
     }
 
+    @MainActor @Test func `a player that plays again in the background, by the lock screen, gets its bytes`() throws {
+        let world = try Self.world(length: 4_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        let time = GrantedTime()
+        let (lifecycle, center) = Self.follow(world, time)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .playing })
+        Self.post("away", center)
+        stage.player.pause()
+        #expect(world.run { world.isSuspended })
+        world.pass(.seconds(60))
+        #expect(world.isSuspended)
+        stage.player.play()
+        #expect(world.run { !world.isSuspended })
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.world.cache.statistics.fetchedBytes == 4_000_000)
+        stage.player.pause()
+        #expect(world.run { world.isSuspended })
+        #expect(world.breaches == [])
+        withExtendedLifetime(lifecycle) {}
+    }
+
+    @MainActor @Test func `an item whose first request comes in the background waits for the store`() throws {
+        let world = try Self.world(length: 300_000)
+        let (lifecycle, center) = Self.follow(world)
+        let stage = ObservedPlayer(world, items: [])
+        Self.post("away", center)
+        #expect(world.run { world.isSuspended })
+        stage.player.insert(world.factory.playerItem(for: world.url), after: nil)
+        world.pass(.seconds(10))
+        #expect(world.isSuspended && world.requests.isEmpty)
+        Self.post("back", center)
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.world.cache.statistics.fetchedBytes == 300_000)
+        #expect(world.breaches == [])
+        withExtendedLifetime(lifecycle) {}
+    }
+
     @Test func `a download waits while the process is suspended, and is complete afterwards`() throws {
         let world = try Self.world(length: 3_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
