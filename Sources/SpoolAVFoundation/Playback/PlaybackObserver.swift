@@ -190,15 +190,19 @@ package import SpoolSystem
 
     private func watch(_ item: AVPlayerItem) {
         let look = later { $0.look() }
+        let name = ObjectIdentifier(item)
+        let emptied = later { $0.bufferEmptied(name) }
         itemWatch = [
             item.observe(\.status) { _, _ in look() },
             item.observe(\.duration) { _, _ in look() },
             item.observe(\.isPlaybackLikelyToKeepUp) { _, _ in look() },
             item.observe(\.isPlaybackBufferFull) { _, _ in look() },
+            item.observe(\.isPlaybackBufferEmpty, options: [.new]) { _, change in
+                if change.newValue == true { emptied() }
+            },
         ]
         let notices = NoticeTokens()
         // A late notification of an earlier item must not change the state of this one.
-        let name = ObjectIdentifier(item)
         let (ended, stalled) = (later { $0.ended(name) }, later { $0.stalled(name) })
         notices.add(.AVPlayerItemDidPlayToEndTime, of: item) { _ in ended() }
         notices.add(.AVPlayerItemPlaybackStalled, of: item) { _ in stalled() }
@@ -245,10 +249,18 @@ package import SpoolSystem
         if recovery.hasStopped, !hadStopped { later { $0.settle() }() }
     }
 
-    private func settle() {
+    private func settle(isEmpty: Bool? = nil) {
         guard let item = watched else { return }
-        perform(recovery.settled(isEmpty: item.isPlaybackBufferEmpty))
+        perform(recovery.settled(isEmpty: isEmpty ?? item.isPlaybackBufferEmpty))
         look()
+    }
+
+    /// A player that stops at an empty buffer may have bytes again before its stop is decided, for
+    /// example from the disk. The decision waits a turn, like every one about a stop: a pause that
+    /// was requested is known by then.
+    private func bufferEmptied(_ item: ObjectIdentifier) {
+        guard isWatched(item), recovery.hasStopped else { return }
+        later { $0.settle(isEmpty: true) }()
     }
 
     private func audioLost() {

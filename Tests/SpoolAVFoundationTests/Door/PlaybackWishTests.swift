@@ -102,6 +102,23 @@ import Testing
         #expect(world.breaches == [])
     }
 
+    @Test func `a stop at a buffer that is empty for a moment only is a stall, too`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        // The disk has every byte. The player reads small parts, each when its buffer is empty.
+        world.load(world.asset(), information: true, 0, toEnd: true)
+        #expect(world.runToEnd())
+        world.pass(.seconds(3))
+        var habits = PlayerHabits()
+        habits.notifiesStalls = false
+        habits.onDemandBytes = 16_384
+        (habits.highWaterBytes, habits.lowWaterBytes) = (20_000, 1)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits)
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(stage.simulated.stallCount > 0)
+        #expect(world.breaches == [])
+    }
+
     @Test func `an observer that does not resume leaves a stalled player stopped`() throws {
         let world = try DoorWorld(length: 4_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }

@@ -33,6 +33,13 @@ struct StallRecoveryTests {
         #expect(machine.stalled() == [.wait(rate: 1.5)])
     }
 
+    @Test func `a stop with bytes in the buffer is a stall once the buffer is known to have been empty`() {
+        var machine = Self.playing()
+        _ = machine.rateChanged(to: 0, .unknown)
+        #expect(machine.settled(isEmpty: false) == [] && machine.hasStopped)
+        #expect(machine.settled(isEmpty: true) == [.wait(rate: 1.5)])
+    }
+
     @Test func `a requested pause stays one, whatever follows`() {
         var machine = Self.playing()
         #expect(machine.rateChanged(to: 0, .unknown) == [])
