@@ -94,8 +94,8 @@ final class PlaybackScenario: @unchecked Sendable {
                 firstDifference: { content.firstDifference(in: $0, at: $1) }))
     }
 
-    func makeAsset(_ tune: Tune) -> CachingAVURLAsset {
-        let asset = factory.asset(for: tune.url)
+    func makeAsset(_ tune: Tune, options: [String: Any]? = nil) -> CachingAVURLAsset {
+        let asset = factory.asset(for: tune.url, options: options)
         assets.append(WeakAsset(asset: asset))
         return asset
     }

@@ -1,0 +1,44 @@
+#if os(Linux)
+import Spool
+import SpoolSystem
+
+/// The time that the system grants an app in the background.
+final class GrantedTime: Sendable {
+    private struct State {
+        var running: [Int: @Sendable () -> Void] = [:]
+        var count = 0
+    }
+
+    private let state = Locked(State())
+
+    /// Begins an activity. Returns its end.
+    func begin(_ expired: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        let number = state.withLock { state in
+            state.count += 1
+            state.running[state.count] = expired
+            return state.count
+        }
+        return { [weak self] in _ = self?.state.withLock { $0.running.removeValue(forKey: number) } }
+    }
+
+    /// Whether an activity runs, so that the system leaves the process awake.
+    var isRunning: Bool { state.withLock { !$0.running.isEmpty } }
+
+    /// Ends the time of every activity.
+    func expire() {
+        let expired = state.withLock { state in state.running.keys.sorted().compactMap { state.running[$0] } }
+        for job in expired { job() }
+    }
+}
+
+/// A loopback endpoint whose listener the system closes in suspension.
+final class MortalListener: LoopbackEndpoint {
+    private let alive = Locked(true)
+
+    var isAlive: Bool { alive.withLock { $0 } }
+
+    func url(for original: String) -> String? { nil }
+    func die() { alive.withLock { $0 = false } }
+    func appReturned() { alive.withLock { $0 = true } }
+}
+#endif
