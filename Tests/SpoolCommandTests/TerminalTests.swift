@@ -39,7 +39,7 @@ final class PseudoTerminal {
     }
 }
 
-/// What a person sees whose standard error is a terminal.
+/// The messages for a person whose standard error is a terminal.
 @Suite(.timeLimit(.minutes(20)))
 struct TerminalTests {
     @Test func `the progress of get names the resource and the share from the store`() throws {

@@ -4,8 +4,9 @@ import SpoolSystem
 
 /// Adds the counts of an open cache to the history in its store.
 ///
-/// The store gets them at most once in `interval`, and when the cache is closed or suspended. A process
-/// that is killed loses those of the last minute; a process that only reads the store keeps none.
+/// The store gets them with a durable point, at most once in `interval`, and when the cache is closed
+/// or suspended. A process that is killed loses those since then. One that plays stored bytes alone
+/// has no durable points. A process that only reads the store keeps none.
 final class HistoryKeeper: Sendable {
     /// The shortest time between two writes.
     static let interval: Nanoseconds = .seconds(60)

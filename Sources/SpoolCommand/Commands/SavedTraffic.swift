@@ -1,6 +1,6 @@
 import Spool
 
-/// What a store saved, by day: the text and the JSON of `spool stat` without a URL.
+/// The bytes that a store saved, by day: the text and the JSON of `spool stat` without a URL.
 struct SavedTraffic {
     /// The days, the oldest first.
     let days: [DayStatistics]

@@ -12,7 +12,7 @@ struct StatCommand: Command {
             "With the URL of a manifest: each track of the presentation, and whether it plays without the network.",
             "Length, type, validator, age, the stored ranges as numbers, and a bar of them; and what a running 'spool serve' did not store of it, and why."
                 + " Exits 1 when nothing is stored.",
-            "Without a URL: what was played, fetched and saved on each day. The numbers of a running 'spool serve' are up to a minute old.",
+            "Without a URL: what was played, fetched and saved on each day. Those of a running 'spool serve' are as old as its last stored bytes.",
         ],
         operands: .init(usage: "[URL|KEY]", count: 0...1),
         flags: CacheSettings.store + KeySettings.names + [json],

@@ -221,7 +221,7 @@ function showTotals({ resources, statistics }) {
   lastFetched = { bytes: statistics.fetchedBytes, time: now };
 }
 
-// What the cache saved on each day is kept over restarts, and changes slowly.
+// The counts of each day are kept over restarts, and change slowly.
 async function pollDays() {
   try {
     const response = await fetch("api/status", { cache: "no-store" });
