@@ -105,7 +105,7 @@ import Testing
 
     @Test func `the oldest days leave when there are too many`() {
         var history = StatisticsHistory()
-        let days = (0..<StatisticsHistory.maxDays + 30).map { StatisticsHistory.day(of: Timestamp(seconds: Int64($0) * 86_400)) }
+        let days = (0..<StatisticsHistory.maxDays + 30).map { Timestamp(seconds: Int64($0) * 86_400).dateInUTC }
         for day in days { history.add(Statistics(), on: day) }
         #expect(history.days.map(\.day) == Array(days.suffix(StatisticsHistory.maxDays)))
         #expect(StatisticsHistory(history.text) == history)
@@ -113,6 +113,6 @@ import Testing
 
     @Test(arguments: [(0, "1970-01-01"), (951_782_400, "2000-02-29"), (1_796_083_199, "2026-11-30"), (-1, "1969-12-31")])
     func `a day is that of UTC`(seconds: Int64, day: String) {
-        #expect(StatisticsHistory.day(of: Timestamp(seconds: seconds)) == day)
+        #expect(Timestamp(seconds: seconds).dateInUTC == day)
     }
 }

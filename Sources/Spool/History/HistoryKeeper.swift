@@ -52,7 +52,7 @@ final class HistoryKeeper: Sendable {
         return history.days
     }
 
-    private var today: String { StatisticsHistory.day(of: environment.time.wallNow) }
+    private var today: String { environment.time.wallNow.dateInUTC }
 }
 
 extension Statistics {

@@ -1,5 +1,4 @@
-package import SpoolCore
-import SpoolLibc
+import SpoolCore
 
 /// The counts of a cache by day, as its store keeps them.
 ///
@@ -49,13 +48,6 @@ package struct StatisticsHistory: Equatable {
         }.joined()
     }
 
-    /// Returns the date of a moment in UTC.
-    package static func day(of time: Timestamp) -> String {
-        var seconds = time_t(time.seconds), parts = tm()
-        guard gmtime_r(&seconds, &parts) != nil else { return "1970-01-01" }
-        return padded(parts.tm_year + 1900, 4) + "-" + padded(parts.tm_mon + 1, 2) + "-" + padded(parts.tm_mday, 2)
-    }
-
     private mutating func dropOld() { days.removeFirst(max(0, days.count - Self.maxDays)) }
 
     private static func counts(_ words: ArraySlice<Substring>) -> Statistics {
@@ -75,10 +67,5 @@ package struct StatisticsHistory: Equatable {
         let dashes = [4, 7]
         guard bytes.count == 10, dashes.allSatisfy({ bytes[$0] == UInt8(ascii: "-") }) else { return false }
         return bytes.indices.allSatisfy { dashes.contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[$0]) }
-    }
-
-    private static func padded(_ number: Int32, _ width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 }

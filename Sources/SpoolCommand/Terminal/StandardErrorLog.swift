@@ -102,16 +102,13 @@ final class StandardErrorLog: LogSink {
 extension Timestamp {
     /// The time in UTC to the millisecond, for example `2026-01-31T12:00:00.250Z` (RFC 3339).
     var iso8601: String {
-        var seconds = time_t(self.seconds)
-        var parts = tm()
-        guard gmtime_r(&seconds, &parts) != nil else { return "\(self.seconds)" }
-        let milliseconds = Int32((nanoseconds - self.seconds * 1_000_000_000) / 1_000_000)
-        let date = "\(parts.tm_year + 1900)-\(Self.padded(parts.tm_mon + 1, 2))-\(Self.padded(parts.tm_mday, 2))"
-        let time = "\(Self.padded(parts.tm_hour, 2)):\(Self.padded(parts.tm_min, 2)):\(Self.padded(parts.tm_sec, 2))"
-        return "\(date)T\(time).\(Self.padded(milliseconds, 3))Z"
+        let milliseconds = (nanoseconds - seconds * 1_000_000_000) / 1_000_000
+        let second = (seconds % 86_400 + 86_400) % 86_400
+        let time = [second / 3600, second / 60 % 60, second % 60].map { Self.padded($0, 2) }.joined(separator: ":")
+        return "\(dateInUTC)T\(time).\(Self.padded(milliseconds, 3))Z"
     }
 
-    private static func padded(_ number: Int32, _ width: Int) -> String {
+    private static func padded(_ number: Int64, _ width: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }

@@ -26,9 +26,17 @@ package enum HTTPDate {
     static let longWeekdays = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
     static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    private static func padded(_ number: Int64, _ width: Int) -> String {
+    fileprivate static func padded(_ number: Int64, _ width: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+}
+
+extension Timestamp {
+    /// The date in UTC, for example `2026-01-31` (ISO 8601).
+    package var dateInUTC: String {
+        let date = CivilDate(daysSinceEpoch: seconds.flooredQuotientAndRemainder(by: 86_400).quotient)
+        return [(date.year, 4), (date.month, 2), (date.day, 2)].map { HTTPDate.padded($0, $1) }.joined(separator: "-")
     }
 }
 
