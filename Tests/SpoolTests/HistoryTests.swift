@@ -23,11 +23,13 @@ import Testing
         }
     }
 
-    private func openWorld(day: Int64) throws -> EngineWorld {
+    private func openWorld(day: Int64) throws -> EngineWorld { try openWorld(Noon(day: day)) }
+
+    private func openWorld(_ time: any TimeSource, on disk: MemoryDisk? = nil) throws -> EngineWorld {
         var options = SQLiteStore.Options()
         options.usesFileSystemForIndex = true
-        let store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: SeededRandom(seed: 1), options: options)
-        return try EngineWorld([song], store: store, time: Noon(day: day))
+        let store = try SQLiteStore(directory: "/cache", fileSystem: disk ?? self.disk, random: SeededRandom(seed: 1), options: options)
+        return try EngineWorld([song], store: store, time: time)
     }
 
     @Test func `what a cache played and fetched is kept by day over restarts`() async throws {
@@ -53,6 +55,22 @@ import Testing
         let days = try await world.cache.history.days()
         #expect(days.map { $0.counts.bytesFromStore + $0.counts.bytesFromOrigin } == [song.length])
         #expect(try await world.cache.history.days() == days)
+        await world.cache.close()
+    }
+
+    @Test func `the store has the counts of stored bytes that were played alone after a minute`() async throws {
+        let time = ManualTime()
+        let first = try openWorld(time)
+        try await first.play(song)
+        await first.cache.close()
+        let world = try openWorld(time)
+        try await world.play(song)
+        time.move(by: .seconds(60))
+        _ = try await world.cache.history.days()
+        // The process is killed here.
+        let other = try openWorld(time, on: disk.crash())
+        #expect(try await other.cache.history.days().map(\.counts.readers) == [2])
+        await other.cache.close()
         await world.cache.close()
     }
 

@@ -37,6 +37,9 @@ final class Committer: Sendable {
     private static let retryLimit = 12
     /// Access times wait in memory until there are this many, or until the next durable point.
     static let touchBatch = 64
+    /// Access times reach the index at the latest this long after the first of them, also when only
+    /// stored bytes are played. A sync is not worth it: a power loss may take them.
+    static let touchInterval: Nanoseconds = .seconds(60)
 
     private struct State {
         /// The bytes that were committed since the last durable point began.
@@ -47,6 +50,7 @@ final class Committer: Sendable {
         /// Whether the timer begins another durable point.
         var owesRetry = false
         var used: [AccessRecorder] = []
+        var touchTimerIsSet = false
         /// A durable point was begun and has not finished.
         var pointIsUnderWay = false
         /// Another durable point was asked for meanwhile, and follows the current one.
@@ -54,7 +58,7 @@ final class Committer: Sendable {
         /// Closures to call once no durable point is under way.
         var waiting: [@Sendable () -> Void] = []
         var lost: @Sendable (GenerationID, ByteRangeSet) -> Void = { _, _ in }
-        var pointBegins: @Sendable () -> Void = {}
+        var writesCounts: @Sendable () -> Void = {}
     }
 
     private let environment: CacheEnvironment
@@ -80,11 +84,12 @@ final class Committer: Sendable {
     /// Sets the handlers. Called once, when the cache is made.
     ///
     /// - Parameters:
-    ///   - pointBegins: Called on the index lane before a durable point, so that it covers more.
+    ///   - writesCounts: Called on the index lane when access times are written, and before a durable
+    ///     point, so that it covers more.
     ///   - lost: Called on the index lane for bytes that the system could not write, with the
     ///     generation that lost them, and the bytes that are left of it.
-    func connect(pointBegins: @escaping @Sendable () -> Void, lost: @escaping @Sendable (GenerationID, ByteRangeSet) -> Void) {
-        state.withLock { ($0.pointBegins, $0.lost) = (pointBegins, lost) }
+    func connect(writesCounts: @escaping @Sendable () -> Void, lost: @escaping @Sendable (GenerationID, ByteRangeSet) -> Void) {
+        state.withLock { ($0.writesCounts, $0.lost) = (writesCounts, lost) }
     }
 
     /// Returns a number for a new generation. Callable from any thread.
@@ -123,11 +128,19 @@ final class Committer: Sendable {
     /// Records that a resource was used now.
     func touch(_ access: AccessRecorder) {
         guard access.isFirstUse(at: environment.time.wallNow) else { return }
-        let isFull = state.withLock { state in
+        let (isFull, needsTimer) = state.withLock { state in
             state.used.append(access)
-            return state.used.count == Self.touchBatch
+            defer { state.touchTimerIsSet = true }
+            return (state.used.count == Self.touchBatch, !state.touchTimerIsSet)
         }
         if isFull { environment.indexLane.post { [self] in writeTouches() } }
+        guard needsTimer else { return }
+        _ = environment.time.after(Self.touchInterval, on: environment.indexLane) { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.touchTimerIsSet = false }
+            writeTouches()
+            state.withLock { $0.writesCounts }()
+        }
     }
 
     // MARK: Durable points
@@ -137,7 +150,7 @@ final class Committer: Sendable {
     /// If a durable point is under way, the new one follows it.
     func makeDurable() {
         writeTouches()
-        state.withLock { $0.pointBegins }()
+        state.withLock { $0.writesCounts }()
         let mayBegin = state.withLock { state in
             state.owesPoint = state.pointIsUnderWay
             guard !state.pointIsUnderWay else { return false }

@@ -83,7 +83,7 @@ final class Engine: Sendable {
                     for session in sessions.withLock({ $0.all }) { session.writes.enterWritten(isEnforcing: false) }
                 },
                 session: { key in sessions.withLock { $0.peek(key) } }))
-        committer.connect(pointBegins: { [weak self] in self?.keepHistory(isLast: false) }) { generation, left in
+        committer.connect(writesCounts: { [weak self] in self?.keepHistory(isLast: false) }) { generation, left in
             for session in sessions.withLock({ $0.all }) { session.lost(allBut: left, of: generation) }
         }
         startSweeping()

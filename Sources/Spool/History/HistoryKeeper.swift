@@ -4,9 +4,9 @@ import SpoolSystem
 
 /// Adds the counts of an open cache to the history in its store.
 ///
-/// The store gets them with a durable point, at most once in `interval`, and when the cache is closed
-/// or suspended. A process that is killed loses those since then. One that plays stored bytes alone
-/// has no durable points. A process that only reads the store keeps none.
+/// The store gets them with access times and durable points, at most once in `interval`, and when
+/// the cache is closed or suspended. A process that is killed loses those since then: about a minute.
+/// A process that only reads the store keeps none.
 final class HistoryKeeper: Sendable {
     /// The shortest time between two writes.
     static let interval: Nanoseconds = .seconds(60)
@@ -15,6 +15,8 @@ final class HistoryKeeper: Sendable {
         /// The counts that the history in the store has.
         var kept = Statistics()
         var lastTime: MonotonicInstant?
+        /// The history in the store, or nil if another process may have changed it.
+        var known: StatisticsHistory?
     }
 
     private let environment: CacheEnvironment
@@ -32,24 +34,33 @@ final class HistoryKeeper: Sendable {
     /// - Throws: The error of the store. The growth is written by the next call then.
     func keep(_ counts: Statistics, isLast: Bool) throws(StoreError) {
         guard store.isWritable else { return }
+        defer { if isLast { state.withLock { $0.known = nil } } }
         let now = environment.time.now
         let (kept, lastTime) = state.withLock { ($0.kept, $0.lastTime) }
         guard isLast || lastTime.map({ now - $0 >= Self.interval }) ?? true else { return }
         let growth = counts.growth(since: kept)
         guard growth.isSomething else { return }
         state.withLock { $0.lastTime = now }
-        var history = StatisticsHistory(try store.history() ?? "")
+        var history = try stored()
         history.add(growth, on: today)
         try store.setHistory(history.text)
-        state.withLock { $0.kept = counts }
+        state.withLock { ($0.kept, $0.known) = (counts, history) }
     }
 
     /// Returns the counts by day, with those that are not written yet. Runs on the index lane.
     func days(with counts: Statistics) throws(StoreError) -> [DayStatistics] {
-        var history = StatisticsHistory(try store.history() ?? "")
+        var history = try stored()
         let growth = counts.growth(since: state.withLock { $0.kept })
         if growth.isSomething { history.add(growth, on: today) }
         return history.days
+    }
+
+    /// Returns the history in the store. Only the writer changes it, so the writer reads it once.
+    private func stored() throws(StoreError) -> StatisticsHistory {
+        if let known = state.withLock({ $0.known }) { return known }
+        let history = StatisticsHistory(try store.history() ?? "")
+        if store.isWritable { state.withLock { $0.known = history } }
+        return history
     }
 
     private var today: String { environment.time.wallNow.dateInUTC }
