@@ -100,7 +100,7 @@ enum StatusPage {
 
         <dl class="totals" aria-label="Totals">
           <div><dt>Stored</dt><dd id="stored">–<small id="count"></small></dd></div>
-          <div><dt>Played from the store</dt><dd id="ratio">–<small id="played"></small></dd></div>
+          <div><dt>From the store</dt><dd id="ratio">–<small id="played"></small></dd></div>
           <div><dt>Fetched from origins</dt><dd id="fetched">–<small id="rate"></small></dd></div>
           <div><dt>Saved</dt><dd id="saved">–<small id="today"></small></dd></div>
           <div><dt>Origin requests</dt><dd id="requests">–<small id="sent"></small></dd></div>
