@@ -5,7 +5,7 @@ import SpoolServer
 import SpoolSystem
 
 /// A caching HTTP proxy over a `MediaCache`. It shares the thread of the cache's transport where
-/// possible, and else has its own.
+/// possible, and else has its own. `ProxyOptions.loopCount` gives it further ones.
 ///
 /// URL forms: `/[token/]scheme/authority/path?query`, `/[token/]?url=<percent-encoded>`,
 /// `/token/?key=<…>&url=<…>` for an item with a key of its own, or the paths of a fixed origin. The
@@ -23,7 +23,7 @@ public final class ProxyServer: LoopbackEndpoint {
     private let options: ProxyOptions
     private let rules: ProxyTargetRules
     private let sites: SitePolicy
-    private let loops: LoopGuard
+    private let guards: LoopGuard
     /// The first segment below `/_spool/` where the proxy stands in for a site, or nil. The site's
     /// scripts share the proxy's browser origin, and must not be able to read the proxy's own
     /// pages.
@@ -36,7 +36,8 @@ public final class ProxyServer: LoopbackEndpoint {
         /// Whether the proxy runs or is being started.
         var isStarted = false
         var server: HTTPServer?
-        var thread: LoopThread?
+        /// The threads of the proxy's loops. The first one accepts connections.
+        var threads: [LoopThread] = []
         var port: UInt16?
         /// The number of this proxy's entry in the cache's bounds on reachable origins.
         var bound: Int?
@@ -49,9 +50,14 @@ public final class ProxyServer: LoopbackEndpoint {
     public init(cache: MediaCache, options: ProxyOptions = ProxyOptions()) throws(CacheError) {
         self.cache = cache
         self.options = options
+        guard ProxyOptions.loopCounts.contains(options.loopCount) else {
+            let bounds = ProxyOptions.loopCounts
+            throw CacheError(
+                .configuration, "a proxy has \(bounds.lowerBound) to \(bounds.upperBound) event loops, not \(options.loopCount)")
+        }
         rules = try ProxyTargetRules(options)
         sites = try SitePolicy(allowsAll: options.allowsForeignSites, allowed: options.allowedSites)
-        loops = LoopGuard(options: options, names: cache.nameInVia())
+        guards = LoopGuard(options: options, names: cache.nameInVia())
         let random = cache.environment.random
         pageSecret = options.fixedOrigin == nil ? nil : String(random.next(), radix: 36) + String(random.next(), radix: 36)
     }
@@ -68,12 +74,12 @@ public final class ProxyServer: LoopbackEndpoint {
         }
         guard isFirst else { throw CacheError(.configuration, "the proxy runs already; stop it before you start it again") }
         do throws(SystemError) {
-            let thread = if let shared = cache.environment.loop { shared } else { try LoopThread(name: "spool-proxy") }
-            let (server, visits) = server(on: thread.loop)
+            let threads = try makeThreads()
+            let (server, visits) = server(on: threads.map(\.loop))
             let addresses = try listen(server)
             let bound = cache.bounds.set(rules.reach)
             state.withLock {
-                $0 = State(visits: visits, isStarted: true, server: server, thread: thread, port: addresses.first?.port, bound: bound)
+                $0 = State(visits: visits, isStarted: true, server: server, threads: threads, port: addresses.first?.port, bound: bound)
             }
         } catch {
             state.withLock { $0 = State() }
@@ -83,6 +89,15 @@ public final class ProxyServer: LoopbackEndpoint {
         }
     }
 
+    /// Starts the threads of the proxy's loops. A transport and a loop on one thread pass bytes on
+    /// without waking a thread.
+    private func makeThreads() throws(SystemError) -> [LoopThread] {
+        let first = if let shared = cache.environment.loop { shared } else { try LoopThread(name: "spool-proxy") }
+        var threads = [first]
+        while threads.count < options.loopCount { threads.append(try LoopThread(name: "spool-proxy-\(threads.count + 1)")) }
+        return threads
+    }
+
     private func listen(_ server: HTTPServer) throws(SystemError) -> [SocketAddress] {
         guard let descriptor = options.inheritedListener, let address = SocketAddress(literal: options.host, port: options.port) else {
             return try server.listen(host: options.host, port: options.port)
@@ -90,37 +105,46 @@ public final class ProxyServer: LoopbackEndpoint {
         return server.listen(on: descriptor, address)
     }
 
-    /// Calls `beat` on the proxy's event loop again and again until the proxy stops, to show that
-    /// the loop runs. Does nothing while the proxy does not listen.
-    package func onLoop(every interval: Nanoseconds, _ beat: @escaping @Sendable () -> Void) {
-        guard let loop = state.withLock({ $0.thread })?.loop else { return }
+    /// Calls `beat` after a turn of each of the proxy's event loops, again and again until the proxy
+    /// stops, to show that the loops run. Does nothing while the proxy does not listen.
+    package func onLoops(every interval: Nanoseconds, _ beat: @escaping @Sendable () -> Void) {
+        onLoops(state.withLock { $0.threads.map(\.loop) }[...], every: interval, beat)
+    }
+
+    private func onLoops(_ loops: ArraySlice<EventLoop>, every interval: Nanoseconds, _ beat: @escaping @Sendable () -> Void) {
+        guard let loop = loops.first else { return }
         loop.post { [weak self] in
             guard let self, self.state.withLock({ $0.server != nil }) else { return }
+            guard loops.count == 1 else { return self.onLoops(loops.dropFirst(), every: interval, beat) }
             beat()
-            loop.after(interval) { [weak self] in self?.onLoop(every: interval, beat) }
+            loop.after(interval) { [weak self] in self?.onLoops(every: interval, beat) }
         }
     }
 
-    private func server(on loop: EventLoop) -> (HTTPServer, ProxyVisits?) {
+    private func server(on loops: [EventLoop]) -> (HTTPServer, ProxyVisits?) {
         let environment = cache.environment
         var serverOptions = ServerOptions(wallNow: { environment.time.wallNow })
         serverOptions.maximumConnections = options.maximumConnections
         let prefix = options.token.map { "/\($0)/" } ?? "/"
-        let site = rules.fixedOrigin.map(\.description).map { FixedSite(origin: $0, prefix: prefix, via: loops.names.via(for: $0)) }
+        let site = rules.fixedOrigin.map(\.description).map { FixedSite(origin: $0, prefix: prefix, via: guards.names.via(for: $0)) }
         if site != nil { serverOptions.requestLimits.takenBodyBytes = options.passedBodyBytes }
         serverOptions.coldReads = ColdReads(lane: environment.dataLanes[0])
         serverOptions.onResponse = options.onResponse.map { Self.recorder($0, rules) }
-        let handler = ProxyRouter(
-            cache: cache, rules: rules,
-            pages: OwnPages(cache: cache, demoTracks: options.demoTracks, secret: pageSecret) { [rules] url in
-                rules.proxied(url, prefix: prefix)
-            },
-            prefix: prefix, admin: options.commandToken.map { AdminAPI(cache: cache, token: $0) }, sites: sites, loops: loops,
-            site: site, wallNow: { environment.time.wallNow })
+        let pages = OwnPages(cache: cache, demoTracks: options.demoTracks, secret: pageSecret) { [rules] url in
+            rules.proxied(url, prefix: prefix)
+        }
+        let admin = options.commandToken.map { AdminAPI(cache: cache, token: $0) }
+        let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: serverOptions.wallNow)
         // Without a token, each path has a meaning already.
-        let visits = options.token == nil || site != nil ? nil : ProxyVisits(main: handler, mainPrefix: prefix)
-        let root: any Handler = if let visits { visits } else { handler }
-        return (HTTPServer(loop: loop, options: serverOptions, handler: root), visits)
+        let visits = options.token == nil || site != nil ? nil : ProxyVisits()
+        let handlers = loops.indices.map { index -> any Handler in
+            let router = ProxyRouter(
+                cache: cache, rules: rules, pages: pages, prefix: prefix, admin: admin, sites: sites, loops: guards, site: site,
+                manifests: manifests, wallNow: serverOptions.wallNow)
+            return visits.map { VisitRouter(main: router, mainPrefix: prefix, visits: $0, loop: index) } ?? router
+        }
+        let others = zip(loops, handlers).dropFirst().map { (loop: $0, handler: $1) }
+        return (HTTPServer(loop: loops[0], options: serverOptions, handler: handlers[0], others: others), visits)
     }
 
     /// Begins to serve a player with settings of its own.
@@ -128,15 +152,20 @@ public final class ProxyServer: LoopbackEndpoint {
     /// - Returns: The visit, or nil while the proxy does not listen, with a fixed origin, and without
     ///   a token.
     package func visit(_ settings: VisitSettings) -> ProxyVisit? {
-        guard let visits = state.withLock({ $0.visits }) else { return nil }
+        let (known, loopCount) = state.withLock { ($0.visits, $0.threads.count) }
+        guard let visits = known else { return nil }
         let random = cache.environment.random
         let token = String(random.next(), radix: 36) + String(random.next(), radix: 36)
-        let environment = cache.environment
-        let router = ProxyRouter(
-            cache: cache, rules: rules.with(token: token), pages: OwnPages(cache: cache, demoTracks: [], secret: nil) { _ in nil },
-            prefix: "/\(token)/", admin: nil, sites: sites, loops: loops, site: nil, visit: settings,
-            wallNow: { environment.time.wallNow })
-        visits.begin(token, router)
+        let (rules, prefix, time) = (rules.with(token: token), "/\(token)/", cache.environment.time)
+        let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: { time.wallNow })
+        let pages = OwnPages(cache: cache, demoTracks: [], secret: nil) { _ in nil }
+        visits.begin(
+            token,
+            (0..<loopCount).map { _ in
+                ProxyRouter(
+                    cache: cache, rules: rules, pages: pages, prefix: prefix, admin: nil, sites: sites, loops: guards, site: nil,
+                    manifests: manifests, visit: settings, wallNow: { time.wallNow })
+            })
         return ProxyVisit(token: token, server: self, visits: visits)
     }
 
@@ -155,12 +184,13 @@ public final class ProxyServer: LoopbackEndpoint {
     ///
     /// - Parameter grace: The longest time for these answers. The rest is cut off after it.
     package func stop(grace: Nanoseconds) {
-        let (server, thread, bound) = state.withLock { state in
+        let (server, threads, bound) = state.withLock { state in
             defer { state = State() }
-            return (state.server, state.thread, state.bound)
+            return (state.server, state.threads, state.bound)
         }
-        guard let server, let thread else { return }
-        thread.wait { done in server.stop(grace: grace, done) }
+        guard let server, let first = threads.first else { return }
+        // The loops run until each of them has stopped.
+        first.wait { done in server.stop(grace: grace) { withExtendedLifetime(threads) { done() } } }
         if let bound { cache.bounds.lift(bound) }
     }
 

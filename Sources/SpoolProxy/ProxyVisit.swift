@@ -45,20 +45,31 @@ package final class ProxyVisit: Sendable {
     package func url(for original: String) -> String? { server.url(for: original, token: token) }
 }
 
-/// Sends each request to the router of its token.
-final class ProxyVisits: Handler {
-    private let main: ProxyRouter
-    private let mainPrefix: String
-    private let routers = Locked<[String: ProxyRouter]>([:])
+/// The routers of the players with settings of their own: one router for each loop of the proxy.
+final class ProxyVisits: Sendable {
+    private let routers = Locked<[String: [ProxyRouter]]>([:])
 
-    init(main: ProxyRouter, mainPrefix: String) {
-        self.main = main
-        self.mainPrefix = mainPrefix
-    }
-
-    func begin(_ token: String, _ router: ProxyRouter) { routers.withLock { $0[token] = router } }
+    func begin(_ token: String, _ routers: [ProxyRouter]) { self.routers.withLock { $0[token] = routers } }
 
     func end(_ token: String) { routers.withLock { $0[token] = nil } }
+
+    /// Returns the router of a token on the loop with this position, or nil for another token.
+    func router(of token: String, loop: Int) -> ProxyRouter? { routers.withLock { $0[token]?[loop] } }
+}
+
+/// Sends each request on one loop to the router of its token.
+final class VisitRouter: Handler {
+    private let main: ProxyRouter
+    private let mainPrefix: String
+    private let visits: ProxyVisits
+    private let loop: Int
+
+    init(main: ProxyRouter, mainPrefix: String, visits: ProxyVisits, loop: Int) {
+        self.main = main
+        self.mainPrefix = mainPrefix
+        self.visits = visits
+        self.loop = loop
+    }
 
     func respond(to request: RequestHead, on exchange: Exchange) { router(for: request).respond(to: request, on: exchange) }
 
@@ -67,6 +78,6 @@ final class ProxyVisits: Handler {
     private func router(for request: RequestHead) -> ProxyRouter {
         if request.path.hasPrefix(mainPrefix) { return main }
         let token = request.path.dropFirst().prefix { $0 != "/" && $0 != "?" }
-        return routers.withLock { $0[String(token)] } ?? main
+        return visits.router(of: String(token), loop: loop) ?? main
     }
 }

@@ -2,61 +2,50 @@ package import SpoolCore
 import SpoolLibc
 package import SpoolSystem
 
-/// An HTTP/1.1 server on an event loop (RFC 9112), with keep-alive, pipelining and a bound on each
-/// resource.
+/// An HTTP/1.1 server on one or several event loops (RFC 9112), with keep-alive, pipelining and a
+/// bound on each resource.
 ///
 /// Bodies of files go from the page cache to the socket by `sendfile`. A request that is answered
-/// at once costs three system calls: receive, send and sendfile. A listening server keeps itself
-/// alive until `stop`.
+/// at once costs three system calls: receive, send and sendfile. Stop a listening server before you
+/// release it.
+///
+/// The first loop accepts connections. Each of them runs on the loop that had the fewest, from its
+/// beginning to its end. The limits on connections hold for all loops together.
 ///
 ///     let server = HTTPServer(loop: loop, options: options, handler: handler)
 ///     let addresses = try server.listen(host: "localhost", port: 8080)
 package final class HTTPServer: @unchecked Sendable {
-    // Safe to share: only the loop touches mutable state. `listen` and `stop` post to the loop.
-    /// The loop on which the server and its connections run.
-    package let loop: EventLoop
+    // Safe to share: only the first loop touches mutable state. `listen` and `stop` post to it.
+    /// The loop that accepts connections.
+    let loop: EventLoop
     /// The limits and callbacks of the server.
-    package let options: ServerOptions
-    let handler: any Handler
-
+    let options: ServerOptions
     /// The acceptors, with the addresses that they listen on.
     var listeners: [Listener] = []
-    private var connections: [Connection] = []
-    /// The number of connections of each client, by the client's name.
-    private var clients: [[UInt8]: Int] = [:]
-    private var sweepTimer: LoopTimer?
     private(set) var isStopping = false
-    private var onStopped: [() -> Void] = []
-
-    /// The buffer into which all connections receive. No bytes stay in it between calls.
-    let scratch: UnsafeMutableRawBufferPointer
-    /// The buffer that joins a head and a small body for one call.
-    let gathering: UnsafeMutableRawBufferPointer
-    /// The longest head, in bytes, that is joined with a body.
-    private static let gatheredHeadBytes = 16 * 1024
-    /// The buffer into which heads are written. No bytes stay in it between calls.
-    var headBuffer = HeadBuffer()
-    var writer = ResponseWriter()
-
-    /// The number of request bytes that all connections hold.
-    var heldInputBytes = 0
-    var requestCount: Int64 = 0
-    var refusalCount: Int64 = 0
-    var sentBodyBytes: Int64 = 0
-    private var acceptCount: Int64 = 0
+    private let parts: [ServerLoop]
+    private let census: ConnectionCensus
 
     /// Creates a server that does not listen yet.
-    package init(loop: EventLoop, options: ServerOptions, handler: any Handler) {
-        self.loop = loop
-        self.options = options
-        self.handler = handler
-        scratch = .allocate(byteCount: options.inputBytes, alignment: 16)
-        gathering = .allocate(byteCount: Self.gatheredHeadBytes + ResponseStart.inlineBodyBytes, alignment: 16)
+    package convenience init(loop: EventLoop, options: ServerOptions, handler: any Handler) {
+        self.init(loop: loop, options: options, handler: handler, others: [])
     }
 
-    deinit {
-        scratch.deallocate()
-        gathering.deallocate()
+    /// Creates a server that does not listen yet, and runs on several loops.
+    ///
+    /// - Parameters:
+    ///   - loop: The loop that accepts connections, and runs its share of them.
+    ///   - handler: Answers the requests of that loop.
+    ///   - others: The other loops with the handlers of their requests. They must run until the
+    ///     server has stopped.
+    package init(loop: EventLoop, options: ServerOptions, handler: any Handler, others: [(loop: EventLoop, handler: any Handler)]) {
+        self.loop = loop
+        self.options = options
+        let census = ConnectionCensus(loops: 1 + others.count, connectionsPerClient: options.connectionsPerClient)
+        self.census = census
+        parts = ([(loop, handler)] + others).enumerated().map { index, part in
+            ServerLoop(loop: part.loop, index: index, options: options, handler: part.handler, census: census)
+        }
     }
 
     // MARK: Listening
@@ -98,108 +87,59 @@ package final class HTTPServer: @unchecked Sendable {
         return bound
     }
 
+    func accepted(_ socket: consuming Socket) {
+        let ticket = census.enter(client: socket.peerAddress.flatMap(options.clientName))
+        let part = parts[ticket.loop]
+        let others = parts.count == 1 ? [] : parts.filter { $0 !== part }[...]
+        if part.loop === loop { part.take(socket, ticket, orElse: others) } else { part.receive(socket, ticket, orElse: others) }
+    }
+
+    // MARK: Stopping
+
     /// Stops accepting, closes idle connections, and lets responses in progress finish for at most
-    /// `grace` nanoseconds. Then calls `done` on the loop.
+    /// `grace` nanoseconds. Then calls `done` on the first loop.
     ///
     /// May be called from any thread and more than once. The shorter grace applies.
     package func stop(grace: Nanoseconds = 0, _ done: @escaping @Sendable () -> Void = {}) {
-        loop.post {
-            self.isStopping = true
-            self.onStopped.append(done)
-            for listener in self.listeners { listener.acceptor.close() }
-            self.listeners = []
-            for connection in self.connections where grace <= 0 || connection.isIdle { connection.clientLeft() }
-            if self.connections.isEmpty { return self.finishStop() }
-            self.loop.after(grace) {
-                for connection in self.connections { connection.clientLeft() }
+        loop.post { [self] in
+            isStopping = true
+            for listener in listeners { listener.acceptor.close() }
+            listeners = []
+            stop(parts[...], grace: grace, done)
+        }
+    }
+
+    /// Stops the loops together. `done` follows the last of them.
+    private func stop(_ parts: ArraySlice<ServerLoop>, grace: Nanoseconds, _ done: @escaping @Sendable () -> Void) {
+        let left = Locked(parts.count)
+        for part in parts {
+            part.loop.post { [loop] in
+                part.stop(grace: grace) {
+                    let isLast = left.withLock { left in
+                        left -= 1
+                        return left == 0
+                    }
+                    guard isLast else { return }
+                    if part.loop === loop { done() } else { loop.post(done) }
+                }
             }
         }
     }
 
-    private func finishStop() {
-        let waiting = onStopped
-        onStopped = []
-        for done in waiting { done() }
-    }
-
-    // MARK: Connections
-
-    func accepted(_ socket: consuming Socket) {
-        acceptCount += 1
-        let client = socket.peerAddress.flatMap(options.clientName)
-        let isOneTooMany = client.map { clients[$0, default: 0] >= options.connectionsPerClient } == true
-        let isFull = connections.count >= options.maximumConnections && !makeRoom()
-        guard connections.count < options.maximumConnections + options.maximumRefusals else { return }
-        let connection = Connection(socket, client: client, server: self)
-        do throws(SystemError) {
-            try connection.open()
-        } catch {
-            // The kernel has no memory for another registration. Releasing the connection closes
-            // the socket, and the client notices.
-            return
-        }
-        connection.position = connections.count
-        connections.append(connection)
-        if sweepTimer == nil { scheduleSweep() }
-        if let client { clients[client, default: 0] += 1 }
-        if isOneTooMany {
-            connection.refuse(RequestRefusal(503, "this client has \(options.connectionsPerClient) connections; close one of them"))
-        } else if isFull {
-            connection.refuse(RequestRefusal(503, "there are \(options.maximumConnections) connections; try again in a moment"))
-        }
-    }
-
-    /// Closes the connection that is idle for longest, else the one whose client has taken no bytes
-    /// for longest.
-    ///
-    /// - Returns: False when no connection could be closed.
-    private func makeRoom() -> Bool {
-        if let idle = connections.filter(\.isIdle).min(by: { $0.deadline < $1.deadline }) {
-            idle.close()
-            return true
-        }
-        let limit = loop.now + (options.writeTimeout - options.stallTimeout)
-        let stalled = connections.filter { $0.phase == .sending && $0.deadline <= limit }.min { $0.deadline < $1.deadline }
-        stalled?.clientLeft()
-        return stalled != nil
-    }
-
-    func closed(_ connection: Connection) {
-        let position = connection.position
-        guard position < connections.count, connections[position] === connection else { return }
-        connections.swapAt(position, connections.count - 1)
-        connections[position].position = position
-        connections.removeLast()
-        if let client = connection.client, let count = clients[client] { clients[client] = count > 1 ? count - 1 : nil }
-        if connections.isEmpty, isStopping { finishStop() }
-    }
-
-    // MARK: Time
-
-    /// Schedules one timer for all connections. A connection's deadline is a number that changes
-    /// with every request and costs nothing to change.
-    private func scheduleSweep() {
-        sweepTimer = loop.after(options.sweepInterval) { [weak self] in
-            guard let self else { return }
-            self.sweepTimer = nil
-            self.sweep()
-            if !self.connections.isEmpty { self.scheduleSweep() }
-        }
-    }
-
-    private func sweep() {
-        let now = loop.now
-        for connection in connections.filter({ $0.deadline <= now }) { connection.timedOut() }
-    }
-
     // MARK: Counters
 
-    /// The sums since the start. On the loop only.
-    package var counters: ServerCounters {
-        loop.preconditionInLoop()
-        return ServerCounters(
-            openConnections: connections.count, idleConnections: connections.count(where: \.isIdle), acceptedConnections: acceptCount,
-            requests: requestCount, refusals: refusalCount, sentBodyBytes: sentBodyBytes, heldInputBytes: heldInputBytes)
+    /// The sums of the first loop since the start. On that loop only.
+    package var counters: ServerCounters { parts[0].counters }
+
+    /// Passes the sums of each loop since the start to `done`, on the first loop. May be called from
+    /// any thread.
+    package func countersByLoop(_ done: @escaping @Sendable ([ServerCounters]) -> Void) { count(of: parts[...], [], done) }
+
+    private func count(
+        of parts: ArraySlice<ServerLoop>, _ known: [ServerCounters], _ done: @escaping @Sendable ([ServerCounters]) -> Void
+    ) {
+        guard let part = parts.first else { return loop.post { done(known) } }
+        part.loop.post { self.count(of: parts.dropFirst(), known + [part.counters], done) }
     }
 }
 

@@ -92,7 +92,7 @@ package final class Exchange: @unchecked Sendable {
 
     /// Whether the server counts the client's connections, as it does for clients on other machines
     /// (`ServerOptions.clientName`).
-    package var isFromNetwork: Bool { connection?.client != nil }
+    package var isFromNetwork: Bool { connection?.ticket.client != nil }
 
     /// Whether small writes leave at once (`TCP_NODELAY`).
     package var isNoDelay: Bool { connection?.socket.isNoDelay == true }

@@ -58,7 +58,7 @@ package struct ServerOptions: Sendable {
     /// The bytes of a refused request, or of one behind `Connection: close`, that are read and
     /// dropped so that the client receives the response.
     package var lingerBytes = 1024 * 1024
-    /// Called on the loop after each transfer call. Tests use it to check the pattern of calls,
+    /// Called on a loop after each transfer call. Tests use it to check the pattern of calls,
     /// which would show stalls.
     package var onTransfer: (@Sendable (TransferCall) -> Void)?
 
@@ -67,7 +67,7 @@ package struct ServerOptions: Sendable {
     /// How file pages that are not in memory are read ahead, or nil to send them without a
     /// read-ahead.
     package var coldReads: ColdReads?
-    /// Called on the loop at the end of each response.
+    /// Called on the connection's loop at the end of each response.
     package var onResponse: (@Sendable (AccessRecord) -> Void)?
 
     /// Creates the default options with a wall clock.
@@ -82,8 +82,8 @@ package struct ColdReads: Sendable {
     /// The mailbox on which `readAhead` runs.
     package var lane: any Mailbox
     /// Whether the range can be sent without waiting for the disk. Called on the loop before each
-    /// send.
-    package var isResident: @Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Bool
+    /// send. Nil for the system's page cache.
+    package var isResident: (@Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Bool)?
     /// Brings the range into memory. Blocks.
     package var readAhead: @Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Void
     /// Whether small pieces of files that are in memory are read and sent with the head. The system
@@ -93,9 +93,7 @@ package struct ColdReads: Sendable {
     /// Creates read-aheads on `lane`. By default they use the system's page cache.
     package init(
         lane: any Mailbox,
-        isResident: @escaping @Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Bool = {
-            [regions = ResidentRegions()] in regions.isResident(descriptor: $0, offset: $1, count: $2)
-        },
+        isResident: (@Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Bool)? = nil,
         readAhead: @escaping @Sendable (_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Void = {
             SpoolSystem.readAhead(descriptor: $0, offset: $1, count: $2)
         }

@@ -10,13 +10,24 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ProxyStressTests {
     private static let films = (0..<4).map { VirtualResource.film("\($0).mp4", seed: UInt64($0 + 1), length: 600_000) }
 
-    @Test(arguments: StoreKind.allCases, Seeds.list(count: 1))
-    func `clients that come and go get right bytes, or none`(store: StoreKind, seed: UInt64) throws {
-        let world = try ProxyWorld(Self.films, store: store) { _, ordinal in
-            ordinal % 7 == 6
-                ? .cut(afterBytes: 100_000, .reset, .correct)
-                : .paced(.init(latency: 0...200_000, bytesPerSecond: 50_000_000, chunkBytes: 1000...30_000), .correct)
-        }
+    /// A store, and the number of the proxy's event loops.
+    struct Setting: Sendable, CustomTestStringConvertible {
+        let store: StoreKind
+        let loopCount: Int
+
+        static let all = StoreKind.allCases.flatMap { store in [1, 4].map { Setting(store: store, loopCount: $0) } }
+        var testDescription: String { "\(store), \(loopCount)" }
+    }
+
+    @Test(arguments: Setting.all, Seeds.list(count: 1))
+    func `clients that come and go get right bytes, or none`(setting: Setting, seed: UInt64) throws {
+        let world = try ProxyWorld(
+            Self.films, store: setting.store,
+            script: { _, ordinal in
+                ordinal % 7 == 6
+                    ? .cut(afterBytes: 100_000, .reset, .correct)
+                    : .paced(.init(latency: 0...200_000, bytesPerSecond: 50_000_000, chunkBytes: 1000...30_000), .correct)
+            }, options: { $0.loopCount = setting.loopCount })
         let violations = concurrently(6) { index in
             let random = SeededRandom(seed: seed &+ UInt64(index))
             var violations: [String] = []
@@ -30,12 +41,13 @@ import Testing
         world.stop()
     }
 
-    @Test(arguments: StoreKind.allCases, Seeds.list(count: 1))
-    func `a cache that closes under its clients leaves none of them waiting`(store: StoreKind, seed: UInt64) throws {
+    @Test(arguments: Setting.all, Seeds.list(count: 1))
+    func `a cache that closes under its clients leaves none of them waiting`(setting: Setting, seed: UInt64) throws {
         for round in 0..<4 {
-            let world = try ProxyWorld(Self.films, store: store) { _, _ in
-                .paced(.init(latency: 0...200_000, bytesPerSecond: 20_000_000, chunkBytes: 1000...30_000), .correct)
-            }
+            let world = try ProxyWorld(
+                Self.films, store: setting.store,
+                script: { _, _ in .paced(.init(latency: 0...200_000, bytesPerSecond: 20_000_000, chunkBytes: 1000...30_000), .correct) },
+                options: { $0.loopCount = setting.loopCount })
             let visits = Awaited(0)
             let closer = SystemThread(name: "closer") {
                 _ = visits.wait { $0 >= 10 }
@@ -59,6 +71,25 @@ import Testing
             closer.join()
             #expect(violations == [], "SPOOL_SEED=\(seed), round \(round)")
         }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a crowd of readers on four loops fetches each byte once`(store: StoreKind) throws {
+        let film = VirtualResource.film("crowd.mp4", seed: 9, length: 3_000_000)
+        let world = try ProxyWorld(
+            [film], store: store,
+            script: { _, _ in .paced(.init(latency: 0...200_000, bytesPerSecond: 50_000_000, chunkBytes: 1000...30_000), .correct) },
+            options: { $0.loopCount = 4 })
+        let violations = concurrently(12) { _ in
+            let client = try world.connect()
+            client.ask(film.target)
+            let head = try client.head()
+            guard head.status == 200 else { return ["status \(head.status)"] }
+            return try client.compare(film.length, with: film.content, at: 0).map { ["byte \($0) is wrong"] } ?? []
+        }
+        #expect(violations == [])
+        world.expectWholeHandedOver(film)
+        world.stop()
     }
 
     private func remove(_ film: VirtualResource, in world: ProxyWorld) throws {

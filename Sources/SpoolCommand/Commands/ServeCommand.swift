@@ -15,7 +15,7 @@ struct ServeCommand: Command {
             "When it accepts connections it prints one line, 'listening on http://HOST:PORT/', on a terminal with the token. Ctrl-C stops it,"
                 + " and what was fetched stays. SIGTERM lets the answers under way finish first.",
         ],
-        flags: ProxySettings.all + [drain] + CacheSettings.fetching,
+        flags: ProxySettings.all + [drain, loops] + CacheSettings.fetching,
         examples: [
             .init("spool serve", "Serve on 127.0.0.1:8080. Then: mpv http://127.0.0.1:8080/https/example.com/film.mp4"),
             .init(
@@ -28,12 +28,16 @@ struct ServeCommand: Command {
     static let drain = Flag(
         "drain", takes: "TIME", environment: "SPOOL_DRAIN",
         help: "The longest time for answers that are under way at SIGTERM, from 0s to 1h; 10s by default. Ctrl-C does not wait for them.")
+    static let loops = Flag(
+        "loops", takes: "N", environment: "SPOOL_LOOPS",
+        help: "The number of event loops that share the connections, from 1 to 64; 1 by default. Each has a thread.")
     /// The time for answers under way, unless `--drain` has another.
     private static let usualDrain: Nanoseconds = .seconds(10)
     private static let longestDrainSeconds: Double = 3600
 
     private let arguments: Arguments
     private let drainTime: Nanoseconds
+    private let loopCount: Int?
     private let cacheSettings: CacheSettings
     private let proxySettings: ProxySettings
 
@@ -42,6 +46,9 @@ struct ServeCommand: Command {
         let bounds = 0...Self.longestDrainSeconds
         let time = try arguments.value(Self.drain, expected: "a time from 0s to 1h") { TimeText.parse($0, within: bounds) }
         drainTime = time ?? Self.usualDrain
+        loopCount = try arguments.value(Self.loops, expected: "a number from 1 to 64") { text in
+            Int(text).flatMap { ProxyOptions.loopCounts.contains($0) ? $0 : nil }
+        }
         let proxySettings = try Self.proxySettings(arguments)
         var cacheSettings = try CacheSettings(arguments)
         cacheSettings.configuration.security.privateNames = proxySettings.privateNames
@@ -67,6 +74,7 @@ struct ServeCommand: Command {
         var options = proxySettings.options
         let token = ProxySettings.randomToken()
         options.commandToken = token
+        if let loopCount { options.loopCount = loopCount }
         #if os(Linux)
         if let listener = try ServiceManager().takeListener() { options.listen(on: listener.descriptor, listener.address) }
         #endif

@@ -15,7 +15,7 @@ struct ServiceReport: Sendable {
         send(.ready("serving on \(address)"))
         guard let timeout = manager.watchdogTimeout else { return }
         // Twice within the time that the manager allows, as sd_watchdog_enabled(3) recommends.
-        proxy.onLoop(every: max(timeout / 2, .milliseconds(1))) { send(.alive) }
+        proxy.onLoops(every: max(timeout / 2, .milliseconds(1))) { send(.alive) }
     }
 
     /// Reports that the settings are being read, calls `body`, and reports the end of it.

@@ -357,7 +357,7 @@ final class ResourceAnswer {
     /// Whether the stored resource may be longer at its origin: parts of a live playlist address it by
     /// byte range while it grows.
     private func mayHaveGrown(_ reader: SessionReader) -> Bool {
-        reader.foundVersion && !reader.wasValidated && !isSecondLook && !onlyStored && manifests.edges.edge(of: url.text) != nil
+        reader.foundVersion && !reader.wasValidated && !isSecondLook && !onlyStored && manifests.edge(of: url.text) != nil
     }
 
     /// Asks the origin before a stored length counts.

@@ -5,10 +5,9 @@ import SpoolServer
 import SpoolSystem
 
 /// The memory of a proxy about manifests: which resources are manifests, how long they serve, and
-/// which variables their children import. Belongs to the loop's thread.
-final class ManifestDoor: @unchecked Sendable {
-    // Safe to share: read and written on the proxy's loop only.
-
+/// which variables their children import. All loops of the proxy share it, because the manifests of
+/// a presentation and its segments come over several connections. Safe to use from any thread.
+final class ManifestDoor: Sendable {
     /// The most resources about which something is remembered.
     private static let noteCapacity = 4_096
     /// The pause between two refetches of a manifest whose children fail.
@@ -35,14 +34,39 @@ final class ManifestDoor: @unchecked Sendable {
     private let names: Pseudonyms
     /// The choice of answers that are paced, or nil when none is.
     let pacing: StreamPacing?
-    private var memo = ManifestMemo()
-    /// The resources at the edge of live playlists.
-    private(set) var edges = LiveEdges()
-    private var notes: [ResourceKey: Note] = [:]
-    /// The variables of the multivariant playlist that named a playlist, by the playlist's URL.
-    private var variables: [String: [String: String]] = [:]
-    /// The manifests that were redirected to a URL.
-    private var redirected: [String: ResourceKey] = [:]
+    private let memory = Locked(Memory())
+
+    private struct Memory {
+        var memo = ManifestMemo()
+        /// The resources at the edge of live playlists.
+        var edges = LiveEdges()
+        var notes: [ResourceKey: Note] = [:]
+        /// The variables of the multivariant playlist that named a playlist, by the playlist's URL.
+        var variables: [String: [String: String]] = [:]
+        /// The manifests that were redirected to a URL.
+        var redirected: [String: ResourceKey] = [:]
+
+        /// Changes the note on a resource. When there are too many, all others are dropped: a note
+        /// that is missing costs one question to the origin.
+        mutating func update<R>(_ key: ResourceKey, _ change: (inout Note) -> R) -> R {
+            var note = notes[key] ?? Note()
+            defer {
+                if notes[key] == nil, notes.count >= ManifestDoor.noteCapacity { notes.removeAll(keepingCapacity: true) }
+                notes[key] = note
+            }
+            return change(&note)
+        }
+
+        /// Keeps the variables of a multivariant playlist for the playlists that it names.
+        mutating func keepVariables(of contents: ManifestContents) {
+            guard !contents.variables.isEmpty else { return }
+            for reference in contents.references where reference.role == .playlist {
+                guard let url = reference.url, variables[url] != contents.variables else { continue }
+                if variables.count >= ManifestDoor.noteCapacity { variables.removeAll(keepingCapacity: true) }
+                variables[url] = contents.variables
+            }
+        }
+    }
 
     init(cache: MediaCache, rules: ProxyTargetRules, prefix: String, names: Pseudonyms, wallNow: @escaping @Sendable () -> Timestamp) {
         self.cache = cache
@@ -65,32 +89,44 @@ final class ManifestDoor: @unchecked Sendable {
 
     // MARK: Notes
 
-    func note(_ key: ResourceKey) -> Note { notes[key] ?? Note() }
+    func note(_ key: ResourceKey) -> Note { memory.withLock { $0.notes[key] } ?? Note() }
 
-    /// Keeps a note. When there are too many, all others are dropped: a note that is missing costs one
-    /// question to the origin.
-    func keep(_ note: Note, for key: ResourceKey) {
-        if notes[key] == nil, notes.count >= Self.noteCapacity { notes.removeAll(keepingCapacity: true) }
-        notes[key] = note
+    /// Changes the note on a resource.
+    @discardableResult
+    func update(_ key: ResourceKey, _ change: (inout Note) -> Void) -> Note {
+        memory.withLock { memory in
+            memory.update(key) { note in
+                change(&note)
+                return note
+            }
+        }
     }
+
+    /// Returns the place of a resource at the edge of a live playlist, or nil.
+    func edge(of url: String) -> LiveEdges.Edge? { memory.withLock { $0.edges.edge(of: url) } }
 
     /// Handles the failure of a resource. A signature in the manifest that names it may have expired,
     /// so the origin is asked for that manifest at its next use.
     func childFailed(_ url: String, status: Int) {
         guard [401, 403, 404, 410].contains(status) else { return }
         let now = wallNow()
-        for parent in memo.parents(of: url).map(\.key) + [redirected[url]].compactMap({ $0 }) {
-            var note = note(parent)
-            if let failedAt = note.failedAt, now.nanoseconds.subtractingSaturated(failedAt.nanoseconds) < Self.refetchPause { continue }
-            (note.failedAt, note.mustAsk) = (now, true)
-            keep(note, for: parent)
+        memory.withLock { memory in
+            for parent in memory.memo.parents(of: url).map(\.key) + [memory.redirected[url]].compactMap({ $0 }) {
+                memory.update(parent) { note in
+                    let pause = note.failedAt.map { now.nanoseconds.subtractingSaturated($0.nanoseconds) }
+                    guard pause.map({ $0 >= Self.refetchPause }) ?? true else { return }
+                    (note.failedAt, note.mustAsk) = (now, true)
+                }
+            }
         }
     }
 
     /// Notes that the origin redirects a manifest to `url`.
     func redirected(_ key: ResourceKey, to url: String) {
-        if redirected.count >= Self.noteCapacity { redirected.removeAll(keepingCapacity: true) }
-        redirected[url] = key
+        memory.withLock { memory in
+            if memory.redirected.count >= Self.noteCapacity { memory.redirected.removeAll(keepingCapacity: true) }
+            memory.redirected[url] = key
+        }
     }
 
     // MARK: Rewriting
@@ -101,7 +137,7 @@ final class ManifestDoor: @unchecked Sendable {
         let own = rules.childPath(of: url, prefix: prefix, home: home, proof: proof)
         return ManifestMemo.Cause(
             key: key, url: url, generation: generation, isPathForm: own == request.path, home: home,
-            authority: request.authority ?? "localhost", variables: variables[url] ?? [:])
+            authority: request.authority ?? "localhost", variables: memory.withLock { $0.variables[url] } ?? [:])
     }
 
     /// Returns the origin of a manifest, if the client asked for the manifest itself, and not for a
@@ -113,9 +149,11 @@ final class ManifestDoor: @unchecked Sendable {
 
     /// Returns the manifest that was rewritten before for the same cause.
     func known(_ cause: ManifestMemo.Cause) -> ManifestMemo.Entry? {
-        guard let entry = memo.entry(for: cause) else { return nil }
-        keepVariables(of: entry.contents)
-        return entry
+        memory.withLock { memory in
+            guard let entry = memory.memo.entry(for: cause) else { return nil }
+            memory.keepVariables(of: entry.contents)
+            return entry
+        }
     }
 
     /// Rewrites a manifest.
@@ -125,11 +163,13 @@ final class ManifestDoor: @unchecked Sendable {
         let contents: ManifestContents?
         do { contents = try reader.contents(of: bytes, at: cause.url, variables: cause.variables) } catch { return nil }
         guard let contents else { return nil }
-        keepVariables(of: contents)
-        edges.update(cause.url, contents)
         pacing?.note(bytes, of: cause)
         let entry = entry(bytes, contents, cause)
-        memo.insert(entry)
+        memory.withLock { memory in
+            memory.keepVariables(of: contents)
+            memory.edges.update(cause.url, contents)
+            memory.memo.insert(entry)
+        }
         return entry
     }
 
@@ -152,15 +192,5 @@ final class ManifestDoor: @unchecked Sendable {
         let check = body.withUnsafeBytes { CRC32C.of($0) }
         let tag = "\"spool-\(String(cause.generation.rawValue, radix: 36))-\(String(check, radix: 36))-\(body.count)\""
         return ManifestMemo.Entry(cause: cause, body: body, tag: tag, contents: contents)
-    }
-
-    /// Keeps the variables of a multivariant playlist for the playlists that it names.
-    private func keepVariables(of contents: ManifestContents) {
-        guard !contents.variables.isEmpty else { return }
-        for reference in contents.references where reference.role == .playlist {
-            guard let url = reference.url, variables[url] != contents.variables else { continue }
-            if variables.count >= Self.noteCapacity { variables.removeAll(keepingCapacity: true) }
-            variables[url] = contents.variables
-        }
     }
 }

@@ -1,8 +1,7 @@
 import SpoolCore
 import SpoolManifests
 
-/// The manifests that were rewritten last, so that an unchanged one is not read again. Belongs to
-/// the loop's thread.
+/// The manifests that were rewritten last, so that an unchanged one is not read again.
 struct ManifestMemo {
     /// The most manifests that stay.
     static let capacity = 64

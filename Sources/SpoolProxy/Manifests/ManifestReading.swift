@@ -65,7 +65,7 @@ final class ManifestReading {
     /// Changes the options of the read as the manifest needs it.
     func adjust(_ options: inout ReadOptions) {
         isOnlyStored = options.mode == .onlyStored
-        if let edge = door.edges.edge(of: url) {
+        if let edge = door.edge(of: url) {
             options.isHeldBack = edge.isAnnounced
             // A stored failure must not hide a part that exists by now.
             if options.request == CacheControl("") { options.request = CacheControl("max-age=\(edge.targetSeconds)") }
@@ -127,13 +127,13 @@ final class ManifestReading {
     /// Judges the age of the manifest, and the URL by which the client has it.
     private func finish(_ entry: ManifestMemo.Entry, _ reader: SessionReader, _ representation: Representation) -> Step {
         if let path = redirect(of: representation) { return .elsewhere(path: path) }
-        var note = door.note(key)
-        note.isManifest = true
-        note.lifetime = entry.contents.lifetime
-        note.heldSince = representation.responseTime
         let isConfirmed = !reader.foundVersion || reader.wasValidated
-        if isConfirmed { note.mustAsk = false }
-        door.keep(note, for: key)
+        let note = door.update(key) { note in
+            note.isManifest = true
+            note.lifetime = entry.contents.lifetime
+            note.heldSince = representation.responseTime
+            if isConfirmed { note.mustAsk = false }
+        }
         if !isConfirmed, restarts < Self.attempts, isStale(note) { return again() }
         if !entry.cause.isPathForm, request.path.hasPrefix("\(door.prefix)?"), !request.path.contains("key="),
             let path = door.rules.childPath(
@@ -160,9 +160,7 @@ final class ManifestReading {
             let path = door.rules.childPath(
                 of: final, prefix: door.prefix, home: door.home(of: url, path: request.path), proof: door.proof)
         else { return nil }
-        var note = door.note(key)
-        (note.isManifest, note.mustAsk) = (true, false)
-        door.keep(note, for: key)
+        door.update(key) { ($0.isManifest, $0.mustAsk) = (true, false) }
         door.redirected(key, to: final)
         return path
     }

@@ -5,7 +5,7 @@ import SpoolServer
 import SpoolSystem
 
 /// Routes each request to the proxy's own pages, the admin API, the fixed origin or the cache, or
-/// refuses it.
+/// refuses it. Belongs to one of the proxy's loops.
 final class ProxyRouter: Handler {
     private let cache: MediaCache
     private let rules: ProxyTargetRules
@@ -24,7 +24,8 @@ final class ProxyRouter: Handler {
 
     init(
         cache: MediaCache, rules: ProxyTargetRules, pages: OwnPages, prefix: String, admin: AdminAPI?, sites: SitePolicy,
-        loops: LoopGuard, site: FixedSite?, visit: VisitSettings? = nil, wallNow: @escaping @Sendable () -> Timestamp
+        loops: LoopGuard, site: FixedSite?, manifests: ManifestDoor, visit: VisitSettings? = nil,
+        wallNow: @escaping @Sendable () -> Timestamp
     ) {
         self.visit = visit
         self.cache = cache
@@ -37,7 +38,7 @@ final class ProxyRouter: Handler {
         self.site = site
         fieldRules = ResourceFields(site: site)
         self.wallNow = wallNow
-        manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: loops.names, wallNow: wallNow)
+        self.manifests = manifests
     }
 
     /// Whether the proxy stands in for a site, and the resource is of another one, which a manifest

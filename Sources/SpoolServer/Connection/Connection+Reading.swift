@@ -125,7 +125,7 @@ extension Connection {
     private func settle() {
         countInput()
         guard phase == .reading else { return }
-        guard receiving.input.isEmpty || server.heldInputBytes <= server.options.maximumHeldInputBytes else {
+        guard receiving.input.isEmpty || server.heldInputBytes <= server.maximumHeldInputBytes else {
             return refuse(RequestRefusal(503, "too many requests wait for their ends; try again in a few seconds"))
         }
         listen(for: receiving.isHalfClosed ? .read : .readOrPeerClosed)

@@ -205,7 +205,7 @@ extension Connection {
 
     private func sendFile(_ chunk: SendingState.FileChunk, _ source: any BodySource) -> Step {
         guard chunk.count > 0 else { return abort("the body's source gave an empty piece of a file") }
-        if let cold = server.options.coldReads, !cold.isResident(chunk.descriptor, chunk.offset, chunk.count) {
+        if let cold = server.options.coldReads, !server.isResident(chunk.descriptor, chunk.offset, chunk.count) {
             return warm(chunk.prefix(Self.warmedBytes), cold)
         }
         return sendResident(chunk, source)

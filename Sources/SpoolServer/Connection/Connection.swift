@@ -27,12 +27,12 @@ final class Connection: @unchecked Sendable {
         case closed
     }
 
-    /// The server, which also holds the connection until it is closed.
-    let server: HTTPServer
+    /// The server's part on the loop, which also holds the connection until it is closed.
+    let server: ServerLoop
     let loop: EventLoop
     var socket: Socket
-    /// The name of the client, or nil where connections are not counted.
-    let client: [UInt8]?
+    /// The entry of the connection in the server's census.
+    let ticket: ConnectionCensus.Ticket
     private var events = SocketEvents()
     var phase = Phase.reading
     /// The index of this connection in the server's list.
@@ -54,9 +54,9 @@ final class Connection: @unchecked Sendable {
     /// The wakers that exist. They hold the connection until it is closed.
     private var wakers: [Waker] = []
 
-    init(_ socket: consuming Socket, client: [UInt8]?, server: HTTPServer) {
+    init(_ socket: consuming Socket, ticket: ConnectionCensus.Ticket, server: ServerLoop) {
         self.server = server
-        self.client = client
+        self.ticket = ticket
         self.socket = socket
         loop = server.loop
         receiving = ReceivingState(limits: server.options.requestLimits)

@@ -25,7 +25,7 @@ enum ResponseStart {
     fileprivate static var joinedBodyBytes: Int { joinedPages * SendingState.FileChunk.pageBytes }
 }
 
-extension HTTPServer {
+extension ServerLoop {
     /// Chooses the first bytes of a response whose head is in `headBuffer`.
     func start(of source: any BodySource, _ framing: BodyFraming) -> ResponseStart {
         startWithMemory(of: source, framing) ?? startWithFile(of: source, framing) ?? .head
@@ -53,9 +53,7 @@ extension HTTPServer {
         else { return nil }
         let chunk = SendingState.FileChunk(descriptor: descriptor, offset: offset, count: count, keepAlive: keepAlive)
         if let bytes = gather(chunk) { return .gathered(bytes) }
-        guard chunk.pages <= ResponseStart.joinedPages, options.coldReads?.isResident(descriptor, offset, count) != false else {
-            return nil
-        }
+        guard chunk.pages <= ResponseStart.joinedPages, isResident(descriptor, offset, count) else { return nil }
         return .joined(chunk)
     }
 

@@ -1,0 +1,70 @@
+import SpoolSystem
+
+/// The connections of a server by event loop and by client. Safe to use from any thread.
+final class ConnectionCensus: Sendable {
+    /// What the census knows about one connection.
+    struct Ticket: Sendable {
+        /// The position of the connection's loop.
+        fileprivate(set) var loop: Int
+        /// The name of the client, or nil where connections are not counted.
+        let client: [UInt8]?
+        /// Whether the client has too many connections with this one.
+        let isOneTooMany: Bool
+    }
+
+    private struct State {
+        var loops: [Int]
+        /// The number of connections of each client, by the client's name.
+        var clients: [[UInt8]: Int] = [:]
+        var count = 0
+    }
+
+    /// The number of loops, at least 1.
+    let loopCount: Int
+    private let state: Locked<State>
+    private let connectionsPerClient: Int
+
+    /// Creates a census for a number of loops.
+    init(loops: Int, connectionsPerClient: Int) {
+        loopCount = loops
+        state = Locked(State(loops: Array(repeating: 0, count: loops)))
+        self.connectionsPerClient = connectionsPerClient
+    }
+
+    /// The number of connections of all loops.
+    var count: Int { state.withLock { $0.count } }
+
+    /// Counts a new connection for the loop that has the fewest.
+    func enter(client: [UInt8]?) -> Ticket {
+        state.withLock { state in
+            let loop = state.loops.indices.min { state.loops[$0] < state.loops[$1] } ?? 0
+            state.loops[loop] += 1
+            state.count += 1
+            guard let client else { return Ticket(loop: loop, client: nil, isOneTooMany: false) }
+            let others = state.clients[client, default: 0]
+            state.clients[client] = others + 1
+            return Ticket(loop: loop, client: client, isOneTooMany: others >= connectionsPerClient)
+        }
+    }
+
+    /// Counts a connection for another loop.
+    func moved(_ ticket: Ticket, to loop: Int) -> Ticket {
+        state.withLock { state in
+            state.loops[ticket.loop] -= 1
+            state.loops[loop] += 1
+        }
+        var ticket = ticket
+        ticket.loop = loop
+        return ticket
+    }
+
+    /// Counts a connection no more.
+    func leave(_ ticket: Ticket) {
+        state.withLock { state in
+            state.loops[ticket.loop] -= 1
+            state.count -= 1
+            guard let client = ticket.client, let count = state.clients[client] else { return }
+            state.clients[client] = count > 1 ? count - 1 : nil
+        }
+    }
+}
