@@ -129,15 +129,20 @@ final class Workbench {
     }
 
     /// The peer of hits: the same files, served by an nginx other than the origin.
-    func files() throws -> any Server {
-        try shared("nginx-static") { try Nginx("nginx-static", .files(root: directory + "/origin"), directory: $0) }
+    func files(workers: Int = 1) throws -> any Server {
+        let name = workers == 1 ? "nginx-static" : "nginx-\(workers)"
+        return try shared(name) { try Nginx(name, .files(root: directory + "/origin"), directory: $0, workers: workers) }
     }
 
     /// Spool with the media stored and its blocks verified, or nil when only peers run.
-    func storedSpool() throws -> (any Server)? {
-        guard options.spool != nil else { return nil }
-        return try shared("spool-stored") { directory in
-            let server = try spool(directory)
+    ///
+    /// - Parameter name: The name in the table.
+    func storedSpool(name: String = "spool", loops: Int = 1) throws -> (any Server)? {
+        guard let executable = options.spool else { return nil }
+        return try shared("\(name)-stored-\(loops)") { directory in
+            let flags = loops == 1 ? [] : ["--loops", "\(loops)"]
+            let server = try SpoolServe(
+                executable: executable, directory: directory, origin: try origin().port, flags: flags, name: name)
             // The first pass stores, and the second verifies the file.
             for _ in 0..<2 { try fetchWhole(server, try media(), isChecked: true) }
             return server

@@ -12,7 +12,7 @@ final class Nginx: Server {
     static let hosts = (1...8).map { "127.0.0.\($0)" }
     private static let startSeconds = 10
 
-    init(_ name: String, _ role: NginxRole, directory: String) throws {
+    init(_ name: String, _ role: NginxRole, directory: String, workers: Int = 1) throws {
         self.name = name
         self.directory = directory
         port = try freePort()
@@ -24,7 +24,7 @@ final class Nginx: Server {
         }
         let path = directory + "/nginx.conf"
         let (port, listening) = (self.port, hosts)
-        try writeFile(role.configuration(directory: directory, ports: listening.map { "\($0):\(port)" }), to: path)
+        try writeFile(role.configuration(directory: directory, ports: listening.map { "\($0):\(port)" }, workers: workers), to: path)
         program = try Program(
             name, [try Self.executable(), "-p", directory, "-c", path, "-e", directory + "/error.log"], logPath: directory + "/output")
         let program = self.program
@@ -32,7 +32,7 @@ final class Nginx: Server {
             guard let descriptor = try? connectLoopback(port: port) else { return nil }
             close(descriptor)
             // The master listens before its worker exists, and the worker is measured.
-            return ProcessUsage(of: program).processCount > 1 ? true : nil
+            return ProcessUsage(of: program).processCount > workers ? true : nil
         }
     }
 

@@ -17,15 +17,15 @@ enum NginxRole {
 extension NginxRole {
     /// The whole configuration file.
     ///
-    /// - One worker, because the other programs have one loop.
+    /// - As many workers as the other programs have loops.
     /// - `tcp_nopush off`: with Debian's setting `on`, nginx delays ranges near the loopback
     ///   segment size by 40 ms, which would distort a comparison of caches.
     /// - No access log, except for counting bytes, and open files kept: the tuning that an
     ///   administrator would choose.
-    func configuration(directory: String, ports: [String]) -> String {
+    func configuration(directory: String, ports: [String], workers: Int = 1) -> String {
         """
         \(getuid() == 0 ? "user root;" : "")
-        worker_processes 1;
+        worker_processes \(workers);
         daemon off;
         pid \(directory)/pid;
         error_log \(directory)/error.log;

@@ -2,7 +2,7 @@ import SpoolLibc
 
 /// `spool serve` on a cache directory.
 final class SpoolServe: Server {
-    let name = "spool"
+    let name: String
     let program: Program
     let port: UInt16
     let directory: String
@@ -17,7 +17,12 @@ final class SpoolServe: Server {
     ///   - authority: The authority of the origin's certificate. With it, origin requests use
     ///     HTTP/2 over TLS.
     ///   - flags: Further arguments.
-    init(executable: String, directory: String, origin: UInt16, authority: CertificateAuthority? = nil, flags: [String] = []) throws {
+    ///   - name: The name in the table.
+    init(
+        executable: String, directory: String, origin: UInt16, authority: CertificateAuthority? = nil, flags: [String] = [],
+        name: String = "spool"
+    ) throws {
+        self.name = name
         self.origin = origin
         self.authority = authority
         self.directory = directory

@@ -6,8 +6,17 @@ struct HitRangeRow: Row {
     let connections: Int
     /// The number of requests of one round.
     let requests: Int
-    /// Whether Varnish, Squid and rclone are measured, too.
-    var isBesideOthers = false
+    var peers = Peers.nginx
+
+    /// The programs beside which a row is measured.
+    enum Peers: Equatable {
+        case nginx
+        /// Varnish, Squid and rclone, too.
+        case all
+        /// Spool has this many loops. It is compared with one loop, and with nginx with as many
+        /// workers.
+        case loops(Int)
+    }
 
     private static let rounds = 10
     /// One of this many answers is compared with the source.
@@ -15,10 +24,12 @@ struct HitRangeRow: Row {
     /// An optional program gets one of this many requests, because it may take 30 times as long.
     private static let optionalPart = 4
 
-    var name: String { "hit-\(label)-\(connections)" }
+    var name: String {
+        if case .loops(let count) = peers { "hit-\(label)-\(connections)-loops-\(count)" } else { "hit-\(label)-\(connections)" }
+    }
 
     func run(on bench: Workbench) throws -> [Measure] {
-        let servers = try [bench.storedSpool(), bench.files()].compactMap { $0 } + (isBesideOthers ? bench.storedOthers() : [])
+        let servers = try servers(on: bench)
         let source = try bench.media()
         var cpu = Measure("cpu", "µs/request"), all = Measure("cpu-all", "µs/request"), rate = Measure("rate", "requests/s")
         var p50 = Measure("p50", "µs"), p99 = Measure("p99", "µs"), generator = Measure("generator", "µs CPU/request")
@@ -42,6 +53,15 @@ struct HitRangeRow: Row {
             generator.add(Double(result.ownCPUNanoseconds) / count / 1000, of: server.name)
         }
         return [cpu, all, rate, p50, p99, generator]
+    }
+
+    private func servers(on bench: Workbench) throws -> [any Server] {
+        switch peers {
+        case .nginx: try [bench.storedSpool(), bench.files()].compactMap { $0 }
+        case .all: try [bench.storedSpool(), bench.files()].compactMap { $0 } + bench.storedOthers()
+        case .loops(let count):
+            try [bench.storedSpool(loops: count), bench.storedSpool(name: "spool-one"), bench.files(workers: count)].compactMap { $0 }
+        }
     }
 
     private func requests(to server: any Server, _ source: SourceFile, seed: UInt64) -> (Int) -> LoadRequest {
