@@ -150,6 +150,40 @@ import Testing
         stage.simulator.shutdown()
     }
 
+    @Test(arguments: [1000, 66_536, 3_000_000] as [Int64])
+    func `a suspension stores every received byte, the unfinished block included`(received: Int64) throws {
+        let stage = try Stage(length: 16 * Self.MiB, bytesPerSecond: 16 * Self.MiB, stallsAfter: received)
+        let reader = try stage.play(received)
+        let isSuspended = Locked(false)
+        stage.cache.suspend { result in isSuspended.withLock { $0 = (try? result.get()) != nil } }
+        stage.simulator.advance(by: .milliseconds(10))
+        #expect(isSuspended.withLock { $0 } && stage.disk.lockCount == 0)
+        #expect(stage.entries.bytes == received)
+        // The system ends the suspended process. The next one finds the bytes.
+        var options = SQLiteStore.Options()
+        options.usesFileSystemForIndex = true
+        let store = try SQLiteStore(directory: "/cache", fileSystem: stage.disk.crash(), random: stage.simulator, options: options)
+        #expect(try store.lookup(stage.cache.key(for: stage.film.url))?.spans == ByteRangeSet([ByteRange(0, received)].compactMap { $0 }))
+        try store.close()
+        withExtendedLifetime(reader) {}
+        stage.simulator.shutdown()
+    }
+
+    @Test func `a fetch that goes on after a suspension is stored to its end`() throws {
+        let stage = try Stage(length: 2 * Self.MiB, bytesPerSecond: 2 * Self.MiB)
+        let reader = try stage.play(100_000)
+        stage.cache.suspend { _ in }
+        stage.simulator.advance(by: .milliseconds(1))
+        #expect(stage.disk.lockCount == 0)
+        stage.cache.resume { _ in }
+        stage.simulator.advance(by: .milliseconds(1))
+        try stage.play()
+        stage.simulator.advance(by: .seconds(2))
+        #expect(stage.entries.bytes == 2 * Self.MiB && stage.cache.statistics.originRequests == 1)
+        withExtendedLifetime(reader) {}
+        stage.simulator.shutdown()
+    }
+
     @Test func `removing a resource before its commit gives its room back`() throws {
         let stage = try Stage(length: 16 * Self.MiB, bytesPerSecond: 1024 * Self.MiB, stallsAfter: 6 * Self.MiB, quotaBytes: 8 * Self.MiB)
         for _ in 0..<4 {

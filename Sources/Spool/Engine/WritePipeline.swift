@@ -122,6 +122,14 @@ struct WritePipeline {
         for buffer in intake.buffers { handOver(buffer, of: intake, &state, &effects) }
     }
 
+    /// Gives everything in memory to the lane, the unfinished blocks included, because the store is
+    /// about to be suspended. A fetch that goes on begins another buffer.
+    func handOverAll() {
+        session.run { state, effects in
+            for intake in state.intakes.values.sorted(by: { $0.id < $1.id }) { handOverRest(of: intake, &state, &effects) }
+        }
+    }
+
     private func isRelay(_ intake: FetchIntake, _ state: State) -> Bool {
         state.machine.fetches.first { $0.id == intake.id }?.isRelay == true
     }

@@ -24,9 +24,6 @@ import Testing
     /// The seconds of received bytes that a kill may lose: they wait for a part of a buffer to be
     /// written, and for the next commit.
     static let secondsLostAtKill: Int64 = 3
-    /// The bytes that a suspension may lose: the tails of an item's fetches, which are one block
-    /// each and do not go to the disk before.
-    static let tailBytes = PlaybackScenario.positionsAtOnce << 16
     /// The bytes in transit at any break.
     static let transitBytes = PlaybackScenario.windowBytes * PlaybackScenario.positionsAtOnce
 
@@ -41,7 +38,6 @@ import Testing
             process.live(events)
             if number == script.processes.count - 1 { process.finish() }
             sums.add(process.scenario)
-            sums.breaks += Int64(process.breaks)
             sums.kills = Int64(number)
             check(sums, process, script)
             disk = process.scenario.world.disk.crash()
@@ -60,8 +56,6 @@ import Testing
         var takenBytes: Int64 = 0
         /// The requests to the origin.
         var requests: Int64 = 0
-        /// The stays in the background, the suspensions, and the losses of the network.
-        var breaks: Int64 = 0
         var kills: Int64 = 0
 
         var differentBytes: Int64 { sent.values.reduce(0) { $0 + $1.totalBytes } }
@@ -77,13 +71,13 @@ import Testing
         }
     }
 
-    /// Checks that no byte is fetched twice, except those that a kill or a suspension lost, and that
-    /// no more is fetched than the player needs, except the windows that were under way at an early
-    /// end. A request that takes over the rest of another one costs a chunk.
+    /// Checks that no byte is fetched twice, except those that a kill lost, and that no more is
+    /// fetched than the player needs, except the windows that were under way at an early end. A
+    /// request that takes over the rest of another one costs a chunk.
     private static func check(_ sums: Sums, _ process: AppProcess, _ script: AppScript) {
         guard process.violations.isEmpty else { return }
         let scenario = process.scenario
-        let lost = sums.kills * (secondsLostAtKill * script.bytesPerSecond + transitBytes) + sums.breaks * tailBytes
+        let lost = sums.kills * (secondsLostAtKill * script.bytesPerSecond + transitBytes)
         let twice = sums.takenBytes - sums.differentBytes
         if twice > lost { scenario.violated("\(twice) bytes were taken twice after \(sums.kills) kills, \(lost) are allowed") }
         let sentTwice = sums.sentBytes - sums.differentBytes, chunks = lost + sums.requests * Int64(AppScript.chunkBytes.upperBound)
