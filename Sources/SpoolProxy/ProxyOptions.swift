@@ -42,6 +42,8 @@ public struct ProxyOptions: Sendable {
     /// Called at the end of each response, on the proxy's thread. Use it for access logs.
     public var onResponse: (@Sendable (ProxyRecord) -> Void)?
 
+    /// The most connections of one client of the network, or nil for the server's own bound.
+    package var connectionsPerClient: Int?
     /// The listening socket that the process inherited, or nil to open one at the address.
     var inheritedListener: Int32?
 

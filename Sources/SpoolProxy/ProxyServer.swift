@@ -125,6 +125,7 @@ public final class ProxyServer: LoopbackEndpoint {
         let environment = cache.environment
         var serverOptions = ServerOptions(wallNow: { environment.time.wallNow })
         serverOptions.maximumConnections = options.maximumConnections
+        if let count = options.connectionsPerClient { serverOptions.connectionsPerClient = count }
         let prefix = options.token.map { "/\($0)/" } ?? "/"
         let site = rules.fixedOrigin.map(\.description).map { FixedSite(origin: $0, prefix: prefix, via: guards.names.via(for: $0)) }
         if site != nil { serverOptions.requestLimits.takenBodyBytes = options.passedBodyBytes }

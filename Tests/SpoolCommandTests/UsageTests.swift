@@ -58,6 +58,7 @@ struct UsageTests {
         Mistake(words: ["serve", "--header-for", "http://media.example.com", "A: b"], names: "a host such as"),
         Mistake(words: ["serve", "--cookies", "/nowhere/cookies.txt"], names: "/nowhere/cookies.txt"),
         Mistake(words: ["serve", "--nonsense"], names: "--nonsense"),
+        Mistake(words: ["serve", "--connections-per-client", "0"], names: "--connections-per-client"),
         Mistake(words: ["serve", "-x"], names: "-x"),
         Mistake(words: ["serve", "--listen"], names: "--listen"),
         Mistake(words: ["serve", "--drop-query", "example.com"], names: "--drop-query"),

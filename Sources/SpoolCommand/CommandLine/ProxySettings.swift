@@ -40,7 +40,13 @@ struct ProxySettings {
         help: "Whether several people share what is stored: then responses for one user are not kept. 'many' by default on an address that"
             + " other machines reach, else 'one'.")
 
-    static let all = [listen, token, origin, allowHost, allowOrigin, allowSite, allowForeignSites, allowPrivate, users]
+    static let perClient = Flag(
+        "connections-per-client", takes: "COUNT",
+        help: "The most connections from one address of the network, 128 by default. A balancer before the server needs more.")
+
+    static let all = [listen, token, origin, allowHost, allowOrigin, allowSite, allowForeignSites, allowPrivate, users, perClient]
+    /// The bounds of `--connections-per-client`. The server has no more connections in all.
+    private static let perClientBounds = 1...16_384
 
     /// Whether several people share the stored media.
     let hasManyUsers: Bool
@@ -68,6 +74,9 @@ struct ProxySettings {
         privateNames = names.contains("*") ? .allowed : .refused(except: names)
         let users: Bool? = try arguments.value(Self.users, expected: "'one' or 'many'") { ["one": false, "many": true][$0] }
         hasManyUsers = users ?? !place.isLoopback
+        options.connectionsPerClient = try arguments.value(Self.perClient, expected: "a number from 1 to 16384") { text in
+            Int(text).flatMap { Self.perClientBounds.contains($0) ? $0 : nil }
+        }
         if !place.isLoopback && options.token == nil {
             throw arguments.invalid(Self.listen, "names an address that other machines reach, which needs --token @FILE")
         }
