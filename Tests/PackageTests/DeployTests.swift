@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+/// The files for several machines agree with the program and with each other.
+struct DeployTests {
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: PackageDirectory.url.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    @Test func `the flags of the nodes are flags of serve`() throws {
+        let sources = try Self.text("Sources/SpoolCommand/CommandLine/ProxySettings.swift")
+            + Self.text("Sources/SpoolCommand/CommandLine/CacheSettings.swift") + Self.text("Sources/SpoolCommand/CommandLine/LimitFlags.swift")
+        for file in ["deploy/compose/compose.yaml", "deploy/README.md"] {
+            let nodes = try Self.text(file).split(separator: "\n").filter { $0.contains("--listen") || $0.contains("    - --") }
+            let flags = nodes.flatMap { $0.matches(of: /--([a-z-]+)/).map { String($0.1) } }
+            #expect(flags.count >= 4, "\(file)")
+            for flag in flags { #expect(sources.contains("\"\(flag)\""), "\(file) has --\(flag)") }
+        }
+    }
+
+    @Test(arguments: ["haproxy/haproxy.cfg", "nginx/nginx.conf", "envoy/envoy.yaml"])
+    func `a balancer has three nodes, and keeps the page of a node to itself`(file: String) throws {
+        let text = try Self.text("deploy/\(file)")
+        for node in ["node1", "node2", "node3"] { #expect(text.contains(node)) }
+        #expect(text.contains("_spool(/"), "the page is refused")
+        let services = try Self.text("deploy/compose/compose.yaml")
+        for node in ["node1", "node2", "node3"] { #expect(services.contains("  \(node):\n    <<: *node")) }
+    }
+
+    @Test func `files that another one mounts exist`() throws {
+        let mounts = try Self.text("deploy/compose/compose.yaml").matches(of: /[" ](\.\.?\/\S+?):\//).map { String($0.1) }
+        #expect(mounts.count == 6)
+        for mount in mounts {
+            let url = PackageDirectory.url.appendingPathComponent("deploy/compose/\(mount)").standardizedFileURL
+            #expect(FileManager.default.fileExists(atPath: url.path), "\(mount)")
+        }
+    }
+}
