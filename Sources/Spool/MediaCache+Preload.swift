@@ -1,9 +1,11 @@
 public import SpoolCore
+public import SpoolManifests
 
 // Bytes ahead of a player.
 
 extension MediaCache {
-    /// Fetches the beginning of a resource, so that a player starts without waiting for the origin.
+    /// Fetches the beginning of a resource or of an HLS or DASH presentation, so that a player starts
+    /// without waiting for the origin. Type and first bytes decide which of them it is.
     ///
     /// ```swift
     /// let preload = try cache.preload("https://example.com/film.mp4", .seconds(10))
@@ -15,16 +17,17 @@ extension MediaCache {
     /// - Parameters:
     ///   - url: An absolute `http` or `https` URL.
     ///   - amount: How much to fetch.
+    ///   - variant: The variant of a presentation. The default is the one that a player starts with.
     ///   - key: The identity in the cache, if the URL is not stable, or nil for the key of the URL.
     ///   - priority: The urgency of its origin requests. The default is `.prefetch`.
     ///   - options: The settings in which its reads differ from the configuration. The preload sets
     ///     `fetchPolicy` and `priority` itself.
     /// - Throws: `.unsupportedURL` for any other URL.
     public func preload(
-        _ url: String, _ amount: PreloadAmount, key: ResourceKey? = nil, priority: ReadPriority = .prefetch,
-        options: ReadOptions = ReadOptions()
+        _ url: String, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey? = nil,
+        priority: ReadPriority = .prefetch, options: ReadOptions = ReadOptions()
     ) throws(CacheError) -> Preload {
-        try .started(in: self, url, amount, key: key, priority: priority, options: options)
+        try .started(in: self, url, amount, variant: variant, key: key, priority: priority, options: options)
     }
 }
 
@@ -33,15 +36,16 @@ extension Preload {
     ///
     /// - Parameter isStoredElsewhere: Whether the URL is that of a process that stores the bytes.
     package static func started(
-        in cache: MediaCache, _ url: String, _ amount: PreloadAmount, key: ResourceKey?, priority: ReadPriority, options: ReadOptions,
-        isStoredElsewhere: Bool = false
+        in cache: MediaCache, _ url: String, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey?,
+        priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false
     ) throws(CacheError) -> Preload {
         var options = options
         options.priority = priority
         options.fetchPolicy = .whilePlaying
         let preload = Preload(
-            cache: cache, url: url, key: cache.readingKey(for: try MediaURL(cachable: url), chosen: key), amount: amount, options: options,
-            isStoredElsewhere: isStoredElsewhere)
+            url: url, key: cache.readingKey(for: try MediaURL(cachable: url), chosen: key), amount: amount, variant: variant,
+            settings: .init(
+                cache: cache, options: options, isStoredElsewhere: isStoredElsewhere, mailbox: cache.environment.dataLanes[0]))
         preload.begin()
         return preload
     }

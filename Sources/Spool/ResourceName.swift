@@ -1,6 +1,7 @@
 public import SpoolCore
 #if canImport(Darwin)
 public import Foundation
+public import SpoolManifests
 #endif
 
 /// A name of a resource in the calls of a cache: its key, or its URL as text.
@@ -48,12 +49,12 @@ extension MediaCache {
         try reader(for: url.absoluteString, key: key, options: options)
     }
 
-    /// Fetches the beginning of a resource, as ``preload(_:_:key:priority:options:)`` does for text.
+    /// Fetches the beginning of a resource, as ``preload(_:_:variant:key:priority:options:)`` does for text.
     public func preload(
-        _ url: URL, _ amount: PreloadAmount, key: ResourceKey? = nil, priority: ReadPriority = .prefetch,
-        options: ReadOptions = ReadOptions()
+        _ url: URL, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey? = nil,
+        priority: ReadPriority = .prefetch, options: ReadOptions = ReadOptions()
     ) throws(CacheError) -> Preload {
-        try preload(url.absoluteString, amount, key: key, priority: priority, options: options)
+        try preload(url.absoluteString, amount, variant: variant, key: key, priority: priority, options: options)
     }
 
     /// Returns the key of a URL in this cache, by the `keyPolicy` of the configuration.

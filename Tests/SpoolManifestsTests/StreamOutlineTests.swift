@@ -88,3 +88,44 @@ struct StreamOutlineTests {
         _ = try Self.outline(text)
     }
 }
+
+/// The times at which a player needs the parts of a stream.
+struct StreamTimesTests {
+    private static func times(_ text: String) throws -> [Double] {
+        let outline = try #require(try StreamOutline.read(Array(text.utf8), at: "https://a.example/v/manifest"))
+        return outline.renditions.flatMap(\.times)
+    }
+
+    @Test func `a segment of HLS begins where the one before ends, and a key is needed with its segment`() throws {
+        let playlist = """
+            #EXTM3U
+            #EXT-X-MAP:URI="init.mp4"
+            #EXTINF:4.5,
+            1.m4s
+            #EXT-X-KEY:METHOD=AES-128,URI="k"
+            #EXTINF:6,title
+            2.m4s
+            #EXT-X-GAP
+            #EXTINF:6,
+            3.m4s
+            #EXTINF:nonsense,
+            4.m4s
+            5.m4s
+            #EXT-X-ENDLIST
+            """
+        #expect(try Self.times(playlist) == [0, 0, 4.5, 4.5, 16.5, 16.5])
+    }
+
+    @Test func `segments of DASH count from the start of their period`() throws {
+        let mpd = """
+            <MPD><Period duration='PT8S'><AdaptationSet mimeType='video/mp4'>\
+            <SegmentTemplate initialization='i' media='$Number$' duration='40' timescale='10'/><Representation id='a'/></AdaptationSet></Period>\
+            <Period duration='PT4S'><AdaptationSet mimeType='video/mp4'>\
+            <SegmentTemplate media='$Time$' timescale='10' presentationTimeOffset='100'><SegmentTimeline><S t='100' d='20' r='1'/>\
+            </SegmentTimeline></SegmentTemplate><Representation id='a'/></AdaptationSet></Period>\
+            <Period><AdaptationSet mimeType='video/mp4'><Representation id='a'><SegmentList duration='3'><SegmentURL media='1'/>\
+            <SegmentURL media='2'/></SegmentList></Representation></AdaptationSet></Period></MPD>
+            """
+        #expect(try Self.times(mpd) == [0, 0, 4, 8, 10, 12, 15])
+    }
+}

@@ -2,12 +2,14 @@ public import SpoolCore
 
 /// How much of a resource a preload fetches.
 public enum PreloadAmount: Hashable, Sendable {
-    /// The first bytes. A negative number counts as 0.
+    /// The first bytes. A negative number counts as 0. Of a presentation, whole parts are taken until
+    /// they have that many bytes.
     case bytes(Int64)
     /// The bytes that a player needs for the first seconds: headers, index, and the samples of all
     /// tracks.
     ///
-    /// Works for MP4, MP3, AAC, FLAC, WAV, Ogg, Matroska and WebM. For any other file, the preload
+    /// Of a presentation, the segments that begin before that time are taken whole, with their
+    /// initialisation sections and keys. Otherwise this works for MP4, MP3, AAC, FLAC, WAV, Ogg, Matroska and WebM. For any other file, the preload
     /// takes 1 MiB for each second, at least 2 MiB, and its result has the reason.
     case seconds(Double)
     /// All bytes.
@@ -18,8 +20,13 @@ public enum PreloadAmount: Hashable, Sendable {
 public struct PreloadProgress: Hashable, Sendable {
     /// The planned bytes that are available, fetched or stored before.
     public var doneBytes: Int64
-    /// The planned bytes, or nil until they are known.
+    /// The planned bytes, or nil until they are known. Of a presentation they are an estimate, because
+    /// manifests give no lengths.
     public var totalBytes: Int64?
+    /// The number of resources that are done. A presentation has many: manifests, segments, keys.
+    public var finishedPartCount = 0
+    /// The number of planned resources, or nil until it is known.
+    public var partCount: Int? = 1
 
     /// Creates a progress.
     public init(doneBytes: Int64, totalBytes: Int64?) {
@@ -30,7 +37,7 @@ public struct PreloadProgress: Hashable, Sendable {
 
 /// The result of a preload.
 public struct PreloadResult: Hashable, Sendable {
-    /// The key of the resource.
+    /// The key of the resource, or of the manifest of a presentation.
     public var key: ResourceKey
     /// The planned bytes that were not stored before.
     public var fetchedBytes: Int64

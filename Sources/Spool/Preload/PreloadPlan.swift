@@ -1,4 +1,5 @@
 package import SpoolCore
+package import SpoolManifests
 import SpoolMedia
 
 /// Decides which bytes a preload reads next. A value without I/O.
@@ -8,6 +9,8 @@ package struct PreloadPlan {
         /// Read the range, and pass its bytes to `received` if they are examined. Then pass it to
         /// `passed`.
         case read(ByteRange, isExamined: Bool)
+        /// The resource is a manifest, with these bytes.
+        case manifest([UInt8])
         /// All planned bytes were read.
         case done
     }
@@ -20,7 +23,23 @@ package struct PreloadPlan {
     /// The most seconds that count: a day.
     private static let mostSeconds: Double = 86_400
 
+    /// The first bytes that decide whether a resource is a manifest.
+    private static let headBytes = 8
+    /// The most bytes of a resource that a common type makes a suspect.
+    private static let possibleBytes = Int(Representation.maxVagueBytes)
+
+    /// The search for a manifest.
+    private enum Search {
+        /// The resource is no manifest.
+        case over
+        /// The first bytes are being read, and then at most this many.
+        case head([UInt8], limit: Int)
+        /// All bytes are being read.
+        case all([UInt8], limit: Int)
+    }
+
     private let amount: PreloadAmount
+    private var search = Search.over
     private var length: Int64?
     private var planner: MediaPlanner?
     private var passedBytes = ByteRangeSet()
@@ -30,9 +49,27 @@ package struct PreloadPlan {
     package private(set) var bytesReason: String?
 
     /// Creates the plan for a resource whose length is known, or nil.
-    package init(_ amount: PreloadAmount, length: Int64?) {
+    ///
+    /// - Parameter suspicion: Whether the resource may be the manifest of a presentation. Then it is
+    ///   read as a whole.
+    package init(_ amount: PreloadAmount, length: Int64?, suspicion: ManifestSuspicion = .none) {
         self.amount = amount
         self.length = length
+        let limit = suspicion == .named ? ManifestLimits().maxBytes : Self.possibleBytes
+        if suspicion != .none, length ?? 0 <= Int64(limit) { search = .head([], limit: limit) } else { begin() }
+    }
+
+    /// Creates the plan for a range of a resource.
+    package init(_ range: ByteRange, length: Int64?) {
+        amount = .whole
+        self.length = length
+        planned = ByteRangeSet([range])
+        if let length { ended(at: length) }
+    }
+
+    /// Plans what was asked for.
+    private mutating func begin() {
+        search = .over
         switch amount {
         case .bytes(let count): plan(upTo: count)
         case .whole: plan(upTo: .max)
@@ -54,9 +91,34 @@ package struct PreloadPlan {
 
     /// Returns the next step.
     package mutating func next() -> Step {
+        if let step = searched() { return step }
         if let step = examine() { return step }
         guard let gap = planned?.subtracting(passedBytes).ranges.first else { return .done }
         return .read(gap, isExamined: false)
+    }
+
+    /// Returns the next step of the search for a manifest, or nil once the resource is known to be none.
+    private mutating func searched() -> Step? {
+        switch search {
+        case .over: return nil
+        case .head(let bytes, let limit):
+            let end = min(Self.headBytes, Int(length ?? Int64(Self.headBytes)))
+            if bytes.count < end { return Self.reading(bytes.count, end) }
+            guard ManifestReader.mayBegin(bytes) else { break }
+            search = .all(bytes, limit: limit)
+            return searched()
+        case .all(let bytes, let limit):
+            guard bytes.count <= limit else { break }
+            if bytes.count < length ?? .max { return Self.reading(bytes.count, Int(length ?? Int64(limit + 1))) }
+            planned = ByteRangeSet(ByteRange(0, Int64(bytes.count)).map { [$0] } ?? [])
+            return .manifest(bytes)
+        }
+        begin()
+        return nil
+    }
+
+    private static func reading(_ lower: Int, _ upper: Int) -> Step? {
+        ByteRange(Int64(lower), Int64(upper)).map { .read($0, isExamined: true) }
     }
 
     /// Asks the planner until it has a plan.
@@ -84,7 +146,18 @@ package struct PreloadPlan {
     }
 
     /// Takes examined bytes.
-    package mutating func received(_ bytes: [UInt8], at offset: Int64) { planner?.received(bytes, at: offset) }
+    package mutating func received(_ bytes: [UInt8], at offset: Int64) {
+        switch search {
+        case .over: planner?.received(bytes, at: offset)
+        case .head(let known, let limit): if offset == known.count { search = .head(known + bytes, limit: limit) }
+        case .all(let known, let limit):
+            // The bytes are moved, so that a long manifest is not copied for each chunk.
+            search = .over
+            var all = known
+            if offset == all.count { all += bytes }
+            search = .all(all, limit: limit)
+        }
+    }
 
     /// Counts bytes that were read.
     package mutating func passed(_ range: ByteRange) { passedBytes.insert(range) }

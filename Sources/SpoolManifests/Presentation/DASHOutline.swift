@@ -7,6 +7,15 @@ struct DASHOutline {
     private let limits: ManifestLimits
     private var partCount = 0
 
+    /// The time of a period, in seconds.
+    private struct Span {
+        var start: Double
+        var duration: Double?
+    }
+
+    /// A part, and the time at which a player needs it.
+    private typealias Timed = (part: StreamPart, time: Double)
+
     /// The elements that describe segments at the levels above a representation, innermost first.
     private typealias Levels = [Int]
 
@@ -26,11 +35,11 @@ struct DASHOutline {
             let next = index + 1 < starts.count ? starts[index + 1] : total
             let duration = own ?? next.map { $0 - start }
             position = start + (duration ?? 0)
-            try readPeriod(period, name: "\(index)", duration: duration, below: base)
+            try readPeriod(period, name: "\(index)", Span(start: start, duration: duration), below: base)
         }
     }
 
-    private mutating func readPeriod(_ period: Int, name: String, duration: Double?, below outer: ManifestBase) throws(ParseError) {
+    private mutating func readPeriod(_ period: Int, name: String, _ span: Span, below outer: ManifestBase) throws(ParseError) {
         let base = base(of: period, below: outer)
         for set in document.children(of: period) where document.isDASH(set, "AdaptationSet") {
             let setBase = self.base(of: set, below: base)
@@ -42,7 +51,10 @@ struct DASHOutline {
                 rendition.height = number("height", of: representation) ?? number("height", of: set) ?? 0
                 rendition.language = document.value("lang", of: set) ?? ""
                 let representationBase = self.base(of: representation, below: setBase)
-                rendition.parts = try parts(of: representation, [representation, set, period], duration, representationBase)
+                let levels = [representation, set, period]
+                let timed = try parts(of: representation, levels, span, representationBase)
+                (rendition.parts, rendition.times) = (timed.map(\.part), timed.map(\.time))
+                rendition.isOneFile = isOneFile(levels)
                 outline.renditions.append(rendition)
             }
         }
@@ -74,15 +86,18 @@ struct DASHOutline {
 
     // MARK: Parts
 
-    private mutating func parts(of representation: Int, _ levels: Levels, _ duration: Double?, _ base: ManifestBase) throws(ParseError)
-        -> [StreamPart]
-    {
+    private mutating func parts(of representation: Int, _ levels: Levels, _ span: Span, _ base: ManifestBase) throws(ParseError) -> [Timed] {
         let templates = elements("SegmentTemplate", levels)
-        if value("media", templates) != nil { return try templateParts(representation, templates, duration, base) }
+        if value("media", templates) != nil { return try templateParts(representation, templates, span, base) }
         let lists = elements("SegmentList", levels)
-        if !lists.isEmpty { return try listParts(lists, base) }
+        if !lists.isEmpty { return try listParts(lists, span, base) }
         // The base is the media file itself.
-        return try counted([StreamPart(url: base.url.text)])
+        try count(1)
+        return [(StreamPart(url: base.url.text), span.start)]
+    }
+
+    private func isOneFile(_ levels: Levels) -> Bool {
+        value("media", elements("SegmentTemplate", levels)) == nil && elements("SegmentList", levels).isEmpty
     }
 
     private func elements(_ name: String, _ levels: Levels) -> [Int] {
@@ -105,17 +120,24 @@ struct DASHOutline {
     private func number(_ name: String, of element: Int) -> Int64? { document.value(name, of: element).flatMap { Int64($0) } }
 
     private mutating func templateParts(
-        _ representation: Int, _ templates: [Int], _ duration: Double?, _ base: ManifestBase
-    ) throws(ParseError) -> [StreamPart] {
+        _ representation: Int, _ templates: [Int], _ span: Span, _ base: ManifestBase
+    ) throws(ParseError) -> [Timed] {
         var template = DASHTemplate()
         template.id = document.value("id", of: representation) ?? ""
         template.bandwidth = document.value("bandwidth", of: representation) ?? ""
-        var parts: [StreamPart] = []
-        if let text = value("initialization", templates) { parts += part(template.expanded(text, number: 0, time: 0), base) }
-        for segment in try segments(templates, duration) {
+        var parts: [Timed] = []
+        if let text = value("initialization", templates) {
+            parts += part(template.expanded(text, number: 0, time: 0), base).map { ($0, span.start) }
+        }
+        let timescale = Double(max(1, value("timescale", templates).flatMap { Int64($0) } ?? 1))
+        // Only the times of a timeline count from the offset.
+        let hasTimeline = child("SegmentTimeline", templates) != nil
+        let offset = hasTimeline ? value("presentationTimeOffset", templates).flatMap { Int64($0) } ?? 0 : 0
+        for segment in try segments(templates, span.duration) {
+            let time = span.start + max(0, Double(segment.time) - Double(offset)) / timescale
             for name in ["index", "media"] {
                 guard let text = value(name, templates) else { continue }
-                parts += part(template.expanded(text, number: segment.number, time: segment.time), base)
+                parts += part(template.expanded(text, number: segment.number, time: segment.time), base).map { ($0, time) }
             }
             try count(1)
         }
@@ -143,18 +165,26 @@ struct DASHOutline {
         return times.segments
     }
 
-    private mutating func listParts(_ lists: [Int], _ base: ManifestBase) throws(ParseError) -> [StreamPart] {
-        var parts: [StreamPart] = []
+    private mutating func listParts(_ lists: [Int], _ span: Span, _ base: ManifestBase) throws(ParseError) -> [Timed] {
+        var parts: [Timed] = []
+        let timescale = Double(max(1, value("timescale", lists).flatMap { Int64($0) } ?? 1))
+        let duration = Double(max(0, value("duration", lists).flatMap { Int64($0) } ?? 0)) / timescale
+        let timeline = child("SegmentTimeline", lists) == nil ? [] : try segments(lists, span.duration)
+        var index = 0
         if let section = child("Initialization", lists) {
-            parts += part(document.value("sourceURL", of: section) ?? "", base, range: document.value("range", of: section))
+            parts += part(document.value("sourceURL", of: section) ?? "", base, range: document.value("range", of: section)).map { ($0, span.start) }
         }
         // A list at an inner level replaces those outside of it.
         let list = lists.first { element in document.children(of: element).contains { document.isDASH($0, "SegmentURL") } }
         for segment in list.map({ Array(document.children(of: $0)) }) ?? [] where document.isDASH(segment, "SegmentURL") {
+            let known = index < timeline.count ? Double(timeline[index].time - timeline[0].time) / timescale : Double(index) * duration
+            let time = span.start + known
             if let index = document.value("index", of: segment) {
-                parts += part(index, base, range: document.value("indexRange", of: segment))
+                parts += part(index, base, range: document.value("indexRange", of: segment)).map { ($0, time) }
             }
-            parts += part(document.value("media", of: segment) ?? "", base, range: document.value("mediaRange", of: segment))
+            let media = document.value("media", of: segment) ?? ""
+            parts += part(media, base, range: document.value("mediaRange", of: segment)).map { ($0, time) }
+            index += 1
             try count(1)
         }
         return parts
@@ -166,11 +196,6 @@ struct DASHOutline {
         let ends = range.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
         guard ends.count == 2, let first = ends[0], let last = ends[1], last >= first else { return [StreamPart(url: url)] }
         return [StreamPart(url: url, range: ByteRange.from(first, count: last - first + 1))]
-    }
-
-    private mutating func counted(_ parts: [StreamPart]) throws(ParseError) -> [StreamPart] {
-        try count(parts.count)
-        return parts
     }
 
     private mutating func count(_ parts: Int) throws(ParseError) {

@@ -16,6 +16,13 @@ struct HLSOutline {
     private var rangeEnd: (url: String, offset: Int64)?
     private var isGap = false
     private var parts: [StreamPart] = []
+    /// The time at which each of the parts is needed, and the time and duration of the next segment,
+    /// in seconds.
+    private var times: [Double] = []
+    private var time = 0.0
+    private var duration = 0.0
+    /// The longest segment, in seconds: a day.
+    private static let maxDuration = 86_400.0
 
     init(_ bytes: [UInt8], at url: String, variables: [String: String], limits: ManifestLimits) throws(ParseError) {
         let playlist = try HLSPlaylist(bytes, at: url, variables: variables, limits: limits)
@@ -31,7 +38,7 @@ struct HLSOutline {
         }
         guard !isMultivariant else { return }
         var rendition = StreamRendition(kind: .video, group: "")
-        rendition.parts = parts
+        (rendition.parts, rendition.times) = (parts, times)
         outline.renditions = [rendition]
     }
 
@@ -45,6 +52,8 @@ struct HLSOutline {
             addRendition(HLSAttributes(line.dropFirst(13)), found.first, span)
         } else if line.begins(with: "#EXT-X-I-FRAME-STREAM-INF:") || line.begins(with: "#EXT-X-IMAGE-STREAM-INF:") {
             if let reference = found.first { addPictures(reference, span) }
+        } else if line.begins(with: "#EXTINF:") {
+            duration = Self.duration(line.dropFirst(8))
         } else if line.begins(with: "#EXT-X-BYTERANGE:") {
             range = Self.range(line.dropFirst(17))
         } else if line.begins(with: "#EXT-X-DEFINE:") {
@@ -71,6 +80,8 @@ struct HLSOutline {
         } else if !isGap {
             add(segment(url))
         }
+        time += duration
+        duration = 0
     }
 
     private mutating func segment(_ url: String) -> StreamPart {
@@ -128,7 +139,9 @@ struct HLSOutline {
 
     /// Adds a part. Keys and maps repeat.
     private mutating func add(_ part: StreamPart) {
-        if parts.last != part { parts.append(part) }
+        guard parts.last != part else { return }
+        parts.append(part)
+        times.append(time)
     }
 
     /// The URL of a resource that a cache can have.
@@ -137,6 +150,12 @@ struct HLSOutline {
     }
 
     private static func number(_ attribute: HLSAttributes.Attribute?) -> Int64? { attribute.flatMap { Int64($0.value.text) } }
+
+    /// Reads the seconds of `EXTINF`; 0 for a broken number.
+    private static func duration(_ text: ArraySlice<UInt8>) -> Double {
+        guard let seconds = Double(text.prefix { $0 != UInt8(ascii: ",") }.trimmed.text), seconds > 0 else { return 0 }
+        return min(seconds, maxDuration)
+    }
 
     /// Reads `n[@o]`.
     private static func range(_ text: ArraySlice<UInt8>) -> (count: Int64, offset: Int64?)? {

@@ -12,6 +12,9 @@ public struct PresentationSelection: Hashable, Sendable {
     public enum Quality: Hashable, Sendable {
         /// The highest variant. Of several, the one with the greatest bandwidth.
         case best
+        /// The variant that a player starts with: the first one that an HLS playlist lists, and the best
+        /// one of a DASH manifest for one megabit a second.
+        case initial
         /// The variant with the lowest bandwidth.
         case worst
         /// The best variant that is not higher than this, in pixels; else the lowest.
@@ -51,7 +54,7 @@ public struct PresentationSelection: Hashable, Sendable {
     }
 
     private func selectedHLS(_ all: [StreamRendition]) -> [StreamRendition] {
-        guard let variant = best(of: all.filter { $0.kind == .video }) else { return [] }
+        guard let variant = best(of: all.filter { $0.kind == .video }, isInOrder: true) else { return [] }
         let sound = all.filter { $0.kind == .audio && $0.group == variant.audioGroup }
         let texts = all.filter { $0.kind == .subtitles && $0.group == variant.subtitleGroup }
         return [variant] + Self.select(audio, of: sound) + Self.select(subtitles, of: texts)
@@ -65,7 +68,11 @@ public struct PresentationSelection: Hashable, Sendable {
         return video + sound + texts
     }
 
-    private func best(of variants: [StreamRendition]) -> StreamRendition? {
+    /// The bandwidth that players of DASH assume before they have measured the link.
+    private static let initialBandwidth: Int64 = 1_000_000
+
+    /// - Parameter isInOrder: Whether players start with the first of the variants.
+    private func best(of variants: [StreamRendition], isInOrder: Bool = false) -> StreamRendition? {
         let lowest = variants.min { $0.bandwidth < $1.bandwidth }
         func highest(_ isAllowed: (StreamRendition) -> Bool) -> StreamRendition? {
             variants.filter(isAllowed).max { ($0.height, $0.bandwidth) < ($1.height, $1.bandwidth) } ?? lowest
@@ -74,8 +81,13 @@ public struct PresentationSelection: Hashable, Sendable {
         case .best: return highest { _ in true }
         case .worst: return lowest
         case .height(let height): return highest { $0.height <= height }
-        case .bandwidth(let bandwidth): return variants.filter { $0.bandwidth <= bandwidth }.max { $0.bandwidth < $1.bandwidth } ?? lowest
+        case .initial: return isInOrder ? variants.first : best(upTo: Self.initialBandwidth, of: variants) ?? lowest
+        case .bandwidth(let bandwidth): return best(upTo: bandwidth, of: variants) ?? lowest
         }
+    }
+
+    private func best(upTo bandwidth: Int64, of variants: [StreamRendition]) -> StreamRendition? {
+        variants.filter { $0.bandwidth <= bandwidth }.max { $0.bandwidth < $1.bandwidth }
     }
 
     private static func bestOfEachLanguage(_ all: [StreamRendition]) -> [StreamRendition] {

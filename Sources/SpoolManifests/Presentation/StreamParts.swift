@@ -39,6 +39,10 @@ package struct StreamRendition: Hashable, Sendable {
     /// The playlist that lists the parts (HLS); nil when `parts` has them.
     package var playlist: String?
     package var parts: [StreamPart] = []
+    /// The time in the presentation from which a player needs each of `parts`, in seconds.
+    package var times: [Double] = []
+    /// Whether `parts` has one media file, whose own index lists its segments (DASH).
+    package var isOneFile = false
     /// The bytes of the manifest that offer this rendition.
     package var places: [Range<Int>] = []
     /// The bytes of the element that makes no sense without any of its renditions (DASH).
@@ -50,6 +54,9 @@ package struct StreamRendition: Hashable, Sendable {
         self.kind = kind
         self.group = group
     }
+
+    /// The parts, each with the time from which a player needs it.
+    package var timedParts: [(part: StreamPart, time: Double)] { zip(parts, times).map { ($0, $1) } }
 }
 
 /// The renditions that a manifest offers.

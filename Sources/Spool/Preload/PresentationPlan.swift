@@ -1,0 +1,184 @@
+import SpoolCore
+import SpoolManifests
+
+/// Decides which resources of an HLS or DASH presentation a preload reads, and in which order. A
+/// value without I/O.
+///
+/// The playlists of the chosen renditions come first. Then come all parts of these renditions in the
+/// order of their times: picture and sound of one moment together.
+struct PresentationPlan {
+    /// A resource to read.
+    struct Item {
+        var url: String
+        var goal: ResourcePreload.Goal
+    }
+
+    /// A resource to read now.
+    struct Step {
+        var number: Int
+        var item: Item
+    }
+
+    /// The number of the manifest itself.
+    static let rootNumber = 0
+    /// The parts that are fetched at the same time. The other slots of a host are for players.
+    private static let partsAtOnce = 4
+    /// The most seconds that count: a day.
+    private static let mostSeconds = 86_400.0
+
+    private let url: String
+    private let amount: PreloadAmount
+    private let selection: PresentationSelection
+    /// The variables that playlists import (HLS).
+    private(set) var variables: [String: String] = [:]
+    /// The parts that are known, with their times, until all playlists have come.
+    private var found: [(item: Item, time: Double, range: ByteRange?)] = []
+    private var openPlaylists = 0
+    /// The items behind the manifest, by their number less one.
+    private var items: [Item] = []
+    /// The number of items that were started.
+    private var started = 0
+    private var finishedCount = 0
+    private var areListed = false
+    private var progresses: [Int: PreloadProgress] = [:]
+    private var fetchedBytes: Int64 = 0
+    private var storedBytes: Int64 = 0
+
+    init(url: String, amount: PreloadAmount, variant: PresentationSelection.Quality) {
+        self.url = url
+        self.amount = amount
+        var selection = PresentationSelection()
+        selection.quality = variant
+        selection.subtitles = .standard
+        self.selection = selection
+    }
+
+    /// Takes the result of a resource.
+    ///
+    /// - Parameter outline: The outline of a manifest that was read.
+    /// - Returns: The resources to read now.
+    /// - Throws: `.unsupportedURL`.
+    mutating func finished(_ number: Int, _ result: PreloadResult, _ outline: StreamOutline?) throws(CacheError) -> [Step] {
+        fetchedBytes += result.fetchedBytes
+        storedBytes += result.storedBytes
+        progresses[number] = PreloadProgress(
+            doneBytes: result.fetchedBytes + result.storedBytes, totalBytes: result.fetchedBytes + result.storedBytes)
+        if number == Self.rootNumber {
+            try take(root: outline)
+        } else {
+            finishedCount += 1
+            if !areListed { try take(playlist: outline) }
+        }
+        if openPlaylists == 0 { listParts() }
+        return next()
+    }
+
+    /// Takes the progress of a resource that is being read.
+    mutating func progressed(_ number: Int, _ progress: PreloadProgress) { progresses[number] = progress }
+
+    // MARK: Manifests
+
+    private mutating func take(root: StreamOutline?) throws(CacheError) {
+        guard let root else { throw CacheError(.unsupportedURL, "\(url) is no HLS or DASH stream") }
+        try check(root)
+        variables = root.variables
+        let renditions = selection.renditions(of: root)
+        guard !renditions.isEmpty else { throw CacheError(.unsupportedURL, "\(url) lists no variant that could be preloaded") }
+        for part in root.sharedParts { add(part, at: 0) }
+        for rendition in renditions {
+            if let playlist = rendition.playlist {
+                openPlaylists += 1
+                items.append(Item(url: playlist, goal: .beginning(.whole)))
+            } else {
+                add(rendition)
+            }
+        }
+    }
+
+    private mutating func take(playlist: StreamOutline?) throws(CacheError) {
+        openPlaylists -= 1
+        guard let playlist, !playlist.isMultivariant else {
+            throw CacheError(.unsupportedURL, "\(url) names a media playlist that is none")
+        }
+        try check(playlist)
+        for rendition in playlist.renditions { add(rendition) }
+    }
+
+    private func check(_ outline: StreamOutline) throws(CacheError) {
+        if outline.isLive { throw CacheError(.unsupportedURL, "\(url) is a live stream, which has no beginning; play it") }
+    }
+
+    // MARK: Parts
+
+    private var seconds: Double? {
+        guard case .seconds(let seconds) = amount else { return nil }
+        return seconds > 0 ? min(seconds, Self.mostSeconds) : 0
+    }
+
+    private mutating func add(_ rendition: StreamRendition) {
+        guard rendition.isOneFile, let seconds else {
+            for (part, time) in rendition.timedParts where time < seconds ?? .infinity { add(part, at: time) }
+            return
+        }
+        for (part, time) in rendition.timedParts where time < seconds {
+            found.append((Item(url: part.url, goal: .part(.seconds(seconds - time))), time, nil))
+        }
+    }
+
+    private mutating func add(_ part: StreamPart, at time: Double) {
+        found.append((Item(url: part.url, goal: part.range.map { .range($0) } ?? .part(.whole)), time, part.range))
+    }
+
+    /// Puts the parts in order, each once. Those of one moment stay in the order of the manifests.
+    private mutating func listParts() {
+        guard !areListed else { return }
+        areListed = true
+        var seen = Set<StreamPart>()
+        let inOrder = found.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
+        for (_, part) in inOrder where seen.insert(StreamPart(url: part.item.url, range: part.range)).inserted { items.append(part.item) }
+        found = []
+    }
+
+    private mutating func next() -> [Step] {
+        var steps: [Step] = []
+        while started < items.count, started - finishedCount < Self.partsAtOnce, !hasEnough {
+            started += 1
+            steps.append(Step(number: started, item: items[started - 1]))
+        }
+        return steps
+    }
+
+    /// Whether the parts have as many bytes as were asked for.
+    private var hasEnough: Bool {
+        guard case .bytes(let count) = amount, areListed else { return false }
+        return progresses.values.reduce(0) { $0 + $1.doneBytes } >= count
+    }
+
+    // MARK: Result
+
+    /// Whether every resource was read.
+    var isDone: Bool { areListed && finishedCount == started && (started == items.count || hasEnough) }
+
+    /// The progress of all resources together.
+    var progress: PreloadProgress {
+        let done = progresses.values.reduce(0) { $0 + $1.doneBytes }
+        var progress = PreloadProgress(doneBytes: done, totalBytes: areListed ? totalBytes(done) : nil)
+        progress.finishedPartCount = finishedCount + 1
+        progress.partCount = areListed ? items.count + 1 : nil
+        return progress
+    }
+
+    /// The bytes of all resources, with those of unknown length as long as the others are on average.
+    private func totalBytes(_ done: Int64) -> Int64? {
+        if case .bytes(let count) = amount { return max(count, done) }
+        let known = progresses.values.compactMap(\.totalBytes)
+        guard !known.isEmpty else { return nil }
+        let sum = known.reduce(0, +), (average, count) = (sum / Int64(known.count), Int64(items.count + 1 - known.count))
+        return max(done, sum + average * max(0, count))
+    }
+
+    /// The result of the whole preload.
+    func result(for key: ResourceKey) -> PreloadResult {
+        PreloadResult(key: key, fetchedBytes: fetchedBytes, storedBytes: storedBytes, bytesReason: nil)
+    }
+}

@@ -1,0 +1,340 @@
+import SpoolCore
+import SpoolManifests
+import SpoolStore
+import SpoolSystem
+
+/// Reads the planned bytes of one resource, so that they are stored.
+///
+/// A part of a `Preload`, which owns it: releasing the object ends it. Its work runs on the mailbox.
+final class ResourcePreload: Sendable {
+    /// The bytes to fetch.
+    enum Goal: Sendable {
+        /// The beginning of a resource. If it turns out to be a manifest, all of it is read.
+        case beginning(PreloadAmount)
+        /// The beginning of a part of a presentation.
+        case part(PreloadAmount)
+        /// A range of a part.
+        case range(ByteRange)
+    }
+
+    /// The result.
+    struct Outcome: Sendable {
+        var result: PreloadResult
+        /// The bytes of the manifest, and its URL behind redirects; nil for any other resource.
+        var manifest: (bytes: [UInt8], url: String)?
+    }
+
+    /// The settings that all resources of a preload share.
+    struct Settings: Sendable {
+        let cache: MediaCache
+        var options: ReadOptions
+        /// Whether another process stores the bytes, so that they are not looked for here.
+        let isStoredElsewhere: Bool
+        let mailbox: any Mailbox
+    }
+
+    private struct State {
+        var reader: SessionReader?
+        var plan: PreloadPlan?
+        /// The range that is being read, and whether its bytes are examined.
+        var target: ByteRange?
+        var isExamined = false
+        var position: Int64 = 0
+        /// The stored bytes when the preload began.
+        var before = ByteRangeSet()
+        /// Whether the stored bytes are known.
+        var isBegun = false
+        var isPaused = false
+        var isYielding = false
+        var yield = PreloadYield()
+        var looks = 0
+        var isConfirming = false
+        var isOver = false
+        var finalURL: String?
+
+        var isHeld: Bool { isPaused || isYielding }
+    }
+
+    /// The number of chunks that one job takes.
+    private static let chunksAtOnce = 64
+    /// The largest chunk, in bytes.
+    private static let chunkBytes = 256 << 10
+    /// The first range, until the length is known.
+    private static let firstBytes: Int64 = 16 << 10
+    /// The number of checks for the last bytes, which may still be on their way to the disk, and
+    /// the time between two checks.
+    private static let maximumLooks = 100
+    private static let lookInterval: Nanoseconds = .milliseconds(100)
+
+    let key: ResourceKey
+    private let url: String
+    private let goal: Goal
+    private let settings: Settings
+    private let report: @Sendable (PreloadProgress) -> Void
+    private let done: @Sendable (Result<Outcome, CacheError>) -> Void
+    private let state = Locked(State())
+
+    private var cache: MediaCache { settings.cache }
+    private var mailbox: any Mailbox { settings.mailbox }
+
+    /// Creates a preload that does nothing yet.
+    ///
+    /// - Parameters:
+    ///   - report: Called with each progress, on the mailbox.
+    ///   - done: Called once with the result, on the mailbox, unless the preload is cancelled.
+    init(
+        url: String, key: ResourceKey, goal: Goal, settings: Settings, report: @escaping @Sendable (PreloadProgress) -> Void,
+        done: @escaping @Sendable (Result<Outcome, CacheError>) -> Void
+    ) {
+        self.url = url
+        self.key = key
+        self.goal = goal
+        self.settings = settings
+        self.report = report
+        self.done = done
+    }
+
+    deinit { state.withLock { $0.reader }?.leave(explicitly: true) }
+
+    // MARK: Control
+
+    /// Stops without a result.
+    func cancel() { _ = over() }
+
+    /// Sets whether the caller has paused the preload. Called on the mailbox.
+    func setPaused(_ isPaused: Bool) { setHeld { $0.isPaused = isPaused } }
+
+    // MARK: Beginning
+
+    /// Looks up the stored bytes, and then opens the reader, unless a player waits for bytes.
+    func begin() {
+        cache.status(of: key) { [weak self, mailbox] found in
+            mailbox.post { [weak self] in self?.begin(found) }
+        }
+    }
+
+    private func begin(_ found: Result<ResourceStatus?, CacheError>) {
+        switch found {
+        case .failure(let error): end(.failure(error))
+        case .success(let status):
+            state.withLock { state in
+                state.before = status?.stored ?? ByteRangeSet()
+                state.isBegun = true
+            }
+            watchPlayers()
+            open()
+        }
+    }
+
+    /// Opens the reader if there is none, and nothing holds the preload.
+    private func open() {
+        guard state.withLock({ $0.isBegun && !$0.isHeld && $0.reader == nil && !$0.isOver }) else { return }
+        do throws(CacheError) {
+            let reader = try cache.sessionReader(
+                for: url, key: key, start: firstRange.lower, end: firstRange.upper, wantsBytes: true, options: settings.options,
+                wake: { [weak self, mailbox] in mailbox.post { [weak self] in self?.readAvailable() } })
+            let isOver = state.withLock { state in
+                if !state.isOver { state.reader = reader }
+                return state.isOver
+            }
+            if isOver { reader.leave(explicitly: true) } else { readAvailable() }
+        } catch {
+            end(.failure(error))
+        }
+    }
+
+    /// The first range, until the length is known. An end of nil is that of the resource.
+    private var firstRange: (lower: Int64, upper: Int64?) {
+        switch goal {
+        case .range(let range): (range.lowerBound, range.upperBound)
+        case .beginning(.bytes(let count)), .part(.bytes(let count)): (0, max(0, min(count, ByteRange.maximumOffset)))
+        case .beginning(.seconds), .part(.seconds): (0, Self.firstBytes)
+        case .beginning(.whole), .part(.whole): (0, nil)
+        }
+    }
+
+    /// Returns the plan for the resource that the origin describes.
+    private func plan(for representation: Representation) -> PreloadPlan {
+        switch goal {
+        case .range(let range): return PreloadPlan(range, length: representation.length)
+        case .part(let amount): return PreloadPlan(amount, length: representation.length)
+        case .beginning(let amount):
+            // Coded bytes can't be read here.
+            let suspicion =
+                representation.contentCoding == nil
+                ? ManifestSuspicion(contentType: representation.contentType, url: representation.finalURL ?? url) : .none
+            return PreloadPlan(amount, length: representation.length, suspicion: suspicion)
+        }
+    }
+
+    // MARK: Yielding
+
+    /// Looks at the players at once, and then at intervals until the preload ends.
+    private func watchPlayers() {
+        guard state.withLock({ !$0.isOver }) else { return }
+        let players = cache.engine.players(besideHost: cache.engine.liveSession(of: key)?.host)
+        let now = cache.environment.time.now
+        setHeld { $0.isYielding = !$0.yield.mayRun(beside: players, now: now) }
+        _ = cache.environment.time.after(PreloadYield.interval, on: mailbox) { [weak self] in self?.watchPlayers() }
+    }
+
+    /// Changes the state, and lets the reader go or continues it when that changes `isHeld`.
+    private func setHeld(_ change: (inout State) -> Void) {
+        let (before, after, reader, position, end) = state.withLock { state in
+            let before = state.isHeld
+            change(&state)
+            return (before, state.isHeld, state.reader, state.position, state.target?.upperBound)
+        }
+        guard before != after else { return }
+        guard let reader else { return open() }
+        // A reader with an empty range needs no bytes, so its fetch pauses at once.
+        if let end { reader.seek(to: position, end: after ? position : end) }
+        if !after { readAvailable() }
+    }
+
+    // MARK: Reading
+
+    /// Takes the bytes that are available. Runs on the mailbox.
+    private func readAvailable() {
+        for _ in 0..<Self.chunksAtOnce {
+            guard let reader = state.withLock({ !$0.isOver && !$0.isHeld && !$0.isConfirming ? $0.reader : nil }) else { return }
+            guard state.withLock({ $0.plan != nil }) || describe(reader) else { return }
+            switch reader.next(max: Self.chunkBytes) {
+            case .file(let file, let range): take(file, range, reader)
+            case .memory(let memory, let keepAlive):
+                take(memory.count, withExtendedLifetime(keepAlive) { isExamined ? [UInt8](memory) : [] })
+                reader.advance(by: memory.count, fromOrigin: true)
+            case .wait: return
+            case .end:
+                endRange()
+                moveOn(reader)
+            case .failed(let error): return end(.failure(error))
+            }
+        }
+        if let reason = missingRoom { return end(.failure(reason)) }
+        publish()
+        mailbox.post { [weak self] in self?.readAvailable() }
+    }
+
+    private var isExamined: Bool { state.withLock { $0.isExamined } }
+
+    /// Reads the length of the resource, and makes the plan.
+    ///
+    /// - Returns: Whether there is a plan now.
+    private func describe(_ reader: SessionReader) -> Bool {
+        switch reader.prepare() {
+        case .wait: return false
+        case .failed(let error):
+            end(.failure(error))
+            return false
+        case .ready(_, let representation):
+            reader.markTold()
+            let plan = plan(for: representation)
+            state.withLock { ($0.plan, $0.finalURL) = (plan, representation.finalURL) }
+            moveOn(reader)
+            return state.withLock { !$0.isOver && !$0.isConfirming }
+        }
+    }
+
+    private func take(_ file: any StoredBytes, _ range: ByteRange, _ reader: SessionReader) {
+        guard isExamined else {
+            take(Int(range.count), [])
+            return reader.advance(by: Int(range.count), fromOrigin: false)
+        }
+        guard let bytes = reader.read(range, of: file) else { return }
+        take(bytes.count, bytes)
+        reader.advance(by: bytes.count, fromOrigin: false)
+    }
+
+    private func take(_ count: Int, _ bytes: [UInt8]) {
+        state.withLock { state in
+            if state.isExamined { state.plan?.received(bytes, at: state.position) }
+            if let range = ByteRange(state.position, state.position + Int64(count)) { state.plan?.passed(range) }
+            state.position += Int64(count)
+        }
+    }
+
+    /// Ends the resource if it has ended inside the range.
+    private func endRange() {
+        state.withLock { state in
+            guard let target = state.target, state.position < target.upperBound else { return }
+            state.plan?.ended(at: state.position)
+        }
+    }
+
+    /// Moves the reader to the next range.
+    private func moveOn(_ reader: SessionReader) {
+        publish()
+        let step = state.withLock { state in
+            let step = state.plan?.next()
+            if case .read(let range, let isExamined) = step {
+                (state.target, state.isExamined, state.position) = (range, isExamined, range.lowerBound)
+            } else {
+                state.isConfirming = true
+            }
+            return step
+        }
+        switch step {
+        case .read(let target, _): reader.seek(to: target.lowerBound, end: target.upperBound)
+        // A manifest that may not be stored still names its parts.
+        case .manifest(let bytes): end(.success(outcome(manifest: bytes)))
+        case .done, nil: confirm()
+        }
+    }
+
+    private func publish() {
+        if let progress = state.withLock({ $0.isOver ? nil : $0.plan?.progress }) { report(progress) }
+    }
+
+    // MARK: Ending
+
+    /// The error of a resource that is not stored for want of room, or nil.
+    private var missingRoom: CacheError? {
+        switch cache.engine.liveSession(of: key)?.liveStatus.passReason {
+        case .quotaReached?: CacheError(.noRoom, "\(url) was not preloaded: \(NotStoredReason.quotaReached)", key: key)
+        case .diskReserved?: CacheError(.noRoom, "\(url) was not preloaded: \(NotStoredReason.diskReserved)", key: key)
+        default: nil
+        }
+    }
+
+    /// Checks that the planned bytes are stored, after all of them were available.
+    private func confirm() {
+        let (planned, looks, isOver) = state.withLock { state in
+            state.looks += 1
+            return (state.plan?.planned ?? ByteRangeSet(), state.looks, state.isOver)
+        }
+        guard !isOver else { return }
+        let stored = cache.storedNow(of: key) ?? ByteRangeSet()
+        if settings.isStoredElsewhere || planned.subtracting(stored).isEmpty { return end(.success(outcome(manifest: nil))) }
+        if let reason = missingRoom { return end(.failure(reason)) }
+        guard looks < Self.maximumLooks else {
+            let reason = cache.engine.liveSession(of: key)?.liveStatus.passReason.map { ": \($0)" } ?? ""
+            return end(.failure(CacheError(.notStored, "\(url) was fetched, and is not stored\(reason)", key: key)))
+        }
+        _ = cache.environment.time.after(Self.lookInterval, on: mailbox) { [weak self] in self?.confirm() }
+    }
+
+    private func outcome(manifest: [UInt8]?) -> Outcome {
+        state.withLock { state in
+            let planned = state.plan?.planned ?? ByteRangeSet()
+            let stored = planned.intersection(state.before).totalBytes
+            let result = PreloadResult(
+                key: key, fetchedBytes: planned.totalBytes - stored, storedBytes: stored, bytesReason: state.plan?.bytesReason)
+            return Outcome(result: result, manifest: manifest.map { ($0, state.finalURL ?? url) })
+        }
+    }
+
+    private func end(_ result: Result<Outcome, CacheError>) {
+        if over() { done(result) }
+    }
+
+    /// - Returns: Whether this call ended the preload.
+    private func over() -> Bool {
+        let (reader, isFirst) = state.withLock { state in
+            defer { (state.reader, state.isOver) = (nil, true) }
+            return (state.reader, !state.isOver)
+        }
+        reader?.leave(explicitly: true)
+        return isFirst
+    }
+}

@@ -1,0 +1,143 @@
+import Spool
+import SpoolCore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// Preloads of HLS and DASH presentations.
+@Suite(.timeLimit(.minutes(20))) struct `Preloads of presentations` {
+    private static let base = "http://origin.test/v/"
+
+    private static let master = """
+        #EXTM3U
+        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="en",LANGUAGE="en",DEFAULT=YES,URI="sound.m3u8"
+        #EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="t",NAME="en",LANGUAGE="en",DEFAULT=YES,URI="text.m3u8"
+        #EXT-X-STREAM-INF:BANDWIDTH=800000,RESOLUTION=640x360,AUDIO="a",SUBTITLES="t"
+        mid.m3u8
+        #EXT-X-STREAM-INF:BANDWIDTH=3000000,RESOLUTION=1280x720,AUDIO="a",SUBTITLES="t"
+        high.m3u8
+        """
+
+    private static func playlist(_ name: String, key: Bool = false) -> String {
+        let segments = (1...10).map { "#EXTINF:4,\n\(name)\($0).m4s" }.joined(separator: "\n")
+        return "#EXTM3U\n#EXT-X-TARGETDURATION:4\n\(key ? "#EXT-X-KEY:METHOD=AES-128,URI=\"\(name).key\"\n" : "")"
+            + "#EXT-X-MAP:URI=\"\(name)-init.mp4\"\n\(segments)\n#EXT-X-ENDLIST\n"
+    }
+
+    private static let texts: [String: (type: String, text: String)] = [
+        "master.m3u8": ("application/vnd.apple.mpegurl", master),
+        // A manifest whose type and URL have no meaning.
+        "start": ("text/plain", master),
+        "mid.m3u8": ("application/vnd.apple.mpegurl", playlist("mid", key: true)),
+        "high.m3u8": ("application/vnd.apple.mpegurl", playlist("high", key: true)),
+        "sound.m3u8": ("application/vnd.apple.mpegurl", playlist("sound")),
+        "text.m3u8": ("application/vnd.apple.mpegurl", playlist("text")),
+        "live.m3u8": ("application/vnd.apple.mpegurl", playlist("mid").replacing("#EXT-X-ENDLIST\n", with: "")),
+        "notes.xml": ("application/xml", "<notes/>"),
+        "film.mpd": (
+            "application/dash+xml",
+            """
+            <MPD mediaPresentationDuration="PT40S"><Period><AdaptationSet mimeType="video/mp4">\
+            <SegmentTemplate initialization="$RepresentationID$-init.mp4" media="$RepresentationID$$Number$.m4s" duration="4"/>\
+            <Representation id="low" bandwidth="500000" height="360"/><Representation id="high" bandwidth="3000000" height="720"/>\
+            </AdaptationSet></Period></MPD>
+            """
+        ),
+    ]
+
+    private func world(script: (@Sendable (String) -> OriginBehaviour?)? = nil) throws -> EngineWorld {
+        try EngineWorld(
+            [],
+            script: { request, _ in
+            let name = String(request.url.dropFirst(Self.base.count))
+            if let answer = script?(name) { return answer }
+            let (type, body) = Self.texts[name].map { ($0.type, Array($0.text.utf8)) } ?? ("video/mp4", [UInt8](repeating: 7, count: 1000))
+            return .status(200, fields: ["Content-Type": type, "ETag": "\"1\"", "Content-Length": "\(body.count)"], body: body)
+        })
+    }
+
+    /// The names of the stored resources.
+    private func stored(_ world: EngineWorld) async throws -> Set<String> {
+        Set(try await world.cache.resources().filter(\.isComplete).map { String($0.url.dropFirst(Self.base.count)) })
+    }
+
+    private static let tenSeconds: Set<String> = [
+        "mid.m3u8", "sound.m3u8", "text.m3u8", "mid.key", "mid-init.mp4", "sound-init.mp4", "text-init.mp4", "mid1.m4s", "mid2.m4s", "mid3.m4s",
+        "sound1.m4s", "sound2.m4s", "sound3.m4s", "text1.m4s", "text2.m4s", "text3.m4s",
+    ]
+
+    @Test(arguments: ["master.m3u8", "start"])
+    func `seconds of HLS are the segments of the first variant with sound, subtitles, keys and sections`(name: String) async throws {
+        let world = try world()
+        let preload = try world.cache.preload(Self.base + name, .seconds(10))
+        var last: PreloadProgress?
+        for await progress in preload.progress { last = progress }
+        let result = try await preload.result()
+        #expect(try await stored(world) == Self.tenSeconds.union([name]))
+        #expect(last?.partCount == 17)
+        #expect(last?.finishedPartCount == 17)
+        #expect(last?.doneBytes == result.fetchedBytes)
+        let again = try await world.cache.preload(Self.base + name, .seconds(10)).result()
+        #expect(again.storedBytes == result.fetchedBytes)
+        await world.cache.close()
+    }
+
+    @Test func `a height chooses another variant`() async throws {
+        let world = try world()
+        try await world.cache.preload(Self.base + "master.m3u8", .seconds(4), variant: .height(720)).result()
+        let names = try await stored(world)
+        #expect(names.contains("high1.m4s") && !names.contains("high2.m4s") && !names.contains("mid1.m4s"))
+        await world.cache.close()
+    }
+
+    @Test func `seconds of DASH are the segments of the variant for the first megabit`() async throws {
+        let world = try world()
+        try await world.cache.preload(Self.base + "film.mpd", .seconds(5)).result()
+        #expect(try await stored(world) == ["film.mpd", "low-init.mp4", "low1.m4s", "low2.m4s"])
+        await world.cache.close()
+    }
+
+    @Test func `a whole presentation is complete, and bytes are whole parts`() async throws {
+        let world = try world()
+        try await world.cache.preload(Self.base + "film.mpd", .whole).result()
+        #expect(try await stored(world).count == 12)
+        let few = try await world.cache.preload(Self.base + "mid.m3u8", .bytes(2500)).result()
+        #expect(few.fetchedBytes >= 2500 && few.fetchedBytes < 8000)
+        await world.cache.close()
+    }
+
+    @Test func `a part that is refused makes the manifests come anew, once`() async throws {
+        let refusals = Counter()
+        let world = try world { name in name == "mid2.m4s" && refusals.next() == 1 ? .status(403) : nil }
+        try await world.cache.preload(Self.base + "mid.m3u8", .seconds(10)).result()
+        #expect(try await stored(world).isSuperset(of: ["mid1.m4s", "mid2.m4s", "mid3.m4s"]))
+        #expect(world.origin.log.entries.filter { $0.request.url.hasSuffix("mid.m3u8") }.count == 2)
+        await world.cache.close()
+        let other = try self.world { name in name == "mid2.m4s" ? .status(403) : nil }
+        await #expect { try await other.cache.preload(Self.base + "mid.m3u8", .seconds(10)).result() } throws: {
+            ($0 as? CacheError)?.status == 403
+        }
+        await other.cache.close()
+    }
+
+    @Test func `a live stream has no beginning, and a document that is no manifest is a resource`() async throws {
+        let world = try world()
+        await #expect { try await world.cache.preload(Self.base + "live.m3u8", .seconds(10)).result() } throws: {
+            ($0 as? CacheError)?.code == .unsupportedURL
+        }
+        #expect(try await world.cache.preload(Self.base + "notes.xml", .seconds(10)).result().fetchedBytes == 8)
+        await world.cache.close()
+    }
+}
+
+/// Counts calls.
+private final class Counter: Sendable {
+    private let count = Locked(0)
+
+    func next() -> Int {
+        count.withLock { count in
+            count += 1
+            return count
+        }
+    }
+}
