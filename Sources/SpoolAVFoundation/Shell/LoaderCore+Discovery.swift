@@ -66,6 +66,7 @@ extension LoaderCore {
         case .undecided: found(generation, representation, nil)
         case .playlist: fallBack(.playlist)
         case .notMedia(let type): isNotMedia(type)
+        case .unsupported(let kind): isUnsupported(kind)
         }
     }
 
@@ -77,6 +78,8 @@ extension LoaderCore {
         evidence.identifierOfMediaType = { UTType(mimeType: $0).flatMap { $0.conforms(to: .audiovisualContent) ? $0.identifier : nil } }
         #endif
         if evidence.fileExtension == "" { evidence.fileExtension = nil }
+        let allowed = requests.values.compactMap { $0.contentInformationRequest?.allowedContentTypes }.flatMap(\.self)
+        evidence.isOpenable = { OpenableTypes.contains($0) || allowed.contains($0) }
         return ContentTypeDecision(evidence)
     }
 
@@ -136,6 +139,13 @@ extension LoaderCore {
         }
         let words = "the origin sent a page of type \(type) instead of media; is there a sign-in in between?"
         discoveryFailed(CacheError(.notMedia, words, key: source.key))
+    }
+
+    /// Ends the requests of a container that the system does not open, before the player receives
+    /// bytes that it cannot use. A hint of the app (`contentTypeKey`) skips this check.
+    private func isUnsupported(_ kind: MediaKind) {
+        let words = "AVFoundation on this system opens no .\(kind.fileExtension) files (\(kind.identifier)); offer another format"
+        discoveryFailed(CacheError(.unsupportedMedia, words, key: source.key))
     }
 
     private func discoveryFailed(_ error: CacheError) {

@@ -5,6 +5,9 @@ extension CacheError.Code {
     /// The response is no media but a page, such as a sign-in page or an error page. The cache does
     /// not keep it.
     public static let notMedia = CacheError.Code("notMedia")
+    /// The media is in a container that AVFoundation does not open on this system, such as Matroska.
+    /// The message contains the container.
+    public static let unsupportedMedia = CacheError.Code("unsupportedMedia")
     /// The player was sent to the original URL. The message contains the reason. This is no failure
     /// unless the player refuses.
     public static let fellBack = CacheError.Code("fellBack")
@@ -31,7 +34,7 @@ package func playerError(_ error: CacheError) -> NSError {
         case .originStatus where error.status == 401 || error.status == 407: NSURLErrorUserAuthenticationRequired
         case .originStatus where error.status == 403: NSURLErrorNoPermissionsToReadFile
         case .originStatus, .originMalformed: NSURLErrorBadServerResponse
-        case .notMedia: NSURLErrorCannotDecodeContentData
+        case .notMedia, .unsupportedMedia: NSURLErrorCannotDecodeContentData
         case .closed, .removed: NSURLErrorCancelled
         default: NSURLErrorResourceUnavailable
         }

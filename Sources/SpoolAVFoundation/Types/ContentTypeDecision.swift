@@ -16,9 +16,11 @@ package enum ContentTypeDecision: Hashable, Sendable {
     case needsBytes
     /// The resource is no media.
     case notMedia(String)
+    /// The resource is in a container that the system does not open.
+    case unsupported(MediaKind)
 
     /// The known facts about a resource.
-    package struct Evidence: Sendable {
+    package struct Evidence {
         /// The app's hint: a MIME type or an identifier.
         package var hint: String?
         /// The origin's `Content-Type`.
@@ -29,6 +31,8 @@ package enum ContentTypeDecision: Hashable, Sendable {
         package var firstBytes: [UInt8]?
         /// Returns the platform's identifier of a MIME type, for types beyond the table.
         package var identifierOfMediaType: @Sendable (String) -> String? = { _ in nil }
+        /// Returns whether the system opens media with this identifier.
+        package var isOpenable: (String) -> Bool = { _ in true }
 
         /// Creates the facts about a resource.
         package init(hint: String? = nil, contentType: String? = nil, fileExtension: String? = nil, firstBytes: [UInt8]? = nil) {
@@ -47,7 +51,7 @@ package enum ContentTypeDecision: Hashable, Sendable {
         }
         let essence = Self.essence(evidence.contentType)
         if let essence, !Self.vagueTypes.contains(essence), let kind = MediaKind.ofMediaType(essence) {
-            self = Self.kind(kind)
+            self = kind.isDoubtful ? Self.doubtful(kind, evidence) : Self.kind(kind)
         } else if let essence, !Self.vagueTypes.contains(essence), let known = evidence.identifierOfMediaType(essence) {
             self = .identifier(known)
         } else {
@@ -61,14 +65,29 @@ package enum ContentTypeDecision: Hashable, Sendable {
         return MediaKind.ofMediaType(essence).map(kind) ?? evidence.identifierOfMediaType(essence).map { .identifier($0) } ?? .undecided
     }
 
+    /// A kind that not each system opens. The bytes decide, because servers send such a type for
+    /// other media as well.
+    private static func doubtful(_ kind: MediaKind, _ evidence: Evidence) -> Self {
+        guard let bytes = evidence.firstBytes else { return .needsBytes }
+        switch ContentSniffer.look(at: bytes) {
+        case .media(let found): return openable(found == .webm && kind == .matroska ? kind : found, evidence)
+        case .markup: return .notMedia(kind.mediaTypes.first ?? kind.identifier)
+        case .unknown: return openable(kind, evidence)
+        }
+    }
+
+    private static func openable(_ kind: MediaKind, _ evidence: Evidence) -> Self {
+        kind.isDoubtful && !evidence.isOpenable(kind.identifier) ? .unsupported(kind) : Self.kind(kind)
+    }
+
     private static func byBytes(_ evidence: Evidence, _ essence: String?) -> Self {
         guard let bytes = evidence.firstBytes else { return .needsBytes }
         switch ContentSniffer.look(at: bytes) {
-        case .media(let kind): return Self.kind(kind)
+        case .media(let kind): return openable(kind, evidence)
         case .markup: return .notMedia(essence ?? "text")
         case .unknown:
             if let essence, pageTypes.contains(essence) { return .notMedia(essence) }
-            return evidence.fileExtension.flatMap(MediaKind.ofFileExtension).map(kind) ?? .undecided
+            return evidence.fileExtension.flatMap(MediaKind.ofFileExtension).map { openable($0, evidence) } ?? .undecided
         }
     }
 

@@ -10,6 +10,8 @@ package struct MediaKind: Hashable, Sendable {
     package let fileExtensions: [String]
     /// Whether the kind lists other resources, whose bytes the loader cannot supply.
     package var isPlaylist = false
+    /// Whether some systems open files of this kind and others do not, or none does.
+    package var isDoubtful = false
 
     /// The preferred file extension.
     package var fileExtension: String { fileExtensions[0] }
@@ -45,7 +47,7 @@ extension MediaKind {
         identifier: "com.apple.m4a-audio", mediaTypes: ["audio/x-m4a", "audio/m4a"], fileExtensions: ["m4a"])
     /// An audiobook in an `.m4b` file.
     package static let m4b = MediaKind(
-        identifier: "com.apple.protected-mpeg-4-audio-b", mediaTypes: ["audio/x-m4b"], fileExtensions: ["m4b"])
+        identifier: "com.apple.protected-mpeg-4-audio-b", mediaTypes: ["audio/x-m4b", "audio/m4b"], fileExtensions: ["m4b"])
     /// MPEG-4 audio. The system uses this kind for `audio/mp4` and `m4a` for `.m4a`. Both open the
     /// same way.
     package static let mpeg4Audio = MediaKind(
@@ -81,10 +83,12 @@ extension MediaKind {
     /// Sun audio.
     package static let au = MediaKind(identifier: "public.au-audio", mediaTypes: ["audio/basic"], fileExtensions: ["au", "snd"])
     /// Opus audio.
-    package static let opus = MediaKind(identifier: "org.xiph.opus", mediaTypes: ["audio/opus"], fileExtensions: ["opus"])
+    package static let opus = MediaKind(
+        identifier: "org.xiph.opus", mediaTypes: ["audio/opus"], fileExtensions: ["opus"], isDoubtful: true)
     /// Ogg audio.
     package static let ogg = MediaKind(
-        identifier: "org.xiph.ogg-audio", mediaTypes: ["audio/ogg", "application/ogg"], fileExtensions: ["ogg", "oga"])
+        identifier: "org.xiph.ogg-audio", mediaTypes: ["audio/ogg", "application/ogg", "video/ogg"], fileExtensions: ["ogg", "oga", "ogv"],
+        isDoubtful: true)
 
     private static let audio = [
         mp3, m4a, m4b,
@@ -112,14 +116,14 @@ extension MediaKind {
         identifier: "public.mpeg-2-transport-stream", mediaTypes: ["video/mp2t"], fileExtensions: ["ts", "m2ts"])
     /// AVI video.
     package static let avi = MediaKind(
-        identifier: "public.avi", mediaTypes: ["video/avi", "video/x-msvideo"], fileExtensions: ["avi"])
+        identifier: "public.avi", mediaTypes: ["video/avi", "video/x-msvideo"], fileExtensions: ["avi"], isDoubtful: true)
     /// WebM media.
     package static let webm = MediaKind(
-        identifier: "org.webmproject.webm", mediaTypes: ["video/webm", "audio/webm"], fileExtensions: ["webm"])
+        identifier: "org.webmproject.webm", mediaTypes: ["video/webm", "audio/webm"], fileExtensions: ["webm"], isDoubtful: true)
     /// Matroska media.
     package static let matroska = MediaKind(
         identifier: "org.matroska.mkv", mediaTypes: ["video/x-matroska", "video/matroska", "audio/x-matroska"],
-        fileExtensions: ["mkv", "mka"])
+        fileExtensions: ["mkv", "mka"], isDoubtful: true)
 
     private static let video = [mp4, mov, m4v, mobile3GPP, mobile3GPP2, transportStream, avi, webm, matroska]
 

@@ -73,7 +73,12 @@ open class AVURLAsset: AVAsset, @unchecked Sendable {
     /// Returns a plain asset with the same loader, also for a subclass.
     open override func copy(with zone: NSZone? = nil) -> Any { AVURLAsset(copying: self) }
 
+    /// The types of systems before iOS 18.4, which do not open Ogg.
     open class func audiovisualTypes() -> [AVFileType] {
-        [.mov, .mp4, .m4v, .m4a, .mobile3GPP, .mobile3GPP2, .caf, .wav, .aiff, .aifc, .amr, .mp3, .au, .ac3, .eac3]
+        let named: [AVFileType] = [
+            .mov, .mp4, .m4v, .m4a, .mobile3GPP, .mobile3GPP2, .caf, .wav, .aiff, .aifc, .amr, .mp3, .au, .ac3, .eac3,
+        ]
+        let others = ["com.apple.protected-mpeg-4-audio-b", "org.xiph.flac", "public.aac-audio", "public.avi"]
+        return named + others.map { AVFileType(rawValue: $0) }
     }
 }

@@ -82,6 +82,63 @@ import Testing
         #expect(found == identifier, "\(name)")
     }
 
+    private static let ogg = Array("OggS".utf8) + [UInt8](repeating: 0, count: 24)
+
+    /// The formats that the issue names, as servers send them: by type, by bytes, by name.
+    @Test(
+        arguments: [
+            ("an audiobook by its type", "audio/x-m4b", nil, [], "com.apple.protected-mpeg-4-audio-b"),
+            ("an audiobook by its name", nil, "m4b", [1, 2, 3, 4], "com.apple.protected-mpeg-4-audio-b"),
+            ("an audiobook by its brand", nil, "php", [0, 0, 0, 32] + Array("ftypM4B ".utf8), "com.apple.protected-mpeg-4-audio-b"),
+            ("FLAC by its type", "audio/x-flac", nil, [], "org.xiph.flac"), ("FLAC by its name", nil, "flac", [1, 2], "org.xiph.flac"),
+            ("FLAC by its bytes", nil, "bin", Array("fLaC".utf8), "org.xiph.flac"),
+            ("Opus in Ogg by its type", "audio/opus", nil, [], "org.xiph.opus"),
+            ("Opus in Ogg by the type of Ogg", "audio/ogg; codecs=opus", "ogg", ogg + Array("OpusHead".utf8), "org.xiph.opus"),
+            ("Opus in Ogg by its bytes", nil, "ogg", ogg + Array("OpusHead".utf8), "org.xiph.opus"),
+            ("Vorbis in Ogg", "audio/ogg", "ogg", ogg + Array("\u{1}vorbis ".utf8), "org.xiph.ogg-audio"),
+            ("Opus in CAF by its type", "audio/x-caf", nil, [], "com.apple.coreaudio-format"),
+            ("Opus in CAF by its bytes", nil, nil, Array("caff\0\u{1}".utf8), "com.apple.coreaudio-format"),
+        ] as [(String, String?, String?, [UInt8], String)])
+    func `audiobooks, FLAC and Opus get their identifiers`(
+        name: String, type: String?, fileExtension: String?, bytes: [UInt8], identifier: String
+    ) {
+        let evidence = ContentTypeDecision.Evidence(contentType: type, fileExtension: fileExtension, firstBytes: bytes)
+        #expect(ContentTypeDecision(evidence) == .identifier(identifier), "\(name)")
+    }
+
+    @Test(arguments: [
+        ("video/webm", "webm"), ("audio/webm", "webm"), ("video/x-matroska", "mkv"), ("video/x-msvideo", "avi"), ("audio/ogg", "ogg"),
+    ])
+    func `a container that the system does not open is found by its bytes, and not by its type alone`(type: String, name: String) {
+        func decision(_ bytes: [UInt8]?, opens: Bool = false) -> ContentTypeDecision {
+            var evidence = ContentTypeDecision.Evidence(contentType: type, fileExtension: name, firstBytes: bytes)
+            evidence.isOpenable = { _ in opens }
+            return ContentTypeDecision(evidence)
+        }
+        let kind = MediaKind.ofFileExtension(name)
+        #expect(decision(nil) == .needsBytes)
+        #expect(decision([1, 2, 3, 4]) == kind.map { .unsupported($0) })
+        #expect(decision([1, 2, 3, 4], opens: true) == kind.map { .identifier($0.identifier) })
+        // A server that sends a wrong type for a file that plays.
+        #expect(decision([0, 0, 0, 32] + Array("ftypisom".utf8)) == .identifier("public.mpeg-4"))
+        #expect(decision(Array("<html>".utf8)) == .notMedia(kind?.mediaTypes.first ?? ""))
+        // The app knows better.
+        var hinted = ContentTypeDecision.Evidence(hint: type, contentType: type)
+        hinted.isOpenable = { _ in false }
+        #expect(ContentTypeDecision(hinted) == MediaKind.ofMediaType(type).map { .identifier($0.identifier) })
+    }
+
+    @Test func `a Matroska file is found by its bytes, with any type`() {
+        for type in [nil, "application/octet-stream", "video/x-matroska"] {
+            var evidence = ContentTypeDecision.Evidence(contentType: type, fileExtension: "mkv", firstBytes: [0x1A, 0x45, 0xDF, 0xA3])
+            evidence.isOpenable = { _ in false }
+            guard case .unsupported = ContentTypeDecision(evidence) else {
+                Issue.record("\(type ?? "no type")")
+                continue
+            }
+        }
+    }
+
     @Test func `the table has each name once, in lower case`() {
         let types = MediaKind.all.flatMap(\.mediaTypes)
         let extensions = MediaKind.all.flatMap(\.fileExtensions)
