@@ -58,7 +58,10 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     ///
     /// AVFoundation hides the errors of loaders, and this property makes them available. It also
     /// contains errors after which loading continued.
-    public var lastError: CacheError? { loader?.report.lastError }
+    public var lastError: CacheError? {
+        checkDelegate()
+        return loader?.report.lastError
+    }
 
     init(
         url: URL, options: [String: Any], originalURL: URL, key: ResourceKey?, route: AssetRoute, loader: AssetLoader?, queue: LoaderQueue?,

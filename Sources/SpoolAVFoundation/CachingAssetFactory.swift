@@ -31,6 +31,12 @@ public struct CachingAssetFactory: Sendable {
     /// Answers AVFoundation's authentication challenges for an asset. Returns true when it will
     /// respond. With nil, the system handles them.
     public var onChallenge: (@Sendable (URLAuthenticationChallenge) -> Bool)?
+    /// Answers the loading requests of a cached asset that are not for its bytes, such as those for
+    /// `skd:` keys. Returns true when it will finish the request. With nil, they are refused.
+    ///
+    /// Called on the asset's queue. An app that sets a resource-loader delegate of its own on a
+    /// cached asset disconnects the cache instead.
+    public var onOtherRequest: (@Sendable (AVAssetResourceLoadingRequest) -> Bool)?
     /// Returns the cookies for requests to a URL whose asset has no cookies of its own. The default
     /// is the app's shared storage, as with a plain `AVURLAsset`. Nil sends none.
     ///
@@ -162,7 +168,8 @@ public struct CachingAssetFactory: Sendable {
             limits: limits)
         return CachingAVURLAsset(
             url: customURL, options: parsed.forAsset, originalURL: url, key: key, route: .cache,
-            loader: AssetLoader(core: core, onChallenge: onChallenge), queue: queue, sources: sources)
+            loader: AssetLoader(core: core, customScheme: customScheme, onChallenge: onChallenge, onOtherRequest: onOtherRequest),
+            queue: queue, sources: sources)
     }
 
     /// Returns an asset for a playlist. The loader can supply the text of a playlist but not its

@@ -165,6 +165,7 @@ package import SpoolSystem
         if current !== watched { itemChanged(to: current, player) }
         followQueue(player)
         rateChanged(.unknown)
+        current?.cachedAsset?.checkDelegate()
         if let current { resume(player, current) }
         if let current { followReceiver(player, current) }
         notePlaying(player)
@@ -264,6 +265,8 @@ package import SpoolSystem
     }
 
     private func audioLost() {
+        // The player may have begun to play in this turn of the main queue, and wait for bytes.
+        rateChanged(.unknown)
         perform(recovery.audioLost(hasItem: player?.currentItem != nil))
         look()
     }
@@ -409,7 +412,7 @@ package import SpoolSystem
 
     private func failure(_ error: (any Error)?, _ item: AVPlayerItem?) -> PlaybackFailure {
         let error = error.map { $0 as NSError } ?? NSError(domain: AVFoundationErrorDomain, code: AVError.Code.unknown.rawValue)
-        return PlaybackFailure(error: error, cause: AssetLoader.of(item)?.report.lastError)
+        return PlaybackFailure(error: error, cause: AssetLoader.of(item)?.report.lastError ?? item?.cachedAsset?.lastError)
     }
 
     private func publish(_ new: PlaybackState) {

@@ -13,11 +13,16 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     let report: LoaderReport
     private let mailbox: any Mailbox
     private let onChallenge: ChallengeHandler?
+    private let onOtherRequest: RequestHandler?
+    private let customScheme: String
     private let priority = Locked(LoadingPriority.playing)
 
     typealias ChallengeHandler = @Sendable (URLAuthenticationChallenge) -> Bool
+    typealias RequestHandler = @Sendable (AVAssetResourceLoadingRequest) -> Bool
 
-    init(core: LoaderCore, onChallenge: ChallengeHandler?) {
+    init(core: LoaderCore, customScheme: String, onChallenge: ChallengeHandler?, onOtherRequest: RequestHandler?) {
+        self.customScheme = customScheme.lowercased()
+        self.onOtherRequest = onOtherRequest
         self.core = core
         report = core.report
         mailbox = core.mailbox
@@ -32,7 +37,7 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     /// Makes this object the delegate of the asset's resource loader, which then keeps it alive.
     func attach(to asset: AVURLAsset, on queue: DispatchQueue) {
         asset.resourceLoader.setDelegate(self, queue: queue)
-        objc_setAssociatedObject(asset.resourceLoader, AttachmentKey.pointer, self, .OBJC_ASSOCIATION_RETAIN)
+        objc_setAssociatedObject(asset.resourceLoader, LoaderAttachment.pointer, self, .OBJC_ASSOCIATION_RETAIN)
     }
 
     var time: any TimeSource { core.cache.environment.time }
@@ -63,9 +68,16 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     func resourceLoader(
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForLoadingOfRequestedResource loadingRequest: AVAssetResourceLoadingRequest
     ) -> Bool {
+        guard isOwn(loadingRequest) else { return onOtherRequest?(loadingRequest) == true }
         let request = Handed(loadingRequest)
         mailbox.post { [core] in core.requested(request.value) }
         return true
+    }
+
+    /// Whether a request is for the bytes of the asset. Others are for keys, such as `skd:` URLs.
+    private func isOwn(_ request: AVAssetResourceLoadingRequest) -> Bool {
+        guard let scheme = request.request.url?.scheme?.lowercased() else { return true }
+        return scheme == customScheme || scheme == "http" || scheme == "https"
     }
 
     /// A renewal is answered like the first request, after the app made a fresh URL.
@@ -91,8 +103,8 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
 }
 
 /// The key under which a resource loader holds its delegate.
-private final class AttachmentKey: Sendable {
-    private static let object = AttachmentKey()
+final class LoaderAttachment: Sendable {
+    private static let object = LoaderAttachment()
     static var pointer: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()) }
 }
 #endif

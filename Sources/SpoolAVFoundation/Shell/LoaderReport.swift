@@ -35,6 +35,17 @@ package final class LoaderReport: Sendable {
 
     func note(_ error: CacheError) { state.withLock { $0.lastError = error } }
 
+    /// Records an error, unless the last one has the same code.
+    ///
+    /// - Returns: Whether it was recorded.
+    func noteOnce(_ error: CacheError) -> Bool {
+        state.withLock { state in
+            guard state.lastError?.code != error.code else { return false }
+            state.lastError = error
+            return true
+        }
+    }
+
     /// Records the stored bytes at the beginning of loading.
     func begins(with stored: ByteRangeSet) { state.withLock { $0.known.formUnion(stored) } }
 

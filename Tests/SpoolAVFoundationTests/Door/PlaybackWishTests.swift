@@ -77,6 +77,21 @@ import Testing
         #expect(world.run { stage.observer.state == .ended })
     }
 
+    @Test(arguments: [true, false])
+    func `a call or lost headphones in the moment of play leave the player paused`(isCall: Bool) throws {
+        let world = try DoorWorld(length: 4_000_000)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        world.pass(.seconds(1))
+        // The notice arrives while the rate is being set, before the observer has seen it.
+        let watch = stage.player.observe(\.timeControlStatus) { _, _ in
+            MainActor.assumeIsolated { isCall ? stage.interrupt() : stage.pullHeadphones() }
+        }
+        stage.player.play()
+        watch.invalidate()
+        world.pass(.seconds(1))
+        Self.expectSilence(world, stage)
+    }
+
     @Test func `a player without an item does not start the next one after a call`() throws {
         let world = try DoorWorld(length: 4_000_000)
         let stage = ObservedPlayer(world, items: [])

@@ -68,6 +68,8 @@ final class DoorWorld: @unchecked Sendable {
         fileprivate(set) var redirect: URLRequest?
         fileprivate(set) var error: NSError?
         fileprivate(set) var isCancelled = false
+        /// Whether the delegate did not accept the request.
+        fileprivate(set) var isRefused = false
         var isOver: Bool { isFinished || redirect != nil || error != nil || isCancelled }
     }
 
@@ -77,16 +79,26 @@ final class DoorWorld: @unchecked Sendable {
         _ asset: AVURLAsset, information: Bool = false, _ offset: Int64? = nil, _ length: Int = .max, toEnd: Bool = false,
         allowed: [String]? = nil
     ) -> Load {
+        load(asset.url, of: asset, information: information, offset, length, toEnd: toEnd, allowed: allowed)
+    }
+
+    /// Makes the request for another URL than the asset's, such as that of a key.
+    @discardableResult
+    func load(
+        _ url: URL, of asset: AVURLAsset, information: Bool = false, _ offset: Int64? = nil, _ length: Int = .max, toEnd: Bool = false,
+        allowed: [String]? = nil
+    ) -> Load {
         let load = Load()
         var ask = AVFoundation.LoadingAsk(
-            url: asset.url, wantsInformation: information,
+            url: url, wantsInformation: information,
             data: offset.map { AVFoundation.LoadingAsk.Data(offset: $0, length: length, toEnd: toEnd) })
         ask.allowedContentTypes = allowed
         // The asset has the length from its first answer.
         if !information { ask.knownLength = world.versions[Self.url]?.last?.length }
         load.transaction = asset.resourceLoader.begin(ask, for: asset, world: playback, on: simulator.mailbox("player")) { event in
             switch event {
-            case .accepted, .refused, .unanswered: break
+            case .accepted, .unanswered: break
+            case .refused: load.isRefused = true
             case .data(let data, _):
                 load.bytes += data
                 load.pieces.append(data.count)
