@@ -10,6 +10,7 @@ public struct AVError: CustomNSError, Hashable, Sendable {
         case unknown = -11800
         case mediaServicesWereReset = -11819
         case fileFormatNotRecognized = -11828
+        case operationNotSupportedForAsset = -11838
         case fileFailedToParse = -11829
         case failedToLoadMediaData = -11849
         case serverIncorrectlyConfigured = -11850
