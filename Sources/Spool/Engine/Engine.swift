@@ -43,6 +43,8 @@ final class Engine: Sendable {
     /// The state of a key rotation.
     let rotationState = Locked(RotationState())
     private let sinks: [any EventSink]
+    /// The events for streams.
+    let feed = EventFeed()
     /// The names of this process, once one was needed, and whether a gateway uses them.
     private let names = Locked<(pseudonyms: Pseudonyms?, areInVia: Bool)>((nil, false))
     /// The networks that the clients of doors can reach.
@@ -57,7 +59,7 @@ final class Engine: Sendable {
         self.environment = environment
         self.store = store
         digests = KeyedDigest(secret: store.secret)
-        sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? [])
+        sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? []) + [feed]
         limiter = FetchLimiter(
             total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost,
             policy: configuration.network.policy)
@@ -296,6 +298,7 @@ final class Engine: Sendable {
             defer { waiting = nil }
             return waiting
         }
+        feed.finish()
         for done in waiting ?? [] { done() }
     }
 }

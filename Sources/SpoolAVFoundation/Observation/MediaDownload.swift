@@ -52,6 +52,8 @@ public final class MediaDownload: @unchecked Sendable {
     /// The download's entry among those that keep the app's cache in use, until it ends.
     private let running: DownloadHold
     private let state = Locked(State())
+    /// The states for `updates`.
+    let broadcast = Broadcast(DownloadProgress())
 
     /// Starts the download.
     package init(cache: MediaCache, url: String, key: ResourceKey, options: ReadOptions, mailbox: any Mailbox) {
@@ -69,6 +71,7 @@ public final class MediaDownload: @unchecked Sendable {
 
     deinit {
         running.end()
+        broadcast.finish()
         state.withLock { $0.reader }?.leave(explicitly: true)
     }
 
@@ -176,7 +179,10 @@ public final class MediaDownload: @unchecked Sendable {
         case .ready(_, let representation):
             reader.markTold()
             state.withLock { $0.length = representation.length ?? 0 }
-            if let length = representation.length { progress.totalUnitCount = length }
+            if let length = representation.length {
+                progress.totalUnitCount = length
+                update { $0.totalBytes = length }
+            }
             return true
         }
     }
@@ -188,6 +194,13 @@ public final class MediaDownload: @unchecked Sendable {
             return state.position
         }
         progress.completedUnitCount = max(progress.completedUnitCount, position)
+        update { $0.completedBytes = max($0.completedBytes, position) }
+    }
+
+    private func update(_ change: (inout DownloadProgress) -> Void) {
+        var progress = broadcast.value
+        change(&progress)
+        broadcast.send(progress)
     }
 
     /// Checks that the bytes are stored, after all of them were available.
@@ -218,6 +231,11 @@ public final class MediaDownload: @unchecked Sendable {
         if case .success = result { isWanted = true }
         reader?.leave(explicitly: !isWanted)
         if isWanted, progress.totalUnitCount < 0 { progress.totalUnitCount = progress.completedUnitCount }
+        update { progress in
+            progress.isOver = true
+            if isWanted, progress.totalBytes == nil { progress.totalBytes = progress.completedBytes }
+        }
+        broadcast.finish()
         for continuation in waiting { continuation.resume(returning: result) }
     }
 }

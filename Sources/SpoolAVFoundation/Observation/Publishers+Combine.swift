@@ -1,5 +1,7 @@
 #if canImport(Combine) && !os(watchOS)
 public import Combine
+public import Spool
+public import SpoolCore
 import SpoolSystem
 
 // The same values for Combine. These declarations are type-checked only where Combine exists.
@@ -21,6 +23,90 @@ extension PlaybackObserver {
 extension PlaybackObserver {
     /// The values of `currentItems` as a publisher. They come on the main thread.
     public var currentItemPublisher: AnyPublisher<CurrentItem?, Never> { itemBroadcast.publisher }
+}
+
+extension MediaDownload {
+    /// The values of `updates` as a publisher. They may come on any thread.
+    public var updatePublisher: AnyPublisher<DownloadProgress, Never> { broadcast.publisher }
+}
+
+extension Preload {
+    /// The values of `progress` as a publisher. They may come on any thread.
+    public var progressPublisher: AnyPublisher<PreloadProgress, Never> {
+        .stream { [weak self] in self?.progress ?? AsyncStream { $0.finish() } }
+    }
+}
+
+extension PresentationDownload {
+    /// The download as a publisher of its progress. Each subscriber starts a download of its own,
+    /// and its cancel stops it. The failure is a `CacheError`. Values may come on any thread.
+    public var publisher: AnyPublisher<Progress, any Error> {
+        .sequence { self }
+    }
+}
+
+extension CacheObservation {
+    /// The values of `events` as a publisher. They may come on any thread.
+    public var eventPublisher: AnyPublisher<CacheEvent, Never> {
+        .stream { events }
+    }
+
+    /// The values of `statistics(every:)` as a publisher. They may come on any thread.
+    public func statisticsPublisher(every interval: Duration = .seconds(1)) -> AnyPublisher<Statistics, Never> {
+        .stream { statistics(every: interval) }
+    }
+}
+
+/// The most values that wait for a subscriber without demand. Older ones are dropped.
+private let maximumWaiting = 1000
+
+extension AnyPublisher where Failure == Never, Output: Sendable {
+    /// Returns a publisher that gives each subscriber a stream of its own.
+    fileprivate static func stream(_ make: @escaping () -> AsyncStream<Output>) -> AnyPublisher {
+        Deferred {
+            let subject = PassthroughSubject<Output, Never>()
+            let (carried, stream, task) = (Handed(subject), make(), Locked<Task<Void, Never>?>(nil))
+            return fed(subject, task) {
+                for await value in stream { carried.value.send(value) }
+                carried.value.send(completion: .finished)
+            }
+        }
+        .eraseToAnyPublisher()
+    }
+}
+
+extension AnyPublisher where Failure == any Error, Output: Sendable {
+    /// Returns a publisher that iterates a sequence for each subscriber.
+    fileprivate static func sequence<Values: AsyncSequence & Sendable>(
+        _ make: @escaping () -> Values
+    ) -> AnyPublisher where Values.Element == Output {
+        Deferred {
+            let subject = PassthroughSubject<Output, any Error>()
+            let (carried, values, task) = (Handed(subject), make(), Locked<Task<Void, Never>?>(nil))
+            return fed(subject, task) {
+                do {
+                    for try await value in values { carried.value.send(value) }
+                    carried.value.send(completion: .finished)
+                } catch {
+                    carried.value.send(completion: .failure(error))
+                }
+            }
+        }
+        .eraseToAnyPublisher()
+    }
+}
+
+/// Starts `body` once the subscriber is connected, so that no value comes before it, and ends it
+/// with the subscription.
+private func fed<Output, Failure>(
+    _ subject: PassthroughSubject<Output, Failure>, _ task: Locked<Task<Void, Never>?>, _ body: @escaping @Sendable () async -> Void
+) -> AnyPublisher<Output, Failure> {
+    subject.buffer(size: maximumWaiting, prefetch: .byRequest, whenFull: .dropOldest)
+        .handleEvents(
+            receiveSubscription: { _ in task.withLock { $0 = Task(operation: body) } }, receiveOutput: nil, receiveCompletion: nil,
+            receiveCancel: { task.withLock { $0 }?.cancel() }, receiveRequest: nil
+        )
+        .eraseToAnyPublisher()
 }
 
 extension Broadcast {

@@ -49,8 +49,15 @@ public final class PassthroughSubject<Output, Failure: Error>: Subject {
     public func send(completion: Subscribers.Completion<Failure>) {}
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {}
 }
+public enum Publishers {
+    public enum PrefetchStrategy { case keepFull, byRequest }
+    public enum BufferingStrategy<Failure: Error> { case dropNewest, dropOldest, customError(() -> Failure) }
+}
 extension Publisher {
     public func eraseToAnyPublisher() -> AnyPublisher<Output, Failure> { fatalError("declaration") }
+    public func buffer(
+        size: Int, prefetch: Publishers.PrefetchStrategy, whenFull: Publishers.BufferingStrategy<Failure>
+    ) -> AnyPublisher<Output, Failure> { fatalError("declaration") }
     public func removeDuplicates() -> AnyPublisher<Output, Failure> where Output: Equatable { fatalError("declaration") }
     public func handleEvents(
         receiveSubscription: ((any Subscription) -> Void)? = nil, receiveOutput: ((Output) -> Void)? = nil,
