@@ -12,6 +12,7 @@ import SpoolTesting
 ///
 /// - The rate is above 0 only if the user's last wish was to play, and the system took the audio at
 ///   no time since.
+/// - A player that plays has the rate of the user's last wish.
 /// - A player that may play makes progress while there is a network.
 /// - No lock is held at the moment of a suspension, and the listener is open when the app is back.
 ///
@@ -407,6 +408,7 @@ import SpoolTesting
 
     private func checkInstant() {
         let rate = player.state.withLock { $0.rate }
+        if rate > 0, wish.mayPlay, rate != self.rate { scenario.violated("the rate is \(rate), and the user chose \(self.rate)") }
         if rate > 0, !wish.mayPlay { scenario.violated("the player has the rate \(rate), but \(wish.reason)") }
         let mark = Mark(item: player.currentItem.map(ObjectIdentifier.init), seconds: player.currentTime().seconds)
         let waits = wish.mayPlay && !isOffline && !hasReceiver && mark.item != nil && rate > 0
