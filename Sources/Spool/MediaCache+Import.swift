@@ -52,7 +52,7 @@ extension MediaCache {
     ) {
         do throws(CacheError) {
             let named = try self.key(for: url)
-            let request = FileImport.Request(path: path, url: url, key: key ?? named, options: options)
+            let request = FileImport.Request(source: .file(path), url: url, key: key ?? named, options: options)
             FileImport(engine: engine, request: request, cancellation: cancellation, progress: progress, done: done).start()
         } catch { done(.failure(error)) }
     }

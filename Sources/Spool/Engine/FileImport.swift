@@ -11,10 +11,12 @@ final class FileImport: Sendable {
     private static let stepBytes: Int64 = 1 << 20
 
     struct Request: Sendable {
-        var path: String
+        var source: ImportSource
         var url: String
         var key: ResourceKey
         var options: ImportOptions
+        /// The version at the origin, if the origin has named it.
+        var version: Representation?
     }
 
     /// The pieces that are written and not yet committed.
@@ -23,10 +25,9 @@ final class FileImport: Sendable {
         var promisedBytes: Int64 = 0
     }
 
-    /// The source file, and where its bytes go.
+    /// The source files, and where their bytes go.
     private struct Work: Sendable {
-        var source: any FileHandle
-        var status: FileStatus
+        var files: ImportFiles
         var generation: GenerationID
         var representation: Representation
         var fileExtension: String
@@ -61,24 +62,18 @@ final class FileImport: Sendable {
         let generation = engine.committer.makeGeneration()
         onDataLane(generation) { [self] in
             do throws(SystemError) {
-                let files = POSIXFileSystem()
-                // Opening a pipe would wait for its other end.
-                if let status = try files.status(request.path), !status.isRegular {
-                    throw SystemError.isNoFile(request.path, status, "open")
-                }
-                let source = try files.open(request.path, .read)
-                prepare(source, try source.status(), generation)
+                prepare(try ImportFiles(request.source), generation)
             } catch { failFile(error) }
         }
     }
 
-    private func prepare(_ source: any FileHandle, _ status: FileStatus, _ generation: GenerationID) {
-        if let reason = refusal(ofSize: status.size) { return fail(.noRoom, reason) }
-        guard let representation = representation(length: status.size) else {
+    private func prepare(_ files: ImportFiles, _ generation: GenerationID) {
+        if let reason = refusal(ofSize: files.length) { return fail(.noRoom, reason) }
+        guard let representation = representation(length: files.length) else {
             return fail(.configuration, "the entity tag has to be in quotes, as the origin sends it")
         }
         let work = Work(
-            source: source, status: status, generation: generation, representation: representation,
+            files: files, generation: generation, representation: representation,
             fileExtension: fileExtension(url: request.url, contentType: representation.contentType))
         engine.onIndexLane(
             key,
@@ -93,7 +88,7 @@ final class FileImport: Sendable {
             guard engine.store.isWritable else { throw .readOnly }
             guard try mayStore() else { return nil }
             var work = work
-            if status.size > 0 {
+            if files.bytes > 0 {
                 work.target = try engine.store.dataFile(of: generation, key: key, fileExtension: work.fileExtension)
             }
             return work
@@ -126,10 +121,12 @@ final class FileImport: Sendable {
     }
 
     private func representation(length: Int64) -> Representation? {
+        if let version = request.version { return version }
         var fields: HTTPFields = [:]
         let options = request.options
         let guess =
-            mediaType(ofFileExtension: pathExtension(path: request.path)) ?? mediaType(ofFileExtension: pathExtension(url: request.url))
+            mediaType(ofFileExtension: pathExtension(path: request.source.name))
+            ?? mediaType(ofFileExtension: pathExtension(url: request.url))
         if let type = options.contentType ?? guess { fields[.contentType] = type }
         switch options.validator {
         case .strong(let tag), .weak(let tag):
@@ -149,36 +146,36 @@ final class FileImport: Sendable {
         if cancellation.isCancelled {
             return abandon(work, CacheError(.cancelled, "the import was cancelled; nothing is stored", key: key))
         }
-        guard let range = ByteRange(position, position + min(Self.stepBytes, work.status.size - position)) else { return finish(work) }
-        let bytes = engine.evictor.allocation(of: range)
-        let isGranted = engine.evictor.reserve(bytes) { [self] isGranted in step(work, range, bytes, isGranted) }
-        if let isGranted { step(work, range, bytes, isGranted) }
+        guard let step = work.files.next(at: position, step: Self.stepBytes) else { return finish(work) }
+        let bytes = engine.evictor.allocation(of: step.range)
+        let isGranted = engine.evictor.reserve(bytes) { [self] isGranted in run(step, work, bytes, isGranted) }
+        if let isGranted { run(step, work, bytes, isGranted) }
     }
 
-    private func step(_ work: Work, _ range: ByteRange, _ promised: Int64, _ isGranted: Bool) {
+    private func run(_ step: ImportFiles.Step, _ work: Work, _ promised: Int64, _ isGranted: Bool) {
         guard isGranted else {
             let message =
-                "can't import \(request.path): there is no room in the store for its \(work.status.size) bytes; what is pinned or played stays"
+                "can't import \(request.source.name): there is no room in the store for its \(work.files.bytes) bytes; what is pinned or played stays"
             return abandon(work, CacheError(.noRoom, message, key: key))
         }
         written.withLock { $0.promisedBytes += promised }
         onDataLane(work.generation) { [self] in
-            let failure = engine.isClosed ? closed : copy(range, work)
+            let failure = engine.isClosed ? closed : copy(step, work)
             engine.evictor.written(promised)
             if let failure { return abandon(work, failure) }
-            progress(range.count)
-            next(work, at: range.upperBound)
+            progress(step.range.count)
+            next(work, at: step.range.upperBound)
         }
     }
 
-    private func copy(_ range: ByteRange, _ work: Work) -> CacheError? {
+    private func copy(_ step: ImportFiles.Step, _ work: Work) -> CacheError? {
         guard let target = work.target else { return nil }
-        return withUnsafeTemporaryAllocation(byteCount: Int(range.count), alignment: 64) { buffer in
+        return withUnsafeTemporaryAllocation(byteCount: Int(step.range.count), alignment: 64) { buffer in
             do throws(SystemError) {
-                guard try work.source.read(into: buffer, at: range.lowerBound) == buffer.count else { return changed }
+                guard try work.files.read(step, into: buffer) else { return changed }
             } catch { return fileError(error) }
             do throws(StoreError) {
-                let pieces = try target.write(UnsafeRawBufferPointer(buffer), at: range.lowerBound)
+                let pieces = try target.write(UnsafeRawBufferPointer(buffer), at: step.range.lowerBound)
                 written.withLock { written in
                     for piece in pieces { written.pieces.append(joining: piece) }
                 }
@@ -192,8 +189,7 @@ final class FileImport: Sendable {
     private func finish(_ work: Work) {
         onDataLane(work.generation) { [self] in
             do throws(SystemError) {
-                let now = try work.source.status()
-                guard now.size == work.status.size, now.modified == work.status.modified else { return abandon(work, changed) }
+                guard try work.files.areUnchanged() else { return abandon(work, changed) }
             } catch { return abandon(work, fileError(error)) }
             // Jobs that are posted to the lane of a closed cache may never run.
             if engine.isClosed { return abandon(work, closed) }
@@ -222,14 +218,14 @@ final class FileImport: Sendable {
         if let failure { return abandon(work, CacheError(failure, key: key)) }
         do throws(StoreError) {
             let stored = try engine.store.lookup(key)
-            guard stored?.generation == work.generation, stored?.spans.totalBytes == work.status.size else {
+            guard stored?.generation == work.generation, stored?.spans.totalBytes == work.files.bytes else {
                 if stored?.generation == work.generation { _ = try engine.store.remove(key) }
                 return abandon(work, overtaken)
             }
         } catch { return abandon(work, CacheError(error, key: key)) }
         engine.evictor.enforce(sparing: key)
         engine.committer.entered(commit)
-        done(.success(ImportedFile(key: key, bytes: work.status.size, representation: work.representation)))
+        done(.success(ImportedFile(key: key, bytes: work.files.bytes, representation: work.representation)))
     }
 
     // MARK: Failing
@@ -248,28 +244,28 @@ final class FileImport: Sendable {
     private var closed: CacheError { CacheError(.closed, "the cache is closed", key: key) }
 
     private var changed: CacheError {
-        CacheError(.file, "can't import \(request.path): it changed while it was read", key: key)
+        CacheError(.file, "can't import \(request.source.name): it changed while it was read", key: key)
     }
 
     private var overtaken: CacheError {
-        CacheError(.representationChanged, "can't import \(request.path): \(key) was removed or stored anew meanwhile", key: key)
+        CacheError(.representationChanged, "can't import \(request.source.name): \(key) was removed or stored anew meanwhile", key: key)
     }
 
     private var existsError: CacheError {
         CacheError(
             .exists,
-            "can't import \(request.path): something is stored of \(key), or being fetched; remove it first, or let it be replaced",
+            "can't import \(request.source.name): something is stored of \(key), or being fetched; remove it first, or let it be replaced",
             key: key)
     }
 
     private func failExists() { done(.failure(existsError)) }
 
     private func fail(_ code: CacheError.Code, _ reason: String) {
-        done(.failure(CacheError(code, "can't import \(request.path): \(reason)", key: key)))
+        done(.failure(CacheError(code, "can't import \(request.source.name): \(reason)", key: key)))
     }
 
     private func fileError(_ error: SystemError) -> CacheError {
-        CacheError(.file, "can't import \(request.path): \(error)", key: key, cause: error)
+        CacheError(.file, "can't import \(request.source.name): \(error)", key: key, cause: error)
     }
 
     private func failFile(_ error: SystemError) { done(.failure(fileError(error))) }
