@@ -45,6 +45,7 @@ var targets: [Target] = [
     module("Rangeable", exclude: ["README.md"], []),
     module("SpoolCore", ["Rangeable"]),
     module("SpoolMedia", ["SpoolCore"]),
+    module("SpoolAdoption", ["SpoolCore"]),
 
     // System calls and threads
     module("SpoolLibc", []),
@@ -58,7 +59,9 @@ var targets: [Target] = [
     module("SpoolStore", ["SpoolCore", "SpoolLibc", "SpoolSystem"] + sqlite + cryptography),
     module("SpoolOrigin", ["SpoolCore", "SpoolLibc", "SpoolSystem"] + curl),
     module("SpoolURLSession", ["SpoolCore", "SpoolSystem", "SpoolOrigin"]),
-    module("Spool", ["SpoolCore", "SpoolLibc", "SpoolMedia", "SpoolSystem", "SpoolStore", "SpoolManifests"] + defaultTransport),
+    module(
+        "Spool",
+        ["SpoolCore", "SpoolLibc", "SpoolMedia", "SpoolAdoption", "SpoolSystem", "SpoolStore", "SpoolManifests"] + defaultTransport),
 
     // The HTTP door
     module("SpoolServer", ["SpoolCore", "SpoolLibc", "SpoolSystem"]),
@@ -86,6 +89,7 @@ var targets: [Target] = [
     tests("RangeableTests", ["Rangeable"]),
     tests("SpoolCoreTests", ["SpoolCore", "Rangeable"]),
     tests("SpoolMediaTests", ["SpoolMedia", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+    tests("SpoolAdoptionTests", ["SpoolAdoption", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
     tests("SpoolSystemTests", ["SpoolLibc", "SpoolSystem", "SpoolCore"]),
     tests("SpoolStoreTests", ["SpoolLibc", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + sqlite),
     tests("SpoolOriginTests", ["SpoolLibc", "SpoolOrigin", "SpoolURLSession", "SpoolSystem", "SpoolCore", "SpoolTesting"]),

@@ -13,7 +13,8 @@ enum ModuleMap {
         "SpoolServer": ["SpoolSystem"],
         "SpoolManifests": ["SpoolCore"],
         "SpoolMedia": ["SpoolCore"],
-        "Spool": ["SpoolMedia", "SpoolStore", "SpoolOrigin", "SpoolURLSession", "SpoolManifests"],
+        "SpoolAdoption": ["SpoolCore"],
+        "Spool": ["SpoolMedia", "SpoolAdoption", "SpoolStore", "SpoolOrigin", "SpoolURLSession", "SpoolManifests"],
         "SpoolProxy": ["Spool", "SpoolServer"],
         "SpoolAVFoundation": ["SpoolProxy", "AVFoundation"],
         // The double for Linux, which lies among the tests.
@@ -27,12 +28,14 @@ enum ModuleMap {
     /// Modules that must not link Foundation, which keeps the program small.
     static let withoutFoundation: Set<String> = [
         "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests", "SpoolMedia",
+        "SpoolAdoption",
     ]
 
     /// Modules that a simulation drives. They use calls and callbacks, and their clocks and
     /// randomness are injected.
     static let engine: Set<String> = [
         "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests", "SpoolMedia",
+        "SpoolAdoption",
     ]
 
     /// Every module that `module` may import.
