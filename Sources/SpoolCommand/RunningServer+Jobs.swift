@@ -25,6 +25,28 @@ extension RunningServer {
         return bytes
     }
 
+    /// Takes over the store of another cache.
+    ///
+    /// - Parameter onBegin: Called with a closure that stops the adoption.
+    /// - Returns: The report, and the number of all its entries, of which it may lack some.
+    func adopt(
+        _ directory: String, options: AdoptionOptions, progress: (Int64) -> Void, onBegin: (@escaping @Sendable () -> Void) -> Void
+    ) throws -> (report: AdoptionReport, entries: Int) {
+        var words = ["path": directory]
+        words["map"] = options.mappingFile
+        if options.trustsParts { words["trust"] = "1" }
+        if options.replacesStored { words["replace"] = "1" }
+        if options.isDryRun { words["dry"] = "1" }
+        let job = try begin("adopt", words)
+        // On a connection of its own, as above.
+        onBegin { do { _ = try post("cancel?id=\(job)") } catch { return } }
+        let end = try follow(job, progress)
+        guard let entries = end.number("entries"), let report = end.member("report").flatMap(AdoptionReport.init(lines:)) else {
+            throw incomprehensible
+        }
+        return (report, Int(entries))
+    }
+
     /// Verifies the stored bytes of a resource and removes the damaged ones.
     ///
     /// - Returns: The result, or nil when no byte of the resource is stored.

@@ -52,6 +52,7 @@ struct AdminAPI: Sendable {
         },
         "remove-all": { cache, _, _, answer in removeAll(from: cache, answer) },
         "import": { cache, jobs, query, answer in importFile(query, cache, jobs, answer) },
+        "adopt": { cache, jobs, query, answer in adopt(query, cache, jobs, answer) },
         "repair": { cache, jobs, query, answer in repair(query, cache, jobs, answer) },
         "job": { _, jobs, query, answer in
             guard let id = query.number("id") else { return answer(.failed(status: 400, "id= is missing")) }
