@@ -1,8 +1,9 @@
 """Three nodes behind HAProxy or nginx, with the files of deploy/: see deploy/README.md."""
 
+import http.client
 import os
 
-from fleet import Fleet
+from fleet import TOKEN, Fleet
 from harness import CaseList, expect, expect_equal
 
 CASES = CaseList()
@@ -132,3 +133,35 @@ def _(t):
 @case("a fourth node takes a quarter of the keys, and no other key moves, behind nginx", "nginx", is_about_cache=True)
 def _(t):
     grow(t, "nginx")
+
+
+def direct(node, fleet, wishes):
+    """Gets ranges from one node, without the balancer."""
+    results = []
+    for name, byte_range in wishes:
+        client = http.client.HTTPConnection("127.0.0.1", node.port, timeout=60)
+        client.request("GET", fleet.path(name), headers={"Range": f"bytes={byte_range[0]}-{byte_range[1]}"} if byte_range else {})
+        answer = client.getresponse()
+        results.append((answer.status, answer.read(), False))
+        client.close()
+    return results
+
+
+@case("every byte leaves the origin once for two nodes that ask a fleet of three as their parent", "haproxy", is_about_cache=True)
+def _(t):
+    with Fleet(t, "haproxy", BODY_BYTES) as fleet:
+        fleet.options = ["--parent", f"http://127.0.0.1:{fleet.balancer.port}/{TOKEN}/"]
+        fleet.add_node()
+        fleet.add_node()
+        for node in fleet.nodes[3:]:
+            asked = [(name, None) for name in names(RESOURCES)]
+            check(fleet, asked, direct(node, fleet, asked))
+        sent = fleet.origin.take_sent()
+        again = {name: count for name, count in sent.items() if count != BODY_BYTES}
+        expect_equal((len(sent), again), (RESOURCES, {}), "resources, and those of which another number of bytes left the origin")
+        # The balancer answers 503 without nodes, which is no answer of a parent.
+        for node in fleet.nodes[:3]:
+            node.kill()
+        asked = [(f"/new-{number}.mp4", None) for number in range(4)]
+        check(fleet, asked, direct(fleet.nodes[3], fleet, asked))
+        expect_equal(len(fleet.origin.take_sent()), len(asked), "resources from the origin without a parent")

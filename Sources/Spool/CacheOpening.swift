@@ -51,6 +51,11 @@ struct CacheOpening {
         let doubling = DoublingTransport(wire, time: time, on: control)
         var transport: any Transport = RedirectingTransport(
             doubling, privateNames: configuration.security.privateNames, fieldsForURL: configuration.network.requestFieldsForURL)
+        if let parent = configuration.network.parent {
+            transport = ParentTransport(transport, parent: parent, time: time, on: control) { [log = configuration.log] message in
+                log?.log(.warning, message)
+            }
+        }
         if let around = configuration.network.transportAround { transport = around(transport) }
         if let modifier = configuration.network.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
         var environment = CacheEnvironment(

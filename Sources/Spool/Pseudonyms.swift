@@ -32,10 +32,16 @@ package struct Pseudonyms: Sendable {
     /// Returns whether a value of `Via` contains a name of this process.
     package func isNamed(in value: String) -> Bool {
         value.split { $0 == " " || $0 == "," || $0 == "\t" }.contains { word in
-            guard word.hasPrefix(Self.prefix), word.utf8.count == Self.prefix.utf8.count + 2 * Self.digits else { return false }
+            guard Self.isName(word) else { return false }
             let name = word.dropFirst(Self.prefix.count)
             return name.suffix(Self.digits) == half(of: "name \(name.prefix(Self.digits))")
         }
+    }
+
+    /// Returns whether a word has the form of a name, of this process or another one.
+    package static func isName(_ word: Substring) -> Bool {
+        word.hasPrefix(prefix) && word.utf8.count == prefix.utf8.count + 2 * digits
+            && word.utf8.dropFirst(prefix.utf8.count).allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
     /// Returns the proof that this process named a resource of `origin` to a client.

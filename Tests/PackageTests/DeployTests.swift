@@ -8,8 +8,10 @@ struct DeployTests {
     }
 
     @Test func `the flags of the nodes are flags of serve`() throws {
-        let sources = try Self.text("Sources/SpoolCommand/CommandLine/ProxySettings.swift")
-            + Self.text("Sources/SpoolCommand/CommandLine/CacheSettings.swift") + Self.text("Sources/SpoolCommand/CommandLine/LimitFlags.swift")
+        let sources =
+            try Self.text("Sources/SpoolCommand/CommandLine/ProxySettings.swift")
+            + Self.text("Sources/SpoolCommand/CommandLine/CacheSettings.swift")
+            + Self.text("Sources/SpoolCommand/CommandLine/LimitFlags.swift")
         for file in ["deploy/compose/compose.yaml", "deploy/README.md"] {
             let nodes = try Self.text(file).split(separator: "\n").filter { $0.contains("--listen") || $0.contains("    - --") }
             let flags = nodes.flatMap { $0.matches(of: /--([a-z-]+)/).map { String($0.1) } }

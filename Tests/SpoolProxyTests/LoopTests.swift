@@ -62,6 +62,19 @@ import Testing
         #expect(try outer.get(film.target, ["Via": "\(via), 1.1 spool-inner"]).status == 508)
     }
 
+    @Test func `a request to an origin carries the names of the caches that it came through, and no others`() throws {
+        let film = VirtualResource.film()
+        let outer = try ProxyWorld([film]), inner = try ProxyWorld([film])
+        defer { outer.stop() }
+        defer { inner.stop() }
+        let name = try #require(try passed(outer, film))
+        #expect(try inner.get(film.target, ["Via": "1.1 varnish, \(name), 1.1 spool-other"]).status == 200)
+        let via = try #require(inner.origin.log.entries.first?.request.fields["Via"])
+        #expect(via.hasPrefix("\(name), 1.1 spool-") && !via.contains("varnish") && !via.contains("other"), "\(via)")
+        #expect(try outer.get(film.target, ["Via": via]).status == 508)
+        #expect(try inner.get(film.target, ["Via": via]).status == 508)
+    }
+
     private func passed(_ world: ProxyWorld, _ film: VirtualResource) throws -> String? {
         _ = try world.get(film.target)
         return world.origin.log.entries.first?.request.fields["Via"]

@@ -69,6 +69,8 @@ extension Configuration {
         /// only a server: threads that a library starts from a lane inherit the lane's set of cores
         /// and keep it.
         package var keepsLanesOffLoop = false
+        /// Another Spool that is asked before the origin, or nil for none.
+        package var parent: ParentProxy?
         /// Wraps the transport that follows redirects, for a program that asks a server other than
         /// the origin.
         package var transportAround: (@Sendable (any Transport) -> any Transport)?

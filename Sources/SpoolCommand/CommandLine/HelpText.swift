@@ -48,7 +48,7 @@ enum HelpText {
             "Sites",
             [
                 ProxySettings.origin, ProxySettings.allowOrigin, ProxySettings.allowSite, ProxySettings.allowForeignSites,
-                ProxySettings.allowPrivate,
+                ProxySettings.allowPrivate, ProxySettings.parent,
             ]
         ),
         ("Limits", LimitFlags.all + [LimitFlags.maximumResource]),

@@ -40,14 +40,24 @@ struct ProxySettings {
         help: "Whether several people share what is stored: then responses for one user are not kept. 'many' by default on an address that"
             + " other machines reach, else 'one'.")
 
+    static let parent = Flag(
+        "parent", takes: "@FILE|URL", environment: "SPOOL_PARENT",
+        help: "Another Spool that is asked before origins, such as http://10.0.0.5:8080/TOKEN/; not with --origin. Origins are asked"
+            + " themselves while it does not serve, for requests with credentials, and for playlists. With @FILE the first line of a file"
+            + " that only you may read.")
+
     static let perClient = Flag(
         "connections-per-client", takes: "COUNT",
         help: "The most connections from one address of the network, 128 by default. A balancer before the server needs more.")
 
-    static let all = [listen, token, origin, allowHost, allowOrigin, allowSite, allowForeignSites, allowPrivate, users, perClient]
+    static let all = [
+        listen, token, origin, allowHost, allowOrigin, allowSite, allowForeignSites, allowPrivate, users, perClient, parent,
+    ]
     /// The bounds of `--connections-per-client`. The server has no more connections in all.
     private static let perClientBounds = 1...16_384
 
+    /// The Spool that is asked before origins, or nil.
+    let asksParent: ParentProxy?
     /// Whether several people share the stored media.
     let hasManyUsers: Bool
     /// The names that may resolve to private addresses. The rule matters here because clients
@@ -77,6 +87,10 @@ struct ProxySettings {
         options.connectionsPerClient = try arguments.value(Self.perClient, expected: "a number from 1 to 16384") { text in
             Int(text).flatMap { Self.perClientBounds.contains($0) ? $0 : nil }
         }
+        asksParent = try Self.parent(arguments)
+        if asksParent != nil, options.fixedOrigin != nil {
+            throw arguments.invalid(Self.parent, "is for a proxy of any origin; leave out \(Self.origin.spelling)")
+        }
         if !place.isLoopback && options.token == nil {
             throw arguments.invalid(Self.listen, "names an address that other machines reach, which needs --token @FILE")
         }
@@ -99,15 +113,27 @@ struct ProxySettings {
         }.joined()
     }
 
+    /// Returns the given parent, or the one in the first line of the named file.
+    private static func parent(_ arguments: Arguments) throws(UsageError) -> ParentProxy? {
+        guard let text = try secret(parent, "the parent's URL", arguments) else { return nil }
+        guard let proxy = ParentProxy(text) else {
+            // The text may contain a token.
+            throw arguments.invalid(parent, "is no URL like http://10.0.0.5:8080/TOKEN/")
+        }
+        return proxy
+    }
+
+    /// Returns the value of a flag, or the first line of the file that it names.
+    private static func secret(_ flag: Flag, _ what: String, _ arguments: Arguments) throws(UsageError) -> String? {
+        guard let given = arguments[flag], given.hasPrefix("@") else { return arguments[flag] }
+        do throws(Failure) { return try SecretFile.readLine(String(given.dropFirst()), holding: what) } catch {
+            throw arguments.invalid(flag, "can't be read: \(error.message)")
+        }
+    }
+
     /// Returns the given token, or the first line of the named file.
     private static func token(_ arguments: Arguments) throws(UsageError) -> String? {
-        guard let given = arguments[token] else { return nil }
-        var text = given
-        if given.hasPrefix("@") {
-            do throws(Failure) { text = try SecretFile.readLine(String(given.dropFirst()), holding: "the token") } catch {
-                throw arguments.invalid(token, "can't be read: \(error.message)")
-            }
-        }
+        guard let given = arguments[token], let text = try secret(token, "the token", arguments) else { return nil }
         guard isToken(text) else {
             let what = text == given ? "can't be '\(text)'" : "names a file whose first line is no token"
             throw arguments.invalid(token, "\(what); a token is letters, digits, '-', '.', '_' and '~'")

@@ -59,7 +59,8 @@ struct ConfigCommand: Command {
 
     /// Returns a value without its secrets. The name of a file with a secret is none.
     private static func shown(_ value: String, _ flag: Flag) -> String {
-        let isSecret = [ProxySettings.token, HeaderSettings.header, HeaderSettings.headerFor].contains(flag) && !value.hasPrefix("@")
+        let secrets = [ProxySettings.token, ProxySettings.parent, HeaderSettings.header, HeaderSettings.headerFor]
+        let isSecret = secrets.contains(flag) && !value.hasPrefix("@")
         return isSecret ? "(not shown)" : value
     }
 

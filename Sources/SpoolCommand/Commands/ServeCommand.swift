@@ -52,6 +52,7 @@ struct ServeCommand: Command {
         let proxySettings = try Self.proxySettings(arguments)
         var cacheSettings = try CacheSettings(arguments)
         cacheSettings.configuration.security.privateNames = proxySettings.privateNames
+        cacheSettings.configuration.network.parent = proxySettings.asksParent
         cacheSettings.configuration.freshness.isShared = proxySettings.hasManyUsers
         // Not for `play`, because the player that it starts could inherit the lanes' restriction to
         // certain cores.

@@ -120,7 +120,7 @@ final class ProxyRouter: Handler {
             ResourceAnswer(
                 exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy(for: url), manifests: manifests,
                 client: client(of: request, for: url, isForeign: meaning.isForeign), page: page(of: request), fields: fieldRules,
-                visit: visit, isPaced: isPaced, now: wallNow
+                visit: visit ?? loops.visit(of: request, to: url), isPaced: isPaced, now: wallNow
             ).begin()
         case .own where request.method != "GET" && request.method != "HEAD":
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
