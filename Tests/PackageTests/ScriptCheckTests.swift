@@ -13,6 +13,10 @@ struct ScriptCheckTests {
         try expectSuccess("scripts/measure", "--check")
     }
 
+    @Test func `every link between pages of the repository names a file`() throws {
+        try expectSuccess("Tools/docs/site.py", "links")
+    }
+
     // The modules of this build are read, so that nothing is compiled a second time. On Apple's
     // systems they lie elsewhere, and have further declarations.
     #if os(Linux)
@@ -28,6 +32,14 @@ struct ScriptCheckTests {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-docs-" + UUID().uuidString)
         defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: directory) } }
         try expectSuccess("scripts/docs", "--built", Self.build, "--into", directory.path)
+    }
+
+    /// The links and anchors of the site are checked, and that it loads nothing from elsewhere.
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/pandoc"), "pandoc is not installed"))
+    func `the site of the documentation builds, and all its links resolve`() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-site-" + UUID().uuidString)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: directory) } }
+        try expectSuccess("scripts/docs", "--site", "--program", Self.build + "/spool", "--into", directory.path)
     }
 
     /// The directory of the build that this test belongs to.
