@@ -53,6 +53,7 @@ static_cxx_directory() {
 }
 
 # The flags of the debug build in which tests run: warnings are errors. Other flags would build everything again.
+# shellcheck disable=SC2034 # The scripts that read this file use it.
 checked_flags=(--scratch-path .build/checked -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Werror)
 
 # Sets `maps`, the compiler's flags for the C modules of a build: module_maps BUILT, the directory of a build, such as .build/checked/debug.
