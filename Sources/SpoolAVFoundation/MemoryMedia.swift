@@ -23,7 +23,8 @@ extension CachingAssetFactory {
     ///   and for a playlist, an unknown type, or a container that the system does not open.
     public func asset(data: Data, mimeType: String, name: String = "media") throws(CacheError) -> AVURLAsset {
         guard !data.isEmpty, data.count <= Self.maximumDataBytes else {
-            throw CacheError(.unsupportedMedia, "media in memory has 1 to \(Self.maximumDataBytes) bytes, and not \(data.count); use a file")
+            throw CacheError(
+                .unsupportedMedia, "media in memory has 1 to \(Self.maximumDataBytes) bytes, and not \(data.count); use a file")
         }
         let kind = try Self.kind(mimeType, data)
         var components = URLComponents()

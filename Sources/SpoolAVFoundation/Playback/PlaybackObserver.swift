@@ -268,6 +268,10 @@ package import SpoolSystem
         // The player may have begun to play in this turn of the main queue, and wait for bytes.
         rateChanged(.unknown)
         perform(recovery.audioLost(hasItem: player?.currentItem != nil))
+        // An item that a receiver got in this turn waits, and would start by itself.
+        if let player, let handedOver, handedOver.item === player.currentItem, player.timeControlStatus == .waitingToPlayAtSpecifiedRate {
+            player.pause()
+        }
         look()
     }
 

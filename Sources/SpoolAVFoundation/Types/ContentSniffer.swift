@@ -43,7 +43,8 @@ package enum ContentSniffer {
     private static let signatures = [
         Signature(.mp3, "ID3"), Signature(.wav, "RIFF", also: "WAVE"), Signature(.avi, "RIFF", also: "AVI "), Signature(.flac, "fLaC"),
         Signature(.caf, "caff"), Signature(.aiff, "FORM", also: "AIFF"), Signature(.aifc, "FORM", also: "AIFC"),
-        Signature(.hls, "#EXTM3U"), Signature(.opus, "OggS", also: "OpusHead", at: 28), Signature(.ogg, "OggS"), Signature(.webm, [0x1A, 0x45, 0xDF, 0xA3]), Signature(.amr, "#!AMR"),
+        Signature(.hls, "#EXTM3U"), Signature(.opus, "OggS", also: "OpusHead", at: 28), Signature(.ogg, "OggS"),
+        Signature(.webm, [0x1A, 0x45, 0xDF, 0xA3]), Signature(.amr, "#!AMR"),
         Signature(.au, ".snd"), Signature(.ac3, [0x0B, 0x77]),
     ]
 

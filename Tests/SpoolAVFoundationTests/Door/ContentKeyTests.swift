@@ -17,7 +17,9 @@ import Testing
 
     private final class Events: EventSink {
         private let state = Locked<[CacheEvent]>([])
-        var reasons: [String] { state.withLock { $0 }.compactMap { if case .degradedToPassthrough(_, let reason) = $0 { reason } else { nil } } }
+        var reasons: [String] {
+            state.withLock { $0 }.compactMap { if case .degradedToPassthrough(_, let reason) = $0 { reason } else { nil } }
+        }
 
         func record(_ event: CacheEvent) { state.withLock { $0.append(event) } }
     }

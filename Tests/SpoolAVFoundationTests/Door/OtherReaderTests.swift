@@ -13,9 +13,9 @@ import Testing
         name: String = DoorWorld.url
     ) -> SimulatedReader {
         let resource = world.world.versions[name]?.last
-        let media = SimulatedMedia(kind: kind, seconds: 60, headBytes: 40_000, tailBytes: kind == .indexAtEnd ? 40_000 : 0) { bytes, offset in
-            resource?.content.firstDifference(in: bytes, at: offset)
-        }
+        let media = SimulatedMedia(
+            kind: kind, seconds: 60, headBytes: 40_000, tailBytes: kind == .indexAtEnd ? 40_000 : 0,
+            firstDifference: { bytes, offset in resource?.content.firstDifference(in: bytes, at: offset) })
         return SimulatedReader(asset, media, pattern, world: world.playback)
     }
 

@@ -372,7 +372,8 @@ import SpoolTesting
             process.setReceiver(false)
             process.setOffline(false, breaksTransfers: false)
             process.returnToForeground()
-            process.play(1)
+            // In a turn of its own, because a call may have begun in this one.
+            process.later(.milliseconds(1)) { $0.play(1) }
         }
         run("the end") { self.wish.mayPlay && self.player.state.withLock { $0.items.isEmpty } }
         guard violations.isEmpty else { return }
