@@ -103,7 +103,7 @@ private func fed<Output, Failure>(
 ) -> AnyPublisher<Output, Failure> {
     subject.buffer(size: maximumWaiting, prefetch: .byRequest, whenFull: .dropOldest)
         .handleEvents(
-            receiveSubscription: { _ in task.withLock { $0 = Task(operation: body) } }, receiveOutput: nil, receiveCompletion: nil,
+            receiveSubscription: { _ in task.withLock { $0 = Task { await body() } } }, receiveOutput: nil, receiveCompletion: nil,
             receiveCancel: { task.withLock { $0 }?.cancel() }, receiveRequest: nil
         )
         .eraseToAnyPublisher()

@@ -35,6 +35,7 @@ public struct Data: Hashable, Sendable, RandomAccessCollection, MutableCollectio
         get { self }
         set {}
     }
+    public func subdata(in range: Range<Int>) -> Data { self }
     public mutating func append(_ other: Data) {}
     public mutating func append(contentsOf bytes: UnsafeRawBufferPointer) {}
     public mutating func replaceSubrange<C: Collection>(_ range: Range<Int>, with elements: C) where C.Element == UInt8 {}
@@ -103,6 +104,7 @@ public struct URLQueryItem: Hashable, Sendable {
 }
 
 public struct URLComponents: Hashable, Sendable {
+    public init() { fatalError("declaration") }
     public init?(url: URL, resolvingAgainstBaseURL: Bool) { nil }
     public init?(string: String) { nil }
     @available(macOS 14.0, iOS 17.0, tvOS 17.0, watchOS 10.0, *)
