@@ -45,6 +45,10 @@ static inline CURLcode spool_curl_get_long(CURL *handle, CURLINFO info, long *va
     return curl_easy_getinfo(handle, info, value);
 }
 
+static inline CURLcode spool_curl_get_size(CURL *handle, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
 // The socket of a finished transfer's connection, if the connection is kept open.
 static inline CURLcode spool_curl_get_socket(CURL *handle, curl_socket_t *value) {
     return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, value);

@@ -178,6 +178,10 @@ private final class ModifiedTransfer: Transfer {
 
     fileprivate func batchEnded() { receiver.batchEnded() }
 
+    fileprivate func measured(_ timings: TransferTimings, attempt: Int) {
+        if state.withLock({ $0.attempt == attempt && !$0.isOver }) { receiver.measured(timings) }
+    }
+
     fileprivate func finished(_ end: TransferEnd, attempt: Int) {
         let isLast = state.withLock { state in
             guard attempt == state.attempt, !state.isOver else { return false }
@@ -207,6 +211,8 @@ private final class Attempt: TransferReceiver, @unchecked Sendable {
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { isAnswer ? owner.bodyReceived(bytes) : .enough }
 
     func batchEnded() { if isAnswer { owner.batchEnded() } }
+
+    func measured(_ timings: TransferTimings) { owner.measured(timings, attempt: number) }
 
     func finished(_ end: TransferEnd) { owner.finished(end, attempt: number) }
 }

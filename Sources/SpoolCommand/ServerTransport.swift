@@ -167,6 +167,10 @@ private final class DetouredTransfer: Transfer {
         }
     }
 
+    func measured(_ timings: TransferTimings, attempt: Int) {
+        if state.withLock({ $0.attempt == attempt && !$0.isOver }) { receiver.measured(timings) }
+    }
+
     private func end(_ end: TransferEnd, attempt: Int) {
         let (isLast, old) = state.withLock { state -> (Bool, (any Transfer)?) in
             guard attempt == state.attempt, !state.isOver else { return (false, nil) }
@@ -197,6 +201,8 @@ private final class DetourReceiver: TransferReceiver, @unchecked Sendable {
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { isAnswer ? owner.bodyReceived(bytes) : .enough }
 
     func batchEnded() { if isAnswer { owner.batchEnded() } }
+
+    func measured(_ timings: TransferTimings) { owner.measured(timings, attempt: attempt) }
 
     func finished(_ end: TransferEnd) { owner.finished(end, attempt: attempt) }
 }

@@ -205,6 +205,14 @@ private final class DoubledTransfer: Transfer {
         if state.withLock({ $0.winner == attempt }) { receiver.batchEnded() }
     }
 
+    /// Passes on the measurements of the winner, or of the last attempt that fails.
+    func measured(_ timings: TransferTimings, _ attempt: Int) {
+        let isLast = state.withLock { state in
+            !state.isOver && (state.winner.map { $0 == attempt } ?? (state.running == [attempt]))
+        }
+        if isLast { receiver.measured(timings) }
+    }
+
     /// Ends the transfer with its winner, or with the last attempt that fails.
     func finished(_ end: TransferEnd, _ attempt: Int) {
         let isLast = state.withLock { state in
@@ -235,6 +243,8 @@ private final class Attempt: TransferReceiver {
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { owner.bodyReceived(bytes, number) }
 
     func batchEnded() { owner.batchEnded(number) }
+
+    func measured(_ timings: TransferTimings) { owner.measured(timings, number) }
 
     func finished(_ end: TransferEnd) { owner.finished(end, number) }
 }

@@ -152,6 +152,11 @@ private final class RedirectingTransfer: Transfer {
 
     func batchEnded() { receiver.batchEnded() }
 
+    /// Passes on the measurements of the last hop.
+    func measured(_ timings: TransferTimings, hop: Int) {
+        if state.withLock({ $0.hop == hop && !$0.isOver }) { receiver.measured(timings) }
+    }
+
     func finished(_ end: TransferEnd, hop: Int) {
         let others = state.withLock { state -> [any Transfer]? in
             guard hop == state.hop, !state.isOver else { return nil }
@@ -199,6 +204,8 @@ private final class Hop: TransferReceiver, @unchecked Sendable {
     func batchEnded() {
         if isAnswer { owner.batchEnded() }
     }
+
+    func measured(_ timings: TransferTimings) { owner.measured(timings, hop: number) }
 
     func finished(_ end: TransferEnd) {
         owner.finished(end, hop: number)

@@ -142,6 +142,9 @@ public protocol TransferReceiver: AnyObject, Sendable {
     /// Called when the transport has passed on all bytes that it had: a good moment to wake
     /// readers. May be called at any time.
     func batchEnded()
+    /// Receives the measurements of the transfer, just before its end. A transport without
+    /// measurements skips it.
+    func measured(_ timings: TransferTimings)
     /// Receives the end of the transfer. This is the last call.
     func finished(_ end: TransferEnd)
 }
@@ -151,6 +154,8 @@ extension TransferReceiver {
     public func interimReceived(_ head: ResponseHead) {}
     /// Does nothing.
     public func answerIsLate() {}
+    /// Ignores the measurements.
+    public func measured(_ timings: TransferTimings) {}
 }
 
 /// The answer of a receiver to body bytes.

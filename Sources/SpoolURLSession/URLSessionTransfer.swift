@@ -26,6 +26,12 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     /// everything.
     private var taskNumber: Int?
     private var hasHead = false
+    /// The times of the request and of its head.
+    private var startTime: MonotonicInstant?
+    private var headTime: MonotonicInstant?
+    /// The measurements of the session, once they came. They come before the end of the task, and
+    /// not at all for a transfer that ends itself.
+    private var timings: TransferTimings?
     /// The number of body bytes that the receiver took.
     private var takenBytes: Int64 = 0
     /// The length of the body by its head, or nil if the head has none.
@@ -97,6 +103,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         let task = session.dataTask(with: Self.message(request, upload, url, options))
         self.task = task
         taskNumber = task.taskIdentifier
+        startTime = SystemTime().now
         return task
     }
 
@@ -117,7 +124,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         message.allowsConstrainedNetworkAccess = request.access.allowsConstrained
         #endif
         message.setValue("identity", forHTTPHeaderField: HTTPFields.Name.acceptEncoding.text)
-        message.setValue(options.userAgent, forHTTPHeaderField: HTTPFields.Name.userAgent.text)
+        if let userAgent = options.userAgent { message.setValue(userAgent, forHTTPHeaderField: HTTPFields.Name.userAgent.text) }
         var replaced: Set<String> = []
         for field in request.fields.lines {
             if replaced.insert(field.name.asciiLowercased).inserted {
@@ -171,6 +178,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
             head = decoded
         }
         hasHead = true
+        headTime = SystemTime().now
         let length = head.fields[.transferEncoding] == nil ? head.fields[.contentLength].flatMap { Int64($0) } : nil
         promisedBytes = request.method == "HEAD" ? 0 : length
         watchForStalls()
@@ -240,6 +248,17 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         if let pendingEnd { finish(pendingEnd) }
     }
 
+    func measured(_ timings: TransferTimings) { self.timings = timings }
+
+    /// The measurements of the session, or the times by the clock.
+    private var measurements: TransferTimings? {
+        if let timings { return timings }
+        guard let startTime else { return nil }
+        var timings = TransferTimings(total: .nanoseconds(SystemTime().now - startTime), receivedBytes: takenBytes + Int64(keptBytes))
+        timings.firstByte = headTime.map { .nanoseconds($0 - startTime) }
+        return timings
+    }
+
     func taskEnded(_ error: (any Error)?) {
         guard receiver != nil, pendingEnd == nil else { return }
         // There is no task to cancel any more.
@@ -264,10 +283,12 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     func finish(_ end: TransferEnd) {
         guard let receiver else { return }
         self.receiver = nil
+        let measurements = measurements
         kept = []
         keptBytes = 0
         dropTask()
         if let taskNumber { delegate.forget(taskNumber) }
+        if let measurements { receiver.measured(measurements) }
         receiver.finished(isCancelled ? .cancelled : end)
     }
 

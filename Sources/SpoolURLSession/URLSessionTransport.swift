@@ -43,6 +43,16 @@ package final class URLSessionTransport: Transport {
     /// The most bytes that one request should ask for.
     package var windowBytes: Int64? { options.windowBytes }
 
+    /// The bytes of responses in tasks that are over, by the metrics of the session. Nil on Linux,
+    /// where the session has none.
+    package var receivedBytes: Int64? {
+        #if canImport(Darwin)
+        delegate.received.withLock { $0 }
+        #else
+        nil
+        #endif
+    }
+
     /// Starts a request. A body is collected in memory first.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         let transfer = URLSessionTransfer(request: request, receiver: receiver, options: options, queue: queue, delegate: delegate)
@@ -85,7 +95,7 @@ package final class URLSessionTransport: Transport {
         #if canImport(Darwin)
         // A player needs an answer within its own deadline, and the engine retries by itself.
         configuration.waitsForConnectivity = false
-        configuration.networkServiceType = .avStreaming
+        if options.makeConfiguration == nil { configuration.networkServiceType = .avStreaming }
         #endif
         return configuration
     }

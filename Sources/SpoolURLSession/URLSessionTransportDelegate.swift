@@ -1,6 +1,7 @@
 internal import Foundation
 internal import SpoolCore
 internal import SpoolOrigin
+internal import SpoolSystem
 
 #if canImport(FoundationNetworking)
 internal import FoundationNetworking
@@ -12,6 +13,8 @@ final class URLSessionTransportDelegate: NSObject, URLSessionDataDelegate, @unch
     // a time.
     private var transfers: [Int: URLSessionTransfer] = [:]
     private var isClosed = false
+    /// The bytes of responses as they crossed the network, of tasks that are over.
+    let received = Locked<Int64>(0)
     /// Answers challenges. Set once, before the session is made.
     var onChallenge: URLSessionTransportOptions.ChallengeHandler?
 
@@ -83,6 +86,16 @@ final class URLSessionTransportDelegate: NSObject, URLSessionDataDelegate, @unch
     }
 
     #if canImport(Darwin)
+    /// Counts the bytes of a task, and passes its times to its transfer. Called before the end of
+    /// the task, also for a task that its transfer has cancelled.
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        let transactions = metrics.transactionMetrics.map(SessionTransaction.init)
+        let bytes = transactions.reduce(0) { $0 + $1.receivedBytes }
+        received.withLock { $0 += bytes }
+        guard let timings = SessionTransaction.timings(of: transactions) else { return }
+        transfers[task.taskIdentifier]?.measured(timings)
+    }
+
     /// Refuses to cache a response, because the store keeps it already.
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse,

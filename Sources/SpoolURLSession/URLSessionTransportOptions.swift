@@ -28,8 +28,15 @@ package struct URLSessionTransportOptions: Sendable {
     /// The most connections to one host. `URLSession` itself would allow 6, and a receiver that
     /// waits holds one.
     package var maxConnectionsPerHost = 16
-    /// The value of `User-Agent` for requests without one.
-    package var userAgent = "Spool"
+    /// The value of `User-Agent` for requests without one, or nil for that of the session. On
+    /// Apple's systems that is the one of CFNetwork, which names the app, as without a cache.
+    package var userAgent = Self.defaultUserAgent
+
+    #if canImport(Darwin)
+    private static let defaultUserAgent: String? = nil
+    #else
+    private static let defaultUserAgent: String? = "Spool"
+    #endif
     /// Makes the configuration of the session, or nil for the default one. Caches, cookies and
     /// credentials are switched off in it.
     package var makeConfiguration: (@Sendable () -> URLSessionConfiguration)?

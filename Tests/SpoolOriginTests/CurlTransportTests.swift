@@ -36,6 +36,29 @@ struct CurlTransportTests {
         }
     }
 
+    // MARK: Measurements
+
+    @Test func `a request is measured, and the next one shows that it used an open connection`() throws {
+        let world = try World()
+        for isFirst in [true, false] {
+            let probe = world.start()
+            #expect(probe.waitForEnd() == .complete)
+            let timings = try #require(probe.value.timings)
+            #expect(timings.reusesConnection == !isFirst && (timings.connect != nil) == isFirst)
+            #expect(timings.protocolName == "http/1.1" && timings.receivedBytes >= World.length)
+            #expect(try timings.total >= #require(timings.firstByte) && timings.bytesPerSecond != nil)
+        }
+    }
+
+    @Test func `a request without a connection is measured as well`() throws {
+        let world = try World()
+        let probe = TransferProbe()
+        probe.start(OriginRequest(url: "http://127.0.0.1:\(try RawOrigin.unusedPort())/", fields: [:]), on: world.transport)
+        guard case .failed(.unreachable) = probe.waitForEnd() else { return unexpected(probe.value.end) }
+        let timings = try #require(probe.value.timings)
+        #expect(timings.firstByte == nil && timings.receivedBytes == 0 && timings.reusesConnection == nil && timings.connect == nil)
+    }
+
     // MARK: Received bytes
 
     @Test func `bytes after a response never answer another request`() throws {

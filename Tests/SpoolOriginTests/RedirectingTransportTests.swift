@@ -40,6 +40,13 @@ struct RedirectingTransportTests {
         }
     }
 
+    @Test func `a chain of redirects is measured once, by its last request`() {
+        let chain = Chain()
+        let probe = chain.start()
+        chain.world.runUntilIdle()
+        #expect(probe.value.timings?.receivedBytes == 50_000 && probe.value.violations == [])
+    }
+
     @Test func `a chain of redirects gives one answer with its final URL`() {
         let chain = Chain()
         let probe = chain.start(from: 0)

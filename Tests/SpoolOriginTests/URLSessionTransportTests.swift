@@ -77,6 +77,31 @@ struct URLSessionTransportTests {
         #expect(URLText.escaped(escaped) == escaped)
     }
 
+    @Test func `a request is measured by the clock where the session has no metrics`() throws {
+        try withWorld { origin, transport in
+            let probe = start(origin, transport)
+            #expect(probe.waitForEnd() == .complete)
+            let timings = try #require(probe.value.timings)
+            #expect(timings.receivedBytes >= 4_000_000)
+            #expect(try timings.total >= #require(timings.firstByte))
+        }
+    }
+
+    @Test func `the metrics of a session become timings of the last request with the bytes of all`() throws {
+        var first = SessionTransaction(), last = SessionTransaction()
+        (first.fetchStart, first.connectEnd, first.responseEnd, first.receivedBytes) = (10, 10.5, 11, 300)
+        (last.fetchStart, last.connectEnd, last.responseStart, last.responseEnd) = (20, 20.25, 20.5, 22.5)
+        (last.receivedBytes, last.protocolName) = (4000, "h2")
+        var timings = try #require(SessionTransaction.timings(of: [first, last]))
+        #expect(timings.connect == .milliseconds(250) && timings.firstByte == .milliseconds(500))
+        #expect(timings.total == .milliseconds(2500) && timings.receivedBytes == 4300 && timings.bytesPerSecond == 2150)
+        #expect(timings.protocolName == "h2" && timings.reusesConnection == false)
+        last.reusesConnection = true
+        timings = try #require(SessionTransaction.timings(of: [last]))
+        #expect(timings.connect == nil && timings.reusesConnection == true)
+        #expect(SessionTransaction.timings(of: []) == nil && SessionTransaction.timings(of: [SessionTransaction()]) == nil)
+    }
+
     @Test func `the transport requests windows of 2 MiB`() {
         let transport = URLSessionTransport()
         defer { transport.close() }
@@ -92,6 +117,16 @@ struct URLSessionTransportTests {
             #expect(fields["Range"] == "bytes=0-9")
             #expect(fields["If-Range"] == "\"v4\"")
             #expect(fields["Cookie"] == nil)
+        }
+    }
+
+    @Test func `without a name of Spool's own, the session names the app`() throws {
+        var options = URLSessionTransportOptions.patient
+        options.userAgent = nil
+        try withWorld(options) { origin, transport in
+            #expect(start(origin, transport).waitForEnd() == .complete)
+            let sent = try #require(origin.log.entries.first).request.fields
+            #expect(sent["User-Agent"] != "Spool")
         }
     }
 

@@ -49,6 +49,13 @@ import Testing
         return (lines, failure)
     }
 
+    @Test func `each request that is over is measured once`() async throws {
+        let (lines, _) = try await lines(at: .trace)
+        let measured = lines.lines.withLock { lines in lines.filter { $0.level == .trace && $0.text.contains(" ms, ") }.map(\.text) }
+        #expect(measured.count == 2 && measured.allSatisfy { $0.hasPrefix("fetch of http://cdn.test/") }, "\(measured)")
+        #expect(measured.contains { $0.contains("song.mp3") && $0.contains("300000 bytes received, first byte after") })
+    }
+
     @Test func `an origin's refusal reads as a sentence in log, event and alert`() async throws {
         let (lines, error) = try await lines(at: .info)
         let texts = lines.lines.withLock { $0.map(\.text) }

@@ -52,6 +52,7 @@ struct FetchDriver {
             intake.requestTime = session.shared.environment.time.wallNow
             if session.shared.links != nil { intake.unmeasuredSince = session.now }
             intake.isStarted = true
+            intake.retries = state.machine.failuresInARow
             state.machine.sent(intake.id, isForOneUser: intake.client?.selection.hasCredentials == true)
             var request = session.request(of: intake, state)
             request.wait(state.patience, isBrief: intake.ask.isBrief || state.demand.priority < .playing)
@@ -216,6 +217,11 @@ struct FetchDriver {
             return (intake.unmeasuredSince, intake.fetchedBytes)
         }
         if let since { links.measured(bytes, in: session.now - since, from: session.host) }
+    }
+
+    func measured(_ intake: FetchIntake, _ timings: TransferTimings) {
+        let retries = session.state.withLock { _ in intake.retries }
+        session.shared.record(.fetchMeasured(session.key, timings, retries: retries))
     }
 
     func transferFinished(_ intake: FetchIntake, _ end: TransferEnd) {

@@ -36,6 +36,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     /// Whether its answer is late.
     var isLate = false
     var fetchedBytes: Int64 = 0
+    /// The failed requests of the resource in a row before this one.
+    var retries = 0
     var requestTime = Timestamp(nanoseconds: 0)
     /// The client whose fields the request has, if it is known.
     var client: ClientRequest?
@@ -58,6 +60,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { session.fetching.bodyReceived(self, bytes) }
 
     func batchEnded() { session.fetching.batchEnded(self) }
+
+    func measured(_ timings: TransferTimings) { session.fetching.measured(self, timings) }
 
     func finished(_ end: TransferEnd) { session.fetching.transferFinished(self, end) }
 }

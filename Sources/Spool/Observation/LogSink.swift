@@ -33,7 +33,7 @@ struct EventLogger: EventSink {
 
     private static func level(of event: CacheEvent) -> LogLevel {
         switch event {
-        case .readerJoined, .bytesCommitted: .trace
+        case .readerJoined, .bytesCommitted, .fetchMeasured: .trace
         case .fetchStarted, .fetchEnded(_, _, nil): .debug
         case .fetchEnded, .representationReplaced, .gone, .evicted, .removed, .becameWriter, .networkPermitted: .info
         case .degradedToPassthrough, .usedUnvalidated, .networkRefused: .notice
@@ -49,6 +49,8 @@ struct EventLogger: EventSink {
             "leased gap \(lower)..<\(upper.map(String.init) ?? "end") of \(key.forLog)"
         case .fetchEnded(let key, let bytes, let reason):
             "fetch of \(key.forLog) brought \(bytes) bytes\(reason.map { ": \($0)" } ?? "")"
+        case .fetchMeasured(let key, let timings, let retries):
+            "fetch of \(key.forLog) took \(timings)\(retries > 0 ? ", after \(retries) that failed" : "")"
         case .bytesCommitted(let key, let bytes):
             "committed \(bytes) bytes of \(key.forLog)"
         case .representationReplaced(let key, let old, let new):

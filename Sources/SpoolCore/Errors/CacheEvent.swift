@@ -12,6 +12,9 @@ public enum CacheEvent: Sendable {
     case fetchStarted(ResourceKey, lower: Int64, upper: Int64?)
     /// An origin request ended after `bytes` body bytes. The reason is nil if it did not fail.
     case fetchEnded(ResourceKey, bytes: Int64, reason: String?)
+    /// The transport measured an origin request that is over. `retries` is the number of failed
+    /// requests in a row before it.
+    case fetchMeasured(ResourceKey, TransferTimings, retries: Int)
     /// Bytes were entered into the index.
     case bytesCommitted(ResourceKey, bytes: Int64)
     /// Another version replaced the one that was stored or read.

@@ -3,7 +3,7 @@ struct BackOff: Hashable, Sendable {
     /// Fetches are retried no earlier than this. A waiting reader that has seen no failure yet gets
     /// one immediate attempt.
     var retryAt: MonotonicInstant?
-    private var failuresInARow = 0
+    private(set) var failuresInARow = 0
     private var jitter: UInt64 = 0
 
     /// Whether the pause has passed.

@@ -62,6 +62,8 @@ package struct SessionStateMachine: Sendable {
     package var goal: ByteRange? { state.goal }
     /// Back-off: fetches are retried no earlier than this (`BackOff.retryAt`).
     package var retryAt: MonotonicInstant? { state.backOff.retryAt }
+    /// The number of failed requests in a row.
+    package var failuresInARow: Int { state.backOff.failuresInARow }
     /// The broken invariants, in words; empty when the state is consistent.
     package var violations: [String] { SessionInvariants(state).violations }
 

@@ -83,6 +83,42 @@ final class CurlHandle {
         return socket
     }
 
+    // MARK: Measurements
+
+    /// Returns what libcurl measured of the transfer so far.
+    func timings(receivedBytes: Int64) -> TransferTimings {
+        var timings = TransferTimings(total: time(CURLINFO_TOTAL_TIME_T) ?? .zero, receivedBytes: receivedBytes)
+        timings.firstByte = time(CURLINFO_STARTTRANSFER_TIME_T)
+        timings.protocolName = protocolName
+        // Zero new connections are a reused one only if the request was sent at all.
+        guard let sent = time(CURLINFO_PRETRANSFER_TIME_T), let connections = number(CURLINFO_NUM_CONNECTS) else { return timings }
+        timings.reusesConnection = connections == 0
+        if connections > 0 { timings.connect = time(CURLINFO_APPCONNECT_TIME_T) ?? time(CURLINFO_CONNECT_TIME_T) ?? sent }
+        return timings
+    }
+
+    /// Returns a time from the start of the transfer, or nil if the transfer did not get there.
+    private func time(_ info: CURLINFO) -> Duration? {
+        var microseconds: curl_off_t = 0
+        guard spool_curl_get_size(raw, info, &microseconds) == CURLE_OK, microseconds > 0 else { return nil }
+        return .microseconds(Int64(microseconds))
+    }
+
+    private func number(_ info: CURLINFO) -> Int? {
+        var value = 0
+        return spool_curl_get_long(raw, info, &value) == CURLE_OK ? value : nil
+    }
+
+    private var protocolName: String? {
+        switch number(CURLINFO_HTTP_VERSION) {
+        case Int(CURL_HTTP_VERSION_1_0): "http/1.0"
+        case Int(CURL_HTTP_VERSION_1_1): "http/1.1"
+        case Int(CURL_HTTP_VERSION_2_0): "h2"
+        case Int(CURL_HTTP_VERSION_3): "h3"
+        default: nil
+        }
+    }
+
     /// Ends the kept connection of a complete transfer if the origin sent more bytes on it than its
     /// response has.
     ///

@@ -145,6 +145,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         let bytes = transfer.receivedBytes
         if bytes > 0 { received.withLock { $0 += bytes } }
         if let handle = transfer.handle {
+            receiver.measured(handle.timings(receivedBytes: bytes))
             transfer.handle = nil
             if active.removeValue(forKey: handle.raw) != nil { curl_multi_remove_handle(multi, handle.raw) }
             handle.reset()

@@ -16,6 +16,8 @@ package final class TransferProbe: TransferReceiver {
         package var pauses = 0
         /// The number of calls of `batchEnded`.
         package var batches = 0
+        /// The measurements, once they came.
+        package var timings: TransferTimings?
         /// The end, once it came.
         package var end: TransferEnd?
         /// The rules that were broken, each once.
@@ -122,6 +124,14 @@ package final class TransferProbe: TransferReceiver {
     /// Notes the end of a batch.
     package func batchEnded() {
         note("batchEnded") { $0.batches += 1 }
+    }
+
+    /// Notes the measurements.
+    package func measured(_ timings: TransferTimings) {
+        note("measured") { seen in
+            if seen.timings != nil { seen.complain("second measurements") }
+            seen.timings = timings
+        }
     }
 
     /// Notes the end of the transfer.

@@ -18,6 +18,9 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
     private var chunk: [UInt8]?
     private var isPaused = false
     private var hasHead = false
+    /// The times of the request and of its head.
+    private let start: MonotonicInstant
+    private var headTime: MonotonicInstant?
     private var silence: Timer?
 
     /// The most bytes of one chunk (the contract of `TransferReceiver`).
@@ -27,6 +30,7 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
         self.ordinal = ordinal
         self.receiver = receiver
         self.origin = origin
+        start = origin.time.now
     }
 
     // MARK: Transfer
@@ -73,6 +77,7 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
         if let defect = answer.defect { return finish(.failed(.malformed(defect))) }
         origin.log.answered(ordinal, answer.head)
         hasHead = true
+        headTime = origin.time.now
         receiver?.headReceived(answer.head)
         prepareChunk()
     }
@@ -141,6 +146,9 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
         chunk = nil
         silence?.cancel()
         origin.ended(ordinal)
+        var timings = TransferTimings(total: .nanoseconds(origin.time.now - start), receivedBytes: position)
+        timings.firstByte = headTime.map { .nanoseconds($0 - start) }
+        receiver.measured(timings)
         receiver.finished(cancelRequested.withLock { $0 } ? .cancelled : end)
     }
 

@@ -81,6 +81,7 @@ open class URLSessionConfiguration: NSObject, @unchecked Sendable {
     open var allowsCellularAccess = true
     open var isDiscretionary = false
     open var sessionSendsLaunchEvents = false
+    open var sharedContainerIdentifier: String?
 }
 open class NSURLRequest: NSObject, @unchecked Sendable {
     public enum CachePolicy: UInt, Sendable { case useProtocolCachePolicy, reloadIgnoringLocalCacheData }
@@ -90,6 +91,7 @@ open class URLSessionTask: NSObject, @unchecked Sendable {
     open var originalRequest: URLRequest? { nil }
     open var currentRequest: URLRequest? { nil }
     open var response: URLResponse? { nil }
+    open var taskDescription: String?
     open var priority: Float {
         get { 0 }
         set {}
@@ -100,13 +102,28 @@ open class URLSessionTask: NSObject, @unchecked Sendable {
     public static let lowPriority: Float = 0.25, defaultPriority: Float = 0.5, highPriority: Float = 0.75
 }
 open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
+open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {}
 open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
     open var transactionMetrics: [URLSessionTaskTransactionMetrics] { [] }
 }
-open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {}
+open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
+    open var fetchStartDate: Date? { nil }
+    open var connectEndDate: Date? { nil }
+    open var responseStartDate: Date? { nil }
+    open var responseEndDate: Date? { nil }
+    open var isReusedConnection: Bool { false }
+    open var networkProtocolName: String? { nil }
+    @available(macOS 10.15, iOS 13.0, watchOS 6.0, tvOS 13.0, *)
+    open var countOfResponseHeaderBytesReceived: Int64 { 0 }
+    @available(macOS 10.15, iOS 13.0, watchOS 6.0, tvOS 13.0, *)
+    open var countOfResponseBodyBytesReceived: Int64 { 0 }
+}
 public protocol URLSessionDelegate: NSObjectProtocol, Sendable {}
 public protocol URLSessionTaskDelegate: URLSessionDelegate {}
 public protocol URLSessionDataDelegate: URLSessionTaskDelegate {}
+public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
+    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL)
+}
 open class URLSession: NSObject, @unchecked Sendable {
     public enum ResponseDisposition: Int, Sendable { case cancel, allow, becomeDownload, becomeStream }
     public enum AuthChallengeDisposition: Int, Sendable {
@@ -114,6 +131,8 @@ open class URLSession: NSObject, @unchecked Sendable {
     }
     public init(configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?) {}
     open func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError("declaration") }
+    open func downloadTask(with request: URLRequest) -> URLSessionDownloadTask { fatalError("declaration") }
+    open func getAllTasks(completionHandler: @escaping @Sendable ([URLSessionTask]) -> Void) {}
     open func finishTasksAndInvalidate() {}
     open func invalidateAndCancel() {}
 }

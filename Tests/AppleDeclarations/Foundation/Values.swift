@@ -53,6 +53,7 @@ public struct Date: Hashable, Comparable, Sendable {
     public init(timeIntervalSinceNow: TimeInterval) {}
     public var timeIntervalSince1970: TimeInterval { 0 }
     public var timeIntervalSinceNow: TimeInterval { 0 }
+    public var timeIntervalSinceReferenceDate: TimeInterval { 0 }
     public func timeIntervalSince(_ date: Date) -> TimeInterval { 0 }
     public func addingTimeInterval(_ interval: TimeInterval) -> Date { self }
     public static func < (a: Date, b: Date) -> Bool { false }
