@@ -81,3 +81,17 @@ package final class TransferCancellation: Sendable {
     /// Stops the transfer at its next step. Idempotent.
     package func cancel() { state.withLock { $0 = true } }
 }
+
+extension TransferCancellation {
+    /// Runs a transfer that calls back, and stops it when the task is cancelled.
+    static func run<Value: Sendable>(
+        _ transfer: (TransferCancellation, @escaping @Sendable (Result<Value, CacheError>) -> Void) -> Void
+    ) async throws(CacheError) -> Value {
+        let cancellation = TransferCancellation()
+        return try await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in transfer(cancellation) { continuation.resume(returning: $0) } }
+        } onCancel: {
+            cancellation.cancel()
+        }.get()
+    }
+}

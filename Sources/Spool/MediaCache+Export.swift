@@ -32,16 +32,9 @@ extension MediaCache {
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(CacheError) -> ExportedFile {
         let key = try name.key(in: self)
-        let cancellation = TransferCancellation()
-        return try await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                export(key, to: path, options: options, cancellation: cancellation, progress: progress) {
-                    continuation.resume(returning: $0)
-                }
-            }
-        } onCancel: {
-            cancellation.cancel()
-        }.get()
+        return try await TransferCancellation.run { cancellation, done in
+            export(key, to: path, options: options, cancellation: cancellation, progress: progress, done)
+        }
     }
 
     /// Exports a resource. Calls `done` on a lane.

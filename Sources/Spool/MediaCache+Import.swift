@@ -1,6 +1,4 @@
 public import SpoolCore
-import SpoolStore
-import SpoolSystem
 
 // Import of a file as a stored resource.
 
@@ -33,27 +31,8 @@ extension MediaCache {
         _ path: String, for url: String, key: ResourceKey? = nil, options: ImportOptions = ImportOptions(),
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(CacheError) -> ImportedFile {
-        let cancellation = TransferCancellation()
-        return try await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                importFile(path, for: url, key: key, options: options, cancellation: cancellation, progress: progress) {
-                    continuation.resume(returning: $0)
-                }
-            }
-        } onCancel: {
-            cancellation.cancel()
-        }.get()
-    }
-
-    /// Imports a file. Calls `done` on a lane.
-    package func importFile(
-        _ path: String, for url: String, key: ResourceKey?, options: ImportOptions, cancellation: TransferCancellation,
-        progress: @escaping @Sendable (Int64) -> Void, _ done: @escaping @Sendable (Result<ImportedFile, CacheError>) -> Void
-    ) {
-        do throws(CacheError) {
-            let named = try self.key(for: url)
-            let request = FileImport.Request(source: .file(path), url: url, key: key ?? named, options: options)
-            FileImport(engine: engine, request: request, cancellation: cancellation, progress: progress, done: done).start()
-        } catch { done(.failure(error)) }
+        try await TransferCancellation.run { cancellation, done in
+            FileImport.run(path, for: url, key: key, options, in: self, cancellation, progress, done)
+        }
     }
 }

@@ -11,7 +11,8 @@ package struct Program {
         ServeCommand.self, GetCommand.self, PreloadCommand.self, ListCommand.self, StatCommand.self, PinCommand.self, UnpinCommand.self,
         RemoveCommand.self,
         LimitsCommand.self,
-        VerifyCommand.self, RekeyCommand.self, ExportCommand.self, ImportCommand.self, AdoptCommand.self, PlayCommand.self, DemoCommand.self,
+        VerifyCommand.self, RekeyCommand.self, ExportCommand.self, ImportCommand.self, AdoptCommand.self,
+        PlayCommand.self, DemoCommand.self,
         TopCommand.self, DoctorCommand.self, ConfigCommand.self, CompletionsCommand.self, ManualCommand.self, VersionCommand.self,
         HelpCommand.self,
     ]

@@ -1,10 +1,10 @@
 import SpoolAdoption
-import SpoolCore
+package import SpoolCore
 import SpoolSystem
 
 /// One adoption: reads the whole index of a store first, and then imports one resource after the
 /// other.
-final class Adoption: Sendable {
+package final class Adoption: Sendable {
     private struct State {
         /// The resources to come, the next one at the end.
         var rest: [ForeignResource] = []
@@ -26,9 +26,10 @@ final class Adoption: Sendable {
     private let state = Locked(State())
     private let limits = AdoptionLimits()
 
-    init(
-        cache: MediaCache, directory: String, options: AdoptionOptions, cancellation: TransferCancellation,
-        progress: @escaping @Sendable (AdoptionProgress) -> Void, done: @escaping @Sendable (Result<AdoptionReport, CacheError>) -> Void
+    /// Creates an adoption, which calls `done` on a lane.
+    package init(
+        _ cache: MediaCache, _ directory: String, _ options: AdoptionOptions, _ cancellation: TransferCancellation,
+        _ progress: @escaping @Sendable (AdoptionProgress) -> Void, _ done: @escaping @Sendable (Result<AdoptionReport, CacheError>) -> Void
     ) {
         self.cache = cache
         self.directory = directory
@@ -41,7 +42,8 @@ final class Adoption: Sendable {
 
     // MARK: Beginning
 
-    func start() {
+    /// Begins. To be called once.
+    package func start() {
         guard !cache.engine.isClosed else { return done(.failure(CacheError(.closed, "the cache is closed"))) }
         lane.post { [self] in
             do throws(CacheError) {

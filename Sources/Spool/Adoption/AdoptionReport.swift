@@ -20,7 +20,18 @@ public struct AdoptionOptions: Sendable {
     public init() {}
 }
 
-/// What was taken from the store of another cache, and what was not.
+/// The result of an adoption: the resources that were taken, and those that were not.
+///
+/// ```swift
+/// let report = try await cache.adopt(documents + "/KTVHTTPCache")
+/// print(report.takenCount, "taken", report.failedCount, "failed")
+/// ```
+///
+/// A resource of which every byte is stored plays without its origin. A resource of which only parts
+/// are stored is taken if the other cache has its strong validator. Other parts are left out,
+/// because nothing ties them to a version; see `AdoptionOptions.trustsParts`.
+///
+/// All of the index is read before the first byte is stored. Symbolic links are not followed.
 public struct AdoptionReport: Hashable, Sendable {
     /// The kind of the store.
     public enum Format: String, Sendable {
@@ -52,7 +63,7 @@ public struct AdoptionReport: Hashable, Sendable {
         public var name: String
         /// The URL, if it is known.
         public var url: String?
-        /// What became of the resource.
+        /// The outcome for the resource.
         public var outcome: Outcome
     }
 

@@ -1,4 +1,4 @@
-import SpoolCore
+package import SpoolCore
 import SpoolStore
 import SpoolSystem
 
@@ -6,7 +6,7 @@ import SpoolSystem
 ///
 /// All bytes are written to a generation of their own and entered in one commit, so no reader ever
 /// sees a part of the file. The evictor grants room before each write, as for fetched bytes.
-final class FileImport: Sendable {
+package final class FileImport: Sendable {
     /// The number of bytes that are read and written at a time.
     private static let stepBytes: Int64 = 1 << 20
 
@@ -51,6 +51,19 @@ final class FileImport: Sendable {
         self.cancellation = cancellation
         self.progress = progress
         self.done = done
+    }
+
+    /// Imports a file into a cache. Calls `done` on a lane.
+    package static func run(
+        _ path: String, for url: String, key: ResourceKey?, _ options: ImportOptions, in cache: MediaCache,
+        _ cancellation: TransferCancellation, _ progress: @escaping @Sendable (Int64) -> Void,
+        _ done: @escaping @Sendable (Result<ImportedFile, CacheError>) -> Void
+    ) {
+        do throws(CacheError) {
+            let named = try cache.key(for: url)
+            let request = Request(source: .file(path), url: url, key: key ?? named, options: options)
+            FileImport(engine: cache.engine, request: request, cancellation: cancellation, progress: progress, done: done).start()
+        } catch { done(.failure(error)) }
     }
 
     private var key: ResourceKey { request.key }

@@ -162,7 +162,7 @@ struct XMLPropertyList {
         let isEnd = inside.first == UInt8(ascii: "/"), isEmpty = inside.last == UInt8(ascii: "/")
         if isEnd { inside = inside.dropFirst() }
         if isEmpty { inside = inside.dropLast() }
-        // Attributes say nothing that a property list needs.
+        // A property list needs no attributes.
         let name = inside.prefix { $0 > UInt8(ascii: " ") }
         guard !name.isEmpty, !(isEnd && isEmpty) else { throw failure("a tag") }
         return Tag(name: String(decoding: name, as: UTF8.self), isEnd: isEnd, isEmpty: isEmpty)

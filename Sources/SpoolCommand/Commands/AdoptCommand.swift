@@ -75,9 +75,9 @@ struct AdoptCommand: Command {
         let cancellation = TransferCancellation()
         interruption.onFirst { cancellation.cancel() }
         let report = try await withCheckedContinuation { continuation in
-            cache.adopt(
-                directory, options: options, cancellation: cancellation, progress: { line.set($0.doneBytes, of: $0.totalBytes) }
-            ) { continuation.resume(returning: $0) }
+            Adoption(cache, directory, options, cancellation, { line.set($0.doneBytes, of: $0.totalBytes) }) {
+                continuation.resume(returning: $0)
+            }.start()
         }.get()
         return (report, report.entries.count)
     }

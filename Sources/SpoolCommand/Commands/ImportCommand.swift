@@ -97,7 +97,7 @@ struct ImportCommand: Command {
         let cancellation = TransferCancellation()
         interruption.onFirst { cancellation.cancel() }
         return try await withCheckedContinuation { continuation in
-            cache.importFile(file, for: url, key: nil, options: options, cancellation: cancellation, progress: line.add) {
+            FileImport.run(file, for: url, key: nil, options, in: cache, cancellation, line.add) {
                 continuation.resume(returning: $0)
             }
         }.get().bytes

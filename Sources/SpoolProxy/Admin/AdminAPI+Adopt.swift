@@ -19,20 +19,18 @@ extension AdminAPI {
         let cancellation = TransferCancellation()
         guard let id = jobs.begin(cancel: { cancellation.cancel() }) else { return answer(.tooManyJobs) }
         let done = Locked<Int64>(0)
-        cache.adopt(
-            path, options: options, cancellation: cancellation,
-            progress: { progress in
-                let moved = done.withLock { done in
-                    defer { done = max(done, progress.doneBytes) }
-                    return max(0, progress.doneBytes - done)
-                }
-                jobs.moved(moved, of: id)
+        let report: @Sendable (AdoptionProgress) -> Void = { progress in
+            let moved = done.withLock { done in
+                defer { done = max(done, progress.doneBytes) }
+                return max(0, progress.doneBytes - done)
             }
-        ) { result in
+            jobs.moved(moved, of: id)
+        }
+        Adoption(cache, path, options, cancellation, report) { result in
             jobs.end(
                 id,
                 result.map { [("entries", .integer(Int64($0.entries.count))), ("report", .string($0.lines(limit: adoptedEntryLimit)))] })
-        }
+        }.start()
         answer(.object([("job", .integer(id))]))
     }
 }

@@ -150,9 +150,7 @@ struct AdminAPI: Sendable {
         options.replacesStored = query["replace"] == "1"
         let (cancellation, key) = (TransferCancellation(), query.key)
         guard let id = jobs.begin(cancel: { cancellation.cancel() }) else { return answer(.tooManyJobs) }
-        cache.importFile(
-            path, for: url, key: key, options: options, cancellation: cancellation, progress: { jobs.moved($0, of: id) }
-        ) { result in
+        FileImport.run(path, for: url, key: key, options, in: cache, cancellation, { jobs.moved($0, of: id) }) { result in
             jobs.end(id, result.map { [("bytes", .integer($0.bytes))] })
         }
         answer(.object([("job", .integer(id))]))
