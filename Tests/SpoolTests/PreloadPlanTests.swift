@@ -2,7 +2,7 @@ import Spool
 import SpoolCore
 import Testing
 
-/// The order in which a preload reads, and when it pauses for players.
+/// The order in which a preload reads.
 @Suite struct PreloadPlanTests {
     private func range(_ lower: Int64, _ upper: Int64) -> ByteRange { ByteRange(lower: lower, upper: upper) }
 
@@ -78,54 +78,5 @@ import Testing
         plan.passed(first)
         // Two seconds and half a second of margin.
         #expect(plan.next() == .read(range(first.upperBound, 44 + 176_400 * 5 / 2), isExamined: false))
-    }
-}
-
-/// A preload beside players, on a clock that the test moves.
-@Suite struct PreloadYieldTests {
-    private static let start = MonotonicInstant(nanoseconds: 5_000_000_000)
-    private typealias Players = PreloadYield.Players
-
-    /// Whether the preload runs at each time after the start.
-    private func runs(_ seen: [(Nanoseconds, PreloadYield.Players)]) -> [Bool] {
-        var yield = PreloadYield()
-        return seen.map { yield.mayRun(beside: $0.1, now: Self.start + $0.0) }
-    }
-
-    @Test func `without players a preload runs at full speed`() {
-        #expect(runs([(0, Players()), (.seconds(1), Players()), (.seconds(100), Players())]) == [true, true, true])
-    }
-
-    @Test func `a preload pauses at once when a player waits, and a moment longer`() {
-        let calm = PreloadYield.calm
-        let seen: [(Nanoseconds, Players)] = [
-            (0, Players()), (10, Players(areShort: true)), (20, Players()), (10 + calm - 1, Players()), (10 + calm, Players()),
-        ]
-        #expect(runs(seen) == [true, false, false, false, true])
-    }
-
-    @Test func `a player that waits again begins the moment anew`() {
-        let calm = PreloadYield.calm
-        let seen: [(Nanoseconds, Players)] = [
-            (0, Players(areShort: true)), (calm - 1, Players(areShort: true)), (calm + 1, Players()), (2 * calm - 1, Players()),
-        ]
-        #expect(runs(seen) == [false, false, false, true])
-    }
-
-    /// A player whose origin is away would stop every preload for ever.
-    @Test func `a player that waits without end stops a preload for a bounded time`() {
-        let patience = PreloadYield.patience
-        let seen: [(Nanoseconds, Players)] = [
-            (0, Players(areShort: true)), (patience - 1, Players(areShort: true)), (patience, Players(areShort: true)),
-            (2 * patience, Players(areShort: true)),
-        ]
-        #expect(runs(seen) == [false, false, true, true])
-    }
-
-    @Test func `beside a player that fetches a preload runs for half of the time`() {
-        let step = PreloadYield.interval
-        let ran = runs((0..<800).map { (step * Nanoseconds($0), Players(areFetching: true)) })
-        #expect(ran.count { $0 } == 400)
-        #expect(ran.first == true)
     }
 }

@@ -120,7 +120,7 @@ import Testing
         player.cancel()
         _ = await read.value
         try await eventually("the preload goes on") {
-            clock.advance(by: PreloadYield.interval)
+            clock.advance(by: BandwidthShare.calm)
             return world.origin.log.entries.count == 2
         }
         // The looks of the preload for the stored bytes would run out before real threads wrote them.

@@ -65,6 +65,13 @@ extension Configuration {
         /// Reports the conditions to which `policy` applies. Nil means the monitor of the system, on
         /// Apple's systems; elsewhere nothing is reported, and every request is permitted.
         public var monitor: (any NetworkMonitor)?
+        /// The most of the bandwidth that preloads and downloads use together while bytes for a player
+        /// are on their way, from 0 to 1. The default is 0.5. They use all of it while no player needs
+        /// bytes from an origin, and none while a player waits for bytes.
+        ///
+        /// All hosts count as one link, because a device has one. Readers with the priority `.playing`
+        /// are players.
+        public var shareBesidePlayers = 0.5
         /// Whether lanes keep off the core of the transport's loop, on Linux. For programs that are
         /// only a server: threads that a library starts from a lane inherit the lane's set of cores
         /// and keep it.
@@ -86,6 +93,8 @@ extension Configuration {
             try Configuration.require(
                 ([patience] + patienceForHosts.values).allSatisfy(\.isValid),
                 "a time of network.patience is out of bounds; give between 1 millisecond and 1 hour")
+            try Configuration.require(
+                (0...1).contains(shareBesidePlayers), "network.shareBesidePlayers is \(shareBesidePlayers); give between 0 and 1")
             try Configuration.require(
                 OriginPatience.bounds.contains(policy.patience),
                 "network.policy.patience is \(policy.patience); give between 1 millisecond and 1 hour")

@@ -62,7 +62,8 @@ final class Engine: Sendable {
         sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? []) + [feed]
         limiter = FetchLimiter(
             total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost,
-            policy: configuration.network.policy)
+            policy: configuration.network.policy, share: configuration.network.shareBesidePlayers, time: environment.time,
+            control: environment.control)
         pool = BufferPool(capacity: configuration.fetching.bufferCount)
         openFileLimits = configuration.storage.openFileLimits
         let sinks = sinks

@@ -50,6 +50,8 @@ final class Evictor: Sendable {
         /// The sessions of waiting requests whose resource does not fit into the quota, by the
         /// number of the request.
         var oversized: [UInt64: ResourceSession] = [:]
+        /// The waiting requests that may take no bytes of resources in use.
+        var modest: Set<UInt64> = []
         /// The first waiting request waits until a write of its session has landed.
         var isPostponed = false
         /// The bytes that the store occupied at the first look. Nil before that look, and where the
@@ -127,16 +129,19 @@ final class Evictor: Sendable {
     ///   - session: The session of the resource that the bytes belong to, or nil if no session
     ///     writes them.
     ///   - length: The length of the resource, or nil if it is not known.
+    ///   - isModest: Whether no bytes of resources in use are evicted for it.
     ///   - answer: Called on the index lane with whether there is room, if this method returns nil.
     /// - Returns: True if there is room, or nil if it has to be made first.
     func reserve(
-        _ bytes: Int64, of session: ResourceSession? = nil, length: Int64? = nil, _ answer: @escaping @Sendable (Bool) -> Void
+        _ bytes: Int64, of session: ResourceSession? = nil, length: Int64? = nil, isModest: Bool = false,
+        _ answer: @escaping @Sendable (Bool) -> Void
     ) -> Bool? {
         let isOversized = (length ?? 0) > (limits.quotaBytes ?? .max)
         let (isGranted, mustServe) = state.withLock { state -> (Bool?, Bool) in
             guard state.ledger.isLimited, let request = state.ledger.ask(bytes) else { return (true, false) }
             state.answers[request.id] = answer
             if isOversized { state.oversized[request.id] = session }
+            if isModest { state.modest.insert(request.id) }
             defer { state.isServing = true }
             return (nil, !state.isServing)
         }
@@ -189,6 +194,7 @@ final class Evictor: Sendable {
             let (answer, session) = state.withLock { state in
                 let request = state.ledger.waiting.first
                 state.ledger.answerFirst(isGranted: isGranted)
+                if let request { state.modest.remove(request.id) }
                 return (
                     request.flatMap { state.answers.removeValue(forKey: $0.id) },
                     request.flatMap { state.oversized.removeValue(forKey: $0.id) }
@@ -216,14 +222,14 @@ final class Evictor: Sendable {
             // Another program fills the disk: even an empty store would leave too little room.
             // Evict nothing.
             if isDiskShort { guard try missing <= store.totalSizeBytes() + uncommitted else { return false } }
-            let (session, wanted) = state.withLock { state in
+            let (session, wanted, isModest) = state.withLock { state in
                 let first = state.ledger.waiting.first
-                return (first.flatMap { state.oversized[$0.id] }, first?.bytes ?? 0)
+                return (first.flatMap { state.oversized[$0.id] }, first?.bytes ?? 0, first.map { state.modest.contains($0.id) } == true)
             }
             if let session {
                 guard try makeRoom(for: wanted, ofOversized: session) else { return nil }
             } else {
-                try evict(missing, slack: slackBytes)
+                try evict(missing, slack: slackBytes, fromUsed: !isModest)
             }
             try refreshUsage()
             return state.withLock { $0.ledger.shortageBytes } <= 0
@@ -392,12 +398,12 @@ final class Evictor: Sendable {
     // MARK: Evicting
 
     /// Frees `bytes`, and up to `slack` more from resources that are not in use.
-    private func evict(_ bytes: Int64, slack: Int64) throws(StoreError) {
+    private func evict(_ bytes: Int64, slack: Int64, fromUsed: Bool = true) throws(StoreError) {
         var freed: Int64 = 0
         let head = limits.policy.keptHeadBytes
         if head > 0 { freed += try evictUnused(bytes + slack, keptHead: head) }
         if freed < bytes { freed += try evictUnused(bytes + slack - freed, keptHead: 0) }
-        if freed < bytes { _ = try evictUsed(bytes - freed, slack: min(slack, Self.usedSlackLimit)) }
+        if freed < bytes, fromUsed { _ = try evictUsed(bytes - freed, slack: min(slack, Self.usedSlackLimit)) }
     }
 
     /// Calls `body` with candidates that occupy more than `bytes`, in the order of the policy,

@@ -3,23 +3,25 @@ import SpoolOrigin
 import SpoolStore
 import SpoolSystem
 
-// The network policy: a fetch that it refuses pauses until it is permitted.
+// The network policy, and players: a fetch that they refuse pauses until it is permitted.
 
 extension FetchDriver {
-    /// Pauses a fetch that the network policy refuses, or lets it go on. Called on any thread.
+    /// Pauses a fetch that the network policy refuses, or that yields to a player, or lets it go on.
+    /// Called on any thread. A pause for a player is short and frequent, so it is no event.
     func hold(_ intake: FetchIntake, _ change: NetworkGate.Change) {
         session.run { state, effects in
             guard change.number > intake.holdNumber, !intake.isFinished, !intake.isCancelled else { return }
-            let wasHeld = intake.refusal != nil
+            let before = intake.refusal
             (intake.holdNumber, intake.refusal) = (change.number, change.refusal)
             if let refusal = change.refusal {
+                guard refusal != .playback else { return }
                 // A fetch that lingers after its last reader concerns no reader.
                 if !state.demands.isEmpty {
                     intake.hasReportedHold = true
                     effects.append(.event(.networkRefused(session.key, reason: "\(refusal)")))
                 }
-                if !wasHeld { effects.append(.call { [self] in wait(intake) }) }
-            } else if wasHeld {
+                if before == nil || before == .playback { effects.append(.call { [self] in wait(intake) }) }
+            } else if before != nil {
                 if intake.hasReportedHold { effects.append(.event(.networkPermitted(session.key))) }
                 intake.hasReportedHold = false
                 resume(intake, &effects)

@@ -142,8 +142,9 @@ struct FetchDriver {
     }
 
     func bodyReceived(_ intake: FetchIntake, _ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
-        var waitsForBuffer = false, waitsForDisk = false
+        var waitsForBuffer = false, waitsForDisk = false, isForPlayer = false
         let answer = session.run { state, effects -> BodyAnswer in
+            isForPlayer = state.demand.priority == .playing
             guard !intake.isCancelled else { return .enough }
             guard intake.refusal == nil else {
                 state.machine.pausedForBuffer(intake.id)
@@ -163,6 +164,7 @@ struct FetchDriver {
         } else if waitsForDisk {
             session.shared.backlog.whenRoom { [self] in bufferAvailable(intake) }
         }
+        if answer != .pause { session.shared.limiter.received(bytes.count, forPlayer: isForPlayer) }
         if answer == .pause {
             session.shared.limiter.reclaim()
             measure(intake)

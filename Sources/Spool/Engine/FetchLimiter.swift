@@ -2,8 +2,8 @@ import SpoolCore
 import SpoolSystem
 
 /// Starts origin requests when there is a slot for them and the network policy permits them: a
-/// `FetchQueue` and a `NetworkGate` behind one lock, with the closures that start, preempt and hold
-/// each fetch.
+/// `FetchQueue`, a `NetworkGate` and a `BandwidthShare` behind one lock, with the closures that start,
+/// preempt and hold each fetch.
 ///
 /// When all slots of a host are taken, a fetch that is paused or lingers gives up its slot. Without
 /// that, 32 players that stopped reading would keep a 33rd from starting.
@@ -19,6 +19,9 @@ package final class FetchLimiter: Sendable {
     private struct State {
         var queue: FetchQueue
         var gate: NetworkGate
+        var share: BandwidthShare
+        /// The time for which a timer of the share is set.
+        var timer: MonotonicInstant?
         /// One ticket for each entry of the queue.
         var tickets: [UInt64: Ticket] = [:]
 
@@ -28,9 +31,19 @@ package final class FetchLimiter: Sendable {
             let access = gate.access(of: id)
             return { start(access) }
         }
+
+        /// Notes the fetches that are held and released.
+        ///
+        /// - Returns: The calls that start others.
+        mutating func take(_ changes: [NetworkGate.Change]) -> [@Sendable () -> Void] {
+            let started = changes.flatMap { queue.setHeld($0.id, $0.refusal != nil, keepsSlot: $0.refusal == .playback) }
+            return started.compactMap { starting($0) }
+        }
     }
 
     private let state: Locked<State>
+    private let time: (any TimeSource)?
+    private let control: (any Mailbox)?
 
     /// Creates a limiter.
     ///
@@ -38,8 +51,17 @@ package final class FetchLimiter: Sendable {
     ///   - total: The most origin requests at once.
     ///   - perHost: The most of these to one host.
     ///   - policy: The conditions under which they may run.
-    package init(total: Int, perHost: Int, policy: NetworkPolicy = NetworkPolicy()) {
-        state = Locked(State(queue: FetchQueue(total: total, perHost: perHost), gate: NetworkGate(policy: policy)))
+    ///   - share: The most of the bytes that requests below `.playing` have beside a player.
+    ///   - time: The clock of the share. Nil for a limiter without players.
+    ///   - control: Runs its timers.
+    package init(
+        total: Int, perHost: Int, policy: NetworkPolicy = NetworkPolicy(), share: Double = 1, time: (any TimeSource)? = nil,
+        control: (any Mailbox)? = nil
+    ) {
+        self.time = time
+        self.control = control
+        state = Locked(
+            State(queue: FetchQueue(total: total, perHost: perHost), gate: NetworkGate(policy: policy), share: BandwidthShare(share: share)))
     }
 
     /// Calls `start` now, or when a slot is free and the network policy permits it.
@@ -57,6 +79,7 @@ package final class FetchLimiter: Sendable {
         start: @escaping @Sendable (NetworkAccess) -> Void, preempt: @escaping @Sendable () -> Bool,
         hold: @escaping @Sendable (NetworkGate.Change) -> Void = { _ in }
     ) -> UInt64 {
+        if demand.priority < .playing { shareChanged { share, count, now in share.othersChanged(count + 1, now: now) } }
         let (id, change, access) = state.withLock { state in
             let id = state.queue.submitted(
                 host: host, priority: demand.priority, sequence: sequence, isHeld: state.gate.refuses(demand))
@@ -87,11 +110,48 @@ package final class FetchLimiter: Sendable {
         let (holds, starts) = state.withLock { state in
             let changes = event(&state.gate)
             let holds = changes.compactMap { change in state.tickets[change.id].map { (change, $0.hold) } }
-            let started = changes.flatMap { state.queue.setHeld($0.id, $0.refusal != nil) }
-            return (holds, started.compactMap { state.starting($0) })
+            return (holds, state.take(changes))
         }
         for (change, hold) in holds { hold(change) }
         for start in starts { start() }
+    }
+
+    // MARK: Players
+
+    /// Takes what the players of a session need. Less urgent fetches pause and go on accordingly.
+    package func playersChanged(of session: UInt64, _ need: BandwidthShare.Need) {
+        shareChanged { share, _, now in share.playersChanged(of: session, need, now: now) }
+    }
+
+    /// Counts bytes that arrived.
+    package func received(_ bytes: Int, forPlayer: Bool) {
+        state.withLock { $0.share.received(bytes, forPlayer: forPlayer) }
+    }
+
+    private func countOthers() { shareChanged { share, count, now in share.othersChanged(count, now: now) } }
+
+    /// Changes the share, holds and releases fetches, and sets the next timer.
+    private func shareChanged(_ event: (inout BandwidthShare, _ others: Int, MonotonicInstant) -> Void) {
+        guard let time, let control else { return }
+        let now = time.now
+        let (holds, starts, deadline) = state.withLock { state in
+            event(&state.share, state.gate.yieldingCount, now)
+            let changes = state.gate.yieldChanged(state.share.isHolding)
+            let holds = changes.compactMap { change in state.tickets[change.id].map { (change, $0.hold) } }
+            var deadline = state.share.deadline
+            if let next = deadline, let set = state.timer, set <= next { deadline = nil }
+            if deadline != nil { state.timer = deadline }
+            return (holds, state.take(changes), deadline)
+        }
+        for (change, hold) in holds { hold(change) }
+        for start in starts { start() }
+        guard let deadline else { return }
+        _ = time.after(max(0, deadline - now), on: control) { [weak self] in self?.timerFired(deadline) }
+    }
+
+    private func timerFired(_ deadline: MonotonicInstant) {
+        state.withLock { if $0.timer == deadline { $0.timer = nil } }
+        shareChanged { share, _, now in share.timePassed(now: now) }
     }
 
     // MARK: Slots
@@ -104,6 +164,7 @@ package final class FetchLimiter: Sendable {
         }
         startQueued { $0.finished(id) }
         withExtendedLifetime(dropped) {}
+        countOthers()
     }
 
     /// Changes the priority of a fetch, and the conditions that its readers accept.
@@ -113,6 +174,7 @@ package final class FetchLimiter: Sendable {
     package func demand(_ id: UInt64, _ demand: FetchDemand, sequence: UInt64) {
         judge { gate in gate.demanded(id, demand, sequence: sequence).map { [$0] } ?? [] }
         startQueued { $0.prioritized(id, demand.priority, sequence: sequence) }
+        countOthers()
         reclaim()
     }
 

@@ -135,6 +135,8 @@ final class ResourceSession: Sendable {
         var demand = FetchDemand(.prefetch)
         /// The number of changes of `demand`.
         var demandSequence: UInt64 = 0
+        /// What the players of this resource need, as the limiter was last called with.
+        var need = BandwidthShare.Need.nothing
         /// The networks by the newest reader that named any. A hit that becomes a reader uses them.
         var access: NetworkAccess?
     }
@@ -206,6 +208,7 @@ final class ResourceSession: Sendable {
             let result = body(&state, &effects)
             if state.owesRelease { writes.releaseUnnamedIfSettled(&state, &effects) }
             assert(state.machine.violations.isEmpty, "session of \(key): \(state.machine.violations.joined(separator: "; "))")
+            noteNeed(&state, &effects)
             if state.isIdle { effects.append(.call { [self] in shared.sessionIdle(self) }) }
             if state.writesUnderWay == 0, let done = state.whenWritten {
                 state.whenWritten = nil

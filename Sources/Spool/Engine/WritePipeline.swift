@@ -151,8 +151,11 @@ struct WritePipeline {
         let lane = session.shared.environment.dataLane(for: generation)
         let job: @Sendable () -> Void = { [self] in
             let bytes = ByteRange(buffer.start, buffer.end).map(session.shared.evictor.allocation) ?? 0
-            let length = session.state.withLock { $0.machine.version?.representation.length }
-            let isGranted = session.shared.evictor.reserve(bytes, of: session, length: length) { [self] isGranted in
+            let (length, isModest) = session.state.withLock { state in
+                // A preload takes no room from what plays.
+                (state.machine.version?.representation.length, !state.demands.isEmpty && state.demand.priority < .playing)
+            }
+            let isGranted = session.shared.evictor.reserve(bytes, of: session, length: length, isModest: isModest) { [self] isGranted in
                 if isGranted { session.state.withLock { $0.grantedBytes += bytes } }
                 lane.post { [self] in write(buffer, generation, intake, promised: isGranted ? bytes : nil) }
             }

@@ -45,14 +45,10 @@ final class ResourcePreload: Sendable {
         /// Whether the stored bytes are known.
         var isBegun = false
         var isPaused = false
-        var isYielding = false
-        var yield = PreloadYield()
         var looks = 0
         var isConfirming = false
         var isOver = false
         var finalURL: String?
-
-        var isHeld: Bool { isPaused || isYielding }
     }
 
     /// The number of chunks that one job takes.
@@ -102,11 +98,11 @@ final class ResourcePreload: Sendable {
     func cancel() { _ = over() }
 
     /// Sets whether the caller has paused the preload. Called on the mailbox.
-    func setPaused(_ isPaused: Bool) { setHeld { $0.isPaused = isPaused } }
+    func setPaused(_ isPaused: Bool) { change { $0.isPaused = isPaused } }
 
     // MARK: Beginning
 
-    /// Looks up the stored bytes, and then opens the reader, unless a player waits for bytes.
+    /// Looks up the stored bytes, and then opens the reader, unless it is paused.
     func begin() {
         cache.status(of: key) { [weak self, mailbox] found in
             mailbox.post { [weak self] in self?.begin(found) }
@@ -121,14 +117,13 @@ final class ResourcePreload: Sendable {
                 state.before = status?.stored ?? ByteRangeSet()
                 state.isBegun = true
             }
-            watchPlayers()
             open()
         }
     }
 
-    /// Opens the reader if there is none, and nothing holds the preload.
+    /// Opens the reader if there is none, and the preload is not paused.
     private func open() {
-        guard state.withLock({ $0.isBegun && !$0.isHeld && $0.reader == nil && !$0.isOver }) else { return }
+        guard state.withLock({ $0.isBegun && !$0.isPaused && $0.reader == nil && !$0.isOver }) else { return }
         do throws(CacheError) {
             let reader = try cache.sessionReader(
                 for: url, key: key, start: firstRange.lower, end: firstRange.upper, wantsBytes: true, options: settings.options,
@@ -167,23 +162,14 @@ final class ResourcePreload: Sendable {
         }
     }
 
-    // MARK: Yielding
+    // MARK: Pausing
 
-    /// Looks at the players at once, and then at intervals until the preload ends.
-    private func watchPlayers() {
-        guard state.withLock({ !$0.isOver }) else { return }
-        let players = cache.engine.players(besideHost: cache.engine.liveSession(of: key)?.host)
-        let now = cache.environment.time.now
-        setHeld { $0.isYielding = !$0.yield.mayRun(beside: players, now: now) }
-        _ = cache.environment.time.after(PreloadYield.interval, on: mailbox) { [weak self] in self?.watchPlayers() }
-    }
-
-    /// Changes the state, and lets the reader go or continues it when that changes `isHeld`.
-    private func setHeld(_ change: (inout State) -> Void) {
+    /// Changes the state, and lets the reader go or continues it when that changes `isPaused`.
+    private func change(_ change: (inout State) -> Void) {
         let (before, after, reader, position, end) = state.withLock { state in
-            let before = state.isHeld
+            let before = state.isPaused
             change(&state)
-            return (before, state.isHeld, state.reader, state.position, state.target?.upperBound)
+            return (before, state.isPaused, state.reader, state.position, state.target?.upperBound)
         }
         guard before != after else { return }
         guard let reader else { return open() }
@@ -197,7 +183,7 @@ final class ResourcePreload: Sendable {
     /// Takes the bytes that are available. Runs on the mailbox.
     private func readAvailable() {
         for _ in 0..<Self.chunksAtOnce {
-            guard let reader = state.withLock({ !$0.isOver && !$0.isHeld && !$0.isConfirming ? $0.reader : nil }) else { return }
+            guard let reader = state.withLock({ !$0.isOver && !$0.isPaused && !$0.isConfirming ? $0.reader : nil }) else { return }
             guard state.withLock({ $0.plan != nil }) || describe(reader) else { return }
             switch reader.next(max: Self.chunkBytes) {
             case .file(let file, let range): take(file, range, reader)

@@ -10,7 +10,7 @@ struct PresentationFetch: Sendable {
 
     typealias Progress = PresentationDownload.Progress
 
-    /// The parts that are fetched at the same time. One slot of each host is left for playback.
+    /// The parts that are fetched at the same time. Two slots of each host are left for playback.
     private static let partsAtOnce = 4
     /// The answers of an origin after which the manifests are asked for again.
     private static let expired = [401, 403, 404, 410]

@@ -2,7 +2,7 @@
 /// host, and in which order queued requests start.
 ///
 /// More urgent requests start first, and equally urgent ones in the order in which they came.
-/// Requests below `.playing` leave one slot of each host, and one in all, free. A request for
+/// Requests below `.playing` leave two slots of each host, and one in all, free. A request for
 /// playback therefore never queues behind less urgent ones. The queue is a value without locks or
 /// closures; `FetchLimiter` carries out its decisions.
 package struct FetchQueue: Sendable {
@@ -27,6 +27,10 @@ package struct FetchQueue: Sendable {
     /// How many times the requests of a host may exceed its limit, because late ones do not count.
     /// So a host that answers nothing leaves room to other hosts.
     private static let lateFactor = 4
+
+    /// The slots of a host that are kept for playback: a player has up to two requests at a time, one
+    /// for its position and one for an index or another track.
+    private static let keptPerHost = 2
 
     private let total: Int
     private let perHost: Int
@@ -93,10 +97,13 @@ package struct FetchQueue: Sendable {
         return startQueued()
     }
 
-    /// Sets whether the network policy holds a request back.
+    /// Sets whether a request is held back.
+    ///
+    /// - Parameter keepsSlot: whether the request keeps its slot if it runs, because it is held for a
+    ///   moment only.
     /// - Returns: the requests that start now.
-    package mutating func setHeld(_ id: UInt64, _ isHeld: Bool) -> [UInt64] {
-        if let index = active.firstIndex(where: { $0.id == id }) { active[index].isHeld = isHeld }
+    package mutating func setHeld(_ id: UInt64, _ isHeld: Bool, keepsSlot: Bool = false) -> [UInt64] {
+        if let index = active.firstIndex(where: { $0.id == id }) { active[index].isHeld = isHeld && !keepsSlot }
         if let index = queue.firstIndex(where: { $0.id == id }) { queue[index].isHeld = isHeld }
         return startQueued()
     }
@@ -151,7 +158,7 @@ package struct FetchQueue: Sendable {
         if active.count >= total { return active }
         guard entry.priority < .playing else { return nil }
         let yielding = sameHost.filter { $0.priority < .playing }
-        if yielding.count >= max(1, perHost - 1) { return yielding }
+        if yielding.count >= max(1, perHost - Self.keptPerHost) { return yielding }
         let allYielding = active.filter { $0.priority < .playing }
         return allYielding.count >= max(1, total - 1) ? allYielding : nil
     }

@@ -48,6 +48,8 @@ public enum NetworkRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     case lowPowerMode
     /// The device is too hot.
     case heat(ThermalState)
+    /// A player needs the link, so less urgent requests pause.
+    case playback
 
     /// The reason in one line for people.
     public var description: String {
@@ -57,6 +59,7 @@ public enum NetworkRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         case .constrained: "the network is in Low Data Mode"
         case .lowPowerMode: "the device is in Low Power Mode"
         case .heat(let state): "the device is too hot (\(state))"
+        case .playback: "a player needs the link"
         }
     }
 }

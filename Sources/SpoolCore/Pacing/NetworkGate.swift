@@ -30,6 +30,8 @@ package struct NetworkGate: Sendable {
     package private(set) var policy: NetworkPolicy
     /// The last conditions that were reported.
     package private(set) var conditions = NetworkConditions()
+    /// Whether requests below `.playing` pause for players.
+    private var yields = false
     private var fetches: [UInt64: Fetch] = [:]
     private var changes: UInt64 = 0
 
@@ -75,6 +77,17 @@ package struct NetworkGate: Sendable {
         return judgeAll()
     }
 
+    /// Holds the fetches below `.playing`, or releases them.
+    /// - Returns: The fetches that are held or released, in the order of their numbers.
+    package mutating func yieldChanged(_ yields: Bool) -> [Change] {
+        guard yields != self.yields else { return [] }
+        self.yields = yields
+        return judgeAll()
+    }
+
+    /// The number of fetches below `.playing`.
+    package var yieldingCount: Int { fetches.values.count { $0.demand.priority < .playing } }
+
     /// The networks that the requests of a fetch may use.
     package func access(of id: UInt64) -> NetworkAccess {
         fetches[id]?.demand.access(under: policy) ?? NetworkAccess()
@@ -82,7 +95,11 @@ package struct NetworkGate: Sendable {
 
     /// Whether a fetch with this demand would be held.
     package func refuses(_ demand: FetchDemand) -> Bool {
-        demand.access(under: policy).refusal(under: conditions) != nil
+        refusal(of: demand) != nil
+    }
+
+    private func refusal(of demand: FetchDemand) -> NetworkRefusal? {
+        demand.access(under: policy).refusal(under: conditions) ?? (yields && demand.priority < .playing ? .playback : nil)
     }
 
     private mutating func judgeAll() -> [Change] {
@@ -91,7 +108,7 @@ package struct NetworkGate: Sendable {
 
     private mutating func judge(_ id: UInt64) -> Change? {
         guard let fetch = fetches[id] else { return nil }
-        let refusal = fetch.demand.access(under: policy).refusal(under: conditions)
+        let refusal = refusal(of: fetch.demand)
         guard refusal != fetch.refusal else { return nil }
         fetches[id]?.refusal = refusal
         changes += 1

@@ -1,0 +1,40 @@
+import SpoolCore
+
+// The needs of players, for which preloads and downloads pause.
+
+extension ResourceSession {
+    /// Passes the need of the players on if it changed. Called under the lock, after each event: so a
+    /// seek pauses less urgent fetches before the event is over.
+    func noteNeed(_ state: inout State, _ effects: inout [Effect]) {
+        // A resource whose bytes are all stored costs nothing here.
+        guard !state.intakes.isEmpty || state.need != .nothing else { return }
+        let need = state.presentNeed
+        guard need != state.need else { return }
+        state.need = need
+        effects.append(.call { [self] in passNeedOn() })
+    }
+
+    /// Calls the limiter until it has the present need. Calls of two threads may overtake each other,
+    /// and the last one of them has read the need after both changes.
+    private func passNeedOn() {
+        var passed: BandwidthShare.Need?
+        while true {
+            let need = state.withLock { $0.need }
+            if need == passed { return }
+            shared.limiter.playersChanged(of: number, need)
+            passed = need
+        }
+    }
+}
+
+extension ResourceSession.State {
+    /// The need of the readers with the priority of playback.
+    fileprivate var presentNeed: BandwidthShare.Need {
+        guard demand.priority == .playing else { return .nothing }
+        let isShort = machine.readers.contains { reader in
+            demands[reader.id]?.priority == .playing && reader.failure == nil && reader.waitsFor != .nothing
+        }
+        if isShort { return .urgent }
+        return machine.fetches.contains { !$0.isPaused && $0.lingersSince == nil } ? .bytes : .nothing
+    }
+}
