@@ -61,7 +61,8 @@ package final class FetchLimiter: Sendable {
         self.time = time
         self.control = control
         state = Locked(
-            State(queue: FetchQueue(total: total, perHost: perHost), gate: NetworkGate(policy: policy), share: BandwidthShare(share: share)))
+            State(queue: FetchQueue(total: total, perHost: perHost), gate: NetworkGate(policy: policy), share: BandwidthShare(share: share))
+        )
     }
 
     /// Calls `start` now, or when a slot is free and the network policy permits it.

@@ -86,7 +86,8 @@ struct DASHOutline {
 
     // MARK: Parts
 
-    private mutating func parts(of representation: Int, _ levels: Levels, _ span: Span, _ base: ManifestBase) throws(ParseError) -> [Timed] {
+    private mutating func parts(of representation: Int, _ levels: Levels, _ span: Span, _ base: ManifestBase) throws(ParseError) -> [Timed]
+    {
         let templates = elements("SegmentTemplate", levels)
         if value("media", templates) != nil { return try templateParts(representation, templates, span, base) }
         let lists = elements("SegmentList", levels)
@@ -172,7 +173,9 @@ struct DASHOutline {
         let timeline = child("SegmentTimeline", lists) == nil ? [] : try segments(lists, span.duration)
         var index = 0
         if let section = child("Initialization", lists) {
-            parts += part(document.value("sourceURL", of: section) ?? "", base, range: document.value("range", of: section)).map { ($0, span.start) }
+            parts += part(document.value("sourceURL", of: section) ?? "", base, range: document.value("range", of: section)).map {
+                ($0, span.start)
+            }
         }
         // A list at an inner level replaces those outside of it.
         let list = lists.first { element in document.children(of: element).contains { document.isDASH($0, "SegmentURL") } }
