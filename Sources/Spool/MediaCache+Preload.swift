@@ -39,14 +39,26 @@ extension Preload {
         in cache: MediaCache, _ url: String, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey?,
         priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false
     ) throws(CacheError) -> Preload {
+        let preload = try made(
+            in: cache, url, amount, variant: variant, key: key, priority: priority, options: options, isStoredElsewhere: isStoredElsewhere)
+        preload.begin()
+        return preload
+    }
+
+    /// Makes a preload that does nothing yet.
+    ///
+    /// - Parameter protects: Whether nothing evicts its bytes as long as it exists.
+    static func made(
+        in cache: MediaCache, _ url: String, _ amount: PreloadAmount, variant: PresentationSelection.Quality, key: ResourceKey?,
+        priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false, protects: Bool = false
+    ) throws(CacheError) -> Preload {
         var options = options
         options.priority = priority
         options.fetchPolicy = .whilePlaying
-        let preload = Preload(
+        return Preload(
             url: url, key: cache.readingKey(for: try MediaURL(cachable: url), chosen: key), amount: amount, variant: variant,
             settings: .init(
-                cache: cache, options: options, isStoredElsewhere: isStoredElsewhere, mailbox: cache.environment.dataLanes[0]))
-        preload.begin()
-        return preload
+                cache: cache, options: options, isStoredElsewhere: isStoredElsewhere, mailbox: cache.environment.dataLanes[0],
+                protects: protects))
     }
 }

@@ -49,11 +49,12 @@ import Testing
         try EngineWorld(
             [],
             script: { request, _ in
-            let name = String(request.url.dropFirst(Self.base.count))
-            if let answer = script?(name) { return answer }
-            let (type, body) = Self.texts[name].map { ($0.type, Array($0.text.utf8)) } ?? ("video/mp4", [UInt8](repeating: 7, count: 1000))
-            return .status(200, fields: ["Content-Type": type, "ETag": "\"1\"", "Content-Length": "\(body.count)"], body: body)
-        })
+                let name = String(request.url.dropFirst(Self.base.count))
+                if let answer = script?(name) { return answer }
+                let (type, body) =
+                    Self.texts[name].map { ($0.type, Array($0.text.utf8)) } ?? ("video/mp4", [UInt8](repeating: 7, count: 1000))
+                return .status(200, fields: ["Content-Type": type, "ETag": "\"1\"", "Content-Length": "\(body.count)"], body: body)
+            })
     }
 
     /// The names of the stored resources.
@@ -62,7 +63,8 @@ import Testing
     }
 
     private static let tenSeconds: Set<String> = [
-        "mid.m3u8", "sound.m3u8", "text.m3u8", "mid.key", "mid-init.mp4", "sound-init.mp4", "text-init.mp4", "mid1.m4s", "mid2.m4s", "mid3.m4s",
+        "mid.m3u8", "sound.m3u8", "text.m3u8", "mid.key", "mid-init.mp4", "sound-init.mp4", "text-init.mp4", "mid1.m4s", "mid2.m4s",
+        "mid3.m4s",
         "sound1.m4s", "sound2.m4s", "sound3.m4s", "text1.m4s", "text2.m4s", "text3.m4s",
     ]
 

@@ -24,7 +24,9 @@ public final class Preload: Sendable {
         /// A number that grows when everything begins anew. Answers of earlier rounds are ignored.
         var round = 0
         var result: Result<PreloadResult, CacheError>?
-        var waiting: [CheckedContinuation<Result<PreloadResult, CacheError>, Never>] = []
+        var waiting: [@Sendable (Result<PreloadResult, CacheError>) -> Void] = []
+        /// The protection of what a window keeps.
+        var pins: [ResourceKey: TemporaryPin] = [:]
         var listeners: [AsyncStream<PreloadProgress>.Continuation] = []
     }
 
@@ -76,16 +78,19 @@ public final class Preload: Sendable {
     @discardableResult
     public func result() async throws(CacheError) -> PreloadResult {
         try await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let known = state.withLock { state in
-                    if state.result == nil { state.waiting.append(continuation) }
-                    return state.result
-                }
-                if let known { continuation.resume(returning: known) }
-            }
+            await withCheckedContinuation { continuation in whenOver { continuation.resume(returning: $0) } }
         } onCancel: {
             cancel()
         }.get()
+    }
+
+    /// Calls `body` with the result, now or when there is one, on any thread.
+    func whenOver(_ body: @escaping @Sendable (Result<PreloadResult, CacheError>) -> Void) {
+        let known = state.withLock { state in
+            if state.result == nil { state.waiting.append(body) }
+            return state.result
+        }
+        if let known { body(known) }
     }
 
     /// Stops the preload. Bytes that arrived stay stored.
@@ -124,6 +129,7 @@ public final class Preload: Sendable {
         let isPaused = state.withLock { state -> Bool? in
             guard state.result == nil, state.round == round else { return nil }
             state.running[number] = part
+            if settings.protects, state.pins[key] == nil { state.pins[key] = settings.cache.temporaryPin(key) }
             return state.isPaused
         }
         guard let isPaused else { return }
@@ -240,6 +246,6 @@ public final class Preload: Sendable {
         for part in running.values { part.cancel() }
         for listener in listeners { listener.finish() }
         // Callers wait only before the first result, so this is the first.
-        for continuation in waiting { continuation.resume(returning: result) }
+        for body in waiting { body(result) }
     }
 }

@@ -31,6 +31,8 @@ final class ResourcePreload: Sendable {
         /// Whether another process stores the bytes, so that they are not looked for here.
         let isStoredElsewhere: Bool
         let mailbox: any Mailbox
+        /// Whether nothing evicts the bytes as long as the preload exists.
+        var protects = false
     }
 
     private struct State {
