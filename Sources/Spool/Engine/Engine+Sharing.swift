@@ -71,8 +71,8 @@ extension Engine {
     ///
     /// A system ends a process that it suspends while the process holds a lock on a file in a
     /// shared container (on Apple's systems with 0xdead10cc). Until `resume` nothing is read from
-    /// or written to the store, and readers get their bytes from the origin. The unfinished block of
-    /// a running fetch is stored as well. Bytes that the fetch receives later pass through.
+    /// or written to the store, and readers get their bytes from the origin. The unfinished block
+    /// of a running fetch is stored as well. Bytes that the fetch receives later pass through.
     func suspend(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
         if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
         for session in sessions.withLock({ $0.all }) { session.writes.handOverAll() }
