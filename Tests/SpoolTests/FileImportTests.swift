@@ -123,9 +123,9 @@ import Testing
         let world = try world()
         let cancellation = TransferCancellation(), url = song.url
         let result = await withCheckedContinuation { continuation in
-            world.cache.importFile(
-                path, for: url, key: nil, options: ImportOptions(), cancellation: cancellation, progress: { _ in cancellation.cancel() }
-            ) { continuation.resume(returning: $0) }
+            FileImport.run(path, for: url, key: nil, ImportOptions(), in: world.cache, cancellation, { _ in cancellation.cancel() }) {
+                continuation.resume(returning: $0)
+            }
         }
         let error = #expect(throws: CacheError.self) { try result.get() }
         #expect(error?.code == .cancelled)
