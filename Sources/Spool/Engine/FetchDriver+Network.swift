@@ -13,8 +13,7 @@ extension FetchDriver {
             guard change.number > intake.holdNumber, !intake.isFinished, !intake.isCancelled else { return }
             let before = intake.refusal
             (intake.holdNumber, intake.refusal) = (change.number, change.refusal)
-            if let refusal = change.refusal {
-                guard refusal != .playback else { return }
+            if let refusal = change.refusal, refusal != .playback {
                 // A fetch that lingers after its last reader concerns no reader.
                 if !state.demands.isEmpty {
                     intake.hasReportedHold = true
@@ -24,7 +23,8 @@ extension FetchDriver {
             } else if before != nil {
                 if intake.hasReportedHold { effects.append(.event(.networkPermitted(session.key))) }
                 intake.hasReportedHold = false
-                resume(intake, &effects)
+                // The network permits it, and a player may still need the link.
+                if change.refusal == nil { resume(intake, &effects) }
             }
         }
     }
