@@ -68,6 +68,9 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     func resourceLoader(
         _ resourceLoader: AVAssetResourceLoader, shouldWaitForLoadingOfRequestedResource loadingRequest: AVAssetResourceLoadingRequest
     ) -> Bool {
+        // Some systems ask the delegate also for the original URL, after a redirect to it. A second
+        // redirect to itself would never end.
+        if ["http", "https"].contains(loadingRequest.request.url?.scheme?.lowercased()) { return false }
         guard isOwn(loadingRequest) else { return onOtherRequest?(loadingRequest) == true }
         let request = Handed(loadingRequest)
         mailbox.post { [core] in core.requested(request.value) }
@@ -77,7 +80,7 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     /// Whether a request is for the bytes of the asset. Others are for keys, such as `skd:` URLs.
     private func isOwn(_ request: AVAssetResourceLoadingRequest) -> Bool {
         guard let scheme = request.request.url?.scheme?.lowercased() else { return true }
-        return scheme == customScheme || scheme == "http" || scheme == "https"
+        return scheme == customScheme
     }
 
     /// A renewal is answered like the first request, after the app made a fresh URL.

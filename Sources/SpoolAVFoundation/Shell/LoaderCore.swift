@@ -66,6 +66,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         // A player asks again, so the item is in use again.
         if wantedPriority == .parked { prioritized(.playing) }
         let ask = LoadingAsk(request)
+        source.notePlayer(request.request)
         log.trace("asks \(ask)")
         // An asset whose first request comes while the store is suspended waits like the others.
         if door.isHeld { isHeld = true }

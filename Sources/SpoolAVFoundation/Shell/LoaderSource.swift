@@ -20,6 +20,8 @@ package struct LoaderSource: Sendable {
     package var renewal: URLRenewal?
     /// Returns the cookies for requests, or nil when the options of the asset decide.
     package var cookies: (@Sendable (URL) -> [HTTPCookie])?
+    /// The player's own fields about the play, from its last request.
+    var playerFields: HTTPFields = [:]
     /// Returns the place at the proxy for a resource that turns out to be a playlist.
     var playlistRoute: (@Sendable () -> PlaylistRoute?)?
     /// The URL of the next requests: the original one, or the last fresh one.
@@ -35,12 +37,31 @@ package struct LoaderSource: Sendable {
         presentURL = originalURL
     }
 
-    /// The fields of the next requests, with the present cookies.
-    func requestFields(now: Date) -> HTTPFields {
-        guard let matching = cookies?(presentURL).filter({ $0.applies(to: presentURL, now: now) }), !matching.isEmpty else {
-            return options.requestFields
+    /// The names of fields by which a player describes its play to the origin: Common Media Client
+    /// Data (CTA-5004), and the session that AVFoundation names. They select no bytes.
+    private static let playerFieldNames: Set<String> = [
+        "cmcd-object", "cmcd-request", "cmcd-session", "cmcd-status", "x-playback-session-id",
+    ]
+    /// The most bytes of a value that is passed on.
+    private static let maxPlayerFieldBytes = 2048
+
+    /// Notes the fields of a player's request that describe its play.
+    mutating func notePlayer(_ request: URLRequest) {
+        var fields: HTTPFields = [:]
+        for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key })
+        where Self.playerFieldNames.contains(name.lowercased()) && value.utf8.count <= Self.maxPlayerFieldBytes {
+            fields[name] = value
         }
+        playerFields = fields
+    }
+
+    /// The fields of the next requests, with the present cookies and the player's own fields.
+    func requestFields(now: Date) -> HTTPFields {
         var fields = options.requestFields
+        for field in playerFields.lines where fields[field.name] == nil { fields[field.name] = field.value }
+        guard let matching = cookies?(presentURL).filter({ $0.applies(to: presentURL, now: now) }), !matching.isEmpty else {
+            return fields
+        }
         for (name, value) in HTTPCookie.requestHeaderFields(with: matching) { fields[name] = value }
         return fields
     }

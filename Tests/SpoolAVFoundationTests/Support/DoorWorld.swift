@@ -70,29 +70,30 @@ final class DoorWorld: @unchecked Sendable {
         fileprivate(set) var isCancelled = false
         /// Whether the delegate did not accept the request.
         fileprivate(set) var isRefused = false
-        var isOver: Bool { isFinished || redirect != nil || error != nil || isCancelled }
+        var isOver: Bool { isFinished || isRefused || redirect != nil || error != nil || isCancelled }
     }
 
     /// Makes the request of a player: information, bytes `[offset, offset + length)`, or both.
     @discardableResult
     func load(
         _ asset: AVURLAsset, information: Bool = false, _ offset: Int64? = nil, _ length: Int = .max, toEnd: Bool = false,
-        allowed: [String]? = nil
+        allowed: [String]? = nil, fields: [String: String] = [:]
     ) -> Load {
-        load(asset.url, of: asset, information: information, offset, length, toEnd: toEnd, allowed: allowed)
+        load(asset.url, of: asset, information: information, offset, length, toEnd: toEnd, allowed: allowed, fields: fields)
     }
 
     /// Makes the request for another URL than the asset's, such as that of a key.
     @discardableResult
     func load(
         _ url: URL, of asset: AVURLAsset, information: Bool = false, _ offset: Int64? = nil, _ length: Int = .max, toEnd: Bool = false,
-        allowed: [String]? = nil
+        allowed: [String]? = nil, fields: [String: String] = [:]
     ) -> Load {
         let load = Load()
         var ask = AVFoundation.LoadingAsk(
             url: url, wantsInformation: information,
             data: offset.map { AVFoundation.LoadingAsk.Data(offset: $0, length: length, toEnd: toEnd) })
         ask.allowedContentTypes = allowed
+        for (name, value) in fields { ask.request.setValue(value, forHTTPHeaderField: name) }
         // The asset has the length from its first answer.
         if !information { ask.knownLength = world.versions[Self.url]?.last?.length }
         load.transaction = asset.resourceLoader.begin(ask, for: asset, world: playback, on: simulator.mailbox("player")) { event in
