@@ -69,7 +69,7 @@ var targets: [Target] = [
     module("SpoolProxy", exclude: ["Pages/Status"], ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolManifests", "Spool"]),
 
     // The AVFoundation door
-    module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "Spool", "SpoolProxy"] + avFoundation),
+    module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool", "SpoolProxy"] + avFoundation),
 
     // Fakes, simulator and contract suites; imports no test framework
     module("SpoolTesting", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool"]),

@@ -58,6 +58,10 @@ struct CacheOpening {
         }
         if let around = configuration.network.transportAround { transport = around(transport) }
         if let modifier = configuration.network.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
+        #if canImport(Darwin)
+        // The system continues downloads in the background, and leaves files.
+        transport = ReceivedFilesTransport(transport, on: data[0])
+        #endif
         var environment = CacheEnvironment(
             time: time, random: random, transport: transport, loop: loop, control: control,
             indexLane: index, syncLane: sync, dataLanes: data,

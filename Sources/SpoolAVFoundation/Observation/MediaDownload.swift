@@ -30,6 +30,7 @@ public final class MediaDownload: @unchecked Sendable {
         /// Whether the process is about to be suspended. The download then waits without a reader.
         var isHeld = false
         var result: Result<Void, CacheError>?
+        var observers: [@Sendable (Result<Void, CacheError>) -> Void] = []
         var waiting: [CheckedContinuation<Result<Void, CacheError>, Never>] = []
     }
 
@@ -56,17 +57,24 @@ public final class MediaDownload: @unchecked Sendable {
     let broadcast = Broadcast(DownloadProgress())
 
     /// Starts the download.
-    package init(cache: MediaCache, url: String, key: ResourceKey, options: ReadOptions, mailbox: any Mailbox) {
+    ///
+    /// - Parameter waitsForSystem: Whether it waits while the system continues a download of the
+    ///   resource, and may be continued by the system itself.
+    package init(
+        cache: MediaCache, url: String, key: ResourceKey, options: ReadOptions, mailbox: any Mailbox, waitsForSystem: Bool = true
+    ) {
         self.cache = cache
         self.url = url
         self.key = key
         self.options = options
         self.mailbox = mailbox
-        running = DownloadHold(door: cache.playerDoor(make: DoorState.init), mailbox: mailbox)
+        running = DownloadHold(
+            door: cache.playerDoor(make: DoorState.init), mailbox: mailbox, downloadKey: waitsForSystem ? key : nil)
         progress.kind = .file
         progress.cancellationHandler = { [weak self] in self?.cancel() }
+        state.withLock { $0.isHeld = true }
         running.begin(self)
-        open()
+        if !running.mustWait { release() }
     }
 
     deinit {
@@ -119,6 +127,22 @@ public final class MediaDownload: @unchecked Sendable {
             return state.isHeld && state.result == nil
         }
         if isDue { open() }
+    }
+
+    /// The rest of the download, as the system can continue it in the background. Nil if it is
+    /// over, if nothing is known about the stored bytes, or if a part cannot be added to them.
+    var handOver: HandOver? {
+        guard state.withLock({ $0.result == nil }) else { return nil }
+        return cache.continuation(of: key).flatMap { HandOver(url: url, key: key, access: options.access, rest: $0) }
+    }
+
+    /// Calls `done` with the result: at once if the download is over, or when it ends.
+    func whenOver(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+        let known = state.withLock { state in
+            if state.result == nil { state.observers.append(done) }
+            return state.result
+        }
+        if let known { done(known) }
     }
 
     /// Waits until every byte is stored. Cancelling the waiting task cancels the download.
@@ -219,11 +243,11 @@ public final class MediaDownload: @unchecked Sendable {
     }
 
     private func end(_ result: Result<Void, CacheError>) {
-        let (reader, waiting, isFirst) = state.withLock { state in
+        let (reader, waiting, observers, isFirst) = state.withLock { state in
             let isFirst = state.result == nil
             if isFirst { state.result = result }
-            defer { (state.reader, state.waiting) = (nil, []) }
-            return (state.reader, state.waiting, isFirst)
+            defer { (state.reader, state.waiting, state.observers) = (nil, [], []) }
+            return (state.reader, state.waiting, state.observers, isFirst)
         }
         guard isFirst else { return }
         running.end()
@@ -237,6 +261,7 @@ public final class MediaDownload: @unchecked Sendable {
         }
         broadcast.finish()
         for continuation in waiting { continuation.resume(returning: result) }
+        for done in observers { done(result) }
     }
 }
 
@@ -250,11 +275,19 @@ private final class DownloadHold: LoadingParty {
     private let door: DoorState
     private let mailbox: any Mailbox
     private let state = Locked(State())
+    /// Nil for a download that stores a file of the system.
+    let downloadKey: ResourceKey?
 
-    init(door: DoorState, mailbox: any Mailbox) {
+    init(door: DoorState, mailbox: any Mailbox, downloadKey: ResourceKey?) {
         self.door = door
         self.mailbox = mailbox
+        self.downloadKey = downloadKey
     }
+
+    /// Whether the store is suspended, or the system continues the download.
+    var mustWait: Bool { door.isHeld || downloadKey.map(door.isInBackground) == true }
+
+    var handOver: HandOver? { downloadKey == nil ? nil : download?.handOver }
 
     func begin(_ download: MediaDownload) {
         state.withLock { $0.download = download }

@@ -63,6 +63,7 @@ private final class LifecycleFollower: Sendable {
     deinit {
         door.onIdle(nil)
         door.onUse(nil)
+        door.onWake(nil)
     }
 
     func start() {
@@ -70,6 +71,7 @@ private final class LifecycleFollower: Sendable {
         center.tokens.add(center.foreground, of: nil) { [weak self] _ in self?.left() }
         door.onIdle { [weak self] in self?.suspend() }
         door.onUse { [weak self] in self?.playedInBackground() }
+        door.onWake { [weak self] in self?.woken() }
     }
 
     private var cache: MediaCache? { state.withLock { $0.cache } }
@@ -94,6 +96,13 @@ private final class LifecycleFollower: Sendable {
         resumeIfDue { !$0 }
     }
 
+    /// Handles a wake-up for downloads. The system launches an app into the background for them
+    /// without a notification.
+    private func woken() {
+        state.withLock { $0.isInBackground = true }
+        keepAwake()
+    }
+
     /// Asks the system for time, and suspends the cache when that ends.
     private func keepAwake() {
         let end = center.time { [weak self] in self?.suspend() }
@@ -115,6 +124,7 @@ private final class LifecycleFollower: Sendable {
         door.hold { [weak self] in
             cache.suspend { [weak self] result in
                 if case .failure(let error) = result { cache.record(.storeTrouble("going to the background: \(error.message)")) }
+                self?.door.handOver()
                 self?.suspended(cache)
             }
         }

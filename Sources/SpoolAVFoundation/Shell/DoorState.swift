@@ -19,7 +19,9 @@ final class DoorState: PlayerDoor {
         var playing: Set<ObjectIdentifier> = []
         var onIdle: (@Sendable () -> Void)?
         var onUse: (@Sendable () -> Void)?
+        var onWake: (@Sendable () -> Void)?
         var isHeld = false
+        weak var background: (any BackgroundKeeper)?
     }
 
     private let state = Locked(State())
@@ -100,7 +102,14 @@ final class DoorState: PlayerDoor {
     /// Records whether a download runs.
     func note(_ download: any LoadingParty, isDownloading: Bool) {
         let id = ObjectIdentifier(download)
-        change { $0.downloading[id] = isDownloading ? download : nil }
+        var ended: (key: ResourceKey, background: any BackgroundKeeper)?
+        change { state in
+            let old = state.downloading.removeValue(forKey: id)
+            if isDownloading { state.downloading[id] = download }
+            guard !isDownloading, let key = old?.downloadKey, let background = state.background else { return }
+            if !state.downloading.values.contains(where: { $0.downloadKey == key }) { ended = (key, background) }
+        }
+        if let ended { ended.background.abandoned(ended.key) }
     }
 
     /// Records whether the player of an observer plays, in the background as well: with sound only,
@@ -114,6 +123,9 @@ final class DoorState: PlayerDoor {
 
     /// Sets the closure that is called when the app needs the cache no more (`isInUse`).
     func onIdle(_ job: (@Sendable () -> Void)?) { state.withLock { $0.onIdle = job } }
+
+    /// Sets the closure that is called when the system woke the app in the background.
+    func onWake(_ job: (@Sendable () -> Void)?) { state.withLock { $0.onWake = job } }
 
     /// Sets the closure that is called when the app needs the cache again.
     func onUse(_ job: (@Sendable () -> Void)?) { state.withLock { $0.onUse = job } }
@@ -161,14 +173,44 @@ final class DoorState: PlayerDoor {
         one()
     }
 
-    /// Lets every loader and download go on after `hold`.
+    /// Lets every loader and download go on after `hold`, except the downloads that the system
+    /// continues.
     func release() {
-        let parties = state.withLock { state in
+        let (parties, background) = state.withLock { state in
             state.isHeld = false
-            return Array(state.loading.values) + Array(state.downloading.values)
+            return (Array(state.loading.values) + Array(state.downloading.values), state.background)
         }
-        for party in parties { party.releaseSoon() }
+        for party in parties where party.downloadKey.map({ background?.keeps($0) != true }) ?? true { party.releaseSoon() }
     }
+
+    // MARK: Downloads in the background
+
+    /// Sets the object that passes downloads to the system.
+    func setBackground(_ keeper: any BackgroundKeeper) { state.withLock { $0.background = keeper } }
+
+    /// Whether the system continues the download of this resource.
+    func isInBackground(_ key: ResourceKey) -> Bool { state.withLock { $0.background }?.keeps(key) == true }
+
+    /// Passes the waiting downloads to the system. Called when the store is suspended.
+    func handOver() {
+        let (downloads, background) = state.withLock { (Array($0.downloading.values), $0.background) }
+        background?.take(downloads.compactMap(\.handOver).sorted { $0.key.string < $1.key.string })
+    }
+
+    /// Lets the downloads of a resource go on, because the system continues them no more.
+    func release(_ key: ResourceKey) {
+        let (downloads, isHeld) = state.withLock { (Array($0.downloading.values), $0.isHeld) }
+        if !isHeld { for download in downloads where download.downloadKey == key { download.releaseSoon() } }
+    }
+
+    /// Takes the cache out of its suspension in the background, for a file of the system.
+    func wake() { state.withLock { $0.onUse }?() }
+
+    /// Notes that the system woke or launched the app in the background.
+    func woken() { state.withLock { $0.onWake }?() }
+
+    /// Suspends the cache of an app in the background, if nothing needs it.
+    func restIfIdle() { state.withLock { $0.isInUse ? nil : $0.onIdle }?() }
 
     /// Whether any item that plays waits for bytes. Later items then yield.
     var isAnyoneHungry: Bool { state.withLock { !$0.hungry.isEmpty } }
@@ -182,6 +224,15 @@ protocol LoadingParty: AnyObject, Sendable {
     func holdSoon(_ done: @escaping @Sendable () -> Void)
     /// Goes on after `holdSoon`. May be called from any thread.
     func releaseSoon()
+    /// The key of the resource, for a download.
+    var downloadKey: ResourceKey? { get }
+    /// The rest of a download, as the system can continue it, or nil.
+    var handOver: HandOver? { get }
+}
+
+extension LoadingParty {
+    var downloadKey: ResourceKey? { nil }
+    var handOver: HandOver? { nil }
 }
 
 extension DoorState.State {

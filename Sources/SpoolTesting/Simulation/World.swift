@@ -1,8 +1,8 @@
 package import Spool
 package import SpoolCore
-internal import SpoolOrigin
+package import SpoolOrigin
 package import SpoolStore
-import SpoolSystem
+package import SpoolSystem
 
 /// A whole cache on a simulated machine: scripted origin, virtual time, a store in memory or on a
 /// faulty disk, and readers.
@@ -36,6 +36,8 @@ package final class World {
         package var quotaBytes: Int64?
         /// The eviction policy of the cache.
         package var policy: any EvictionPolicy = LeastRecentlyUsed()
+        /// Returns the transport of the cache, around that of the origin and on a lane of the disk.
+        package var transportAround: @Sendable (any Transport, any Mailbox) -> any Transport = { transport, _ in transport }
         /// Further changes of the configuration.
         package var configure: @Sendable (inout Configuration) -> Void = { _ in }
 
@@ -88,10 +90,11 @@ package final class World {
         configuration.limits.quotaBytes = plan.quotaBytes
         configuration.limits.policy = plan.policy
         plan.configure(&configuration)
+        let data = [simulator.mailbox("data 0"), simulator.mailbox("data 1")]
         let environment = CacheEnvironment(
-            time: simulator, random: simulator, transport: RedirectingTransport(origin), control: simulator.mailbox("control"),
-            indexLane: simulator.mailbox("index"), syncLane: simulator.mailbox("sync"),
-            dataLanes: [simulator.mailbox("data 0"), simulator.mailbox("data 1")])
+            time: simulator, random: simulator, transport: plan.transportAround(RedirectingTransport(origin), data[0]),
+            control: simulator.mailbox("control"), indexLane: simulator.mailbox("index"), syncLane: simulator.mailbox("sync"),
+            dataLanes: data)
         cache = try MediaCache(configuration: configuration, environment: environment, store: store)
     }
 

@@ -87,6 +87,8 @@ open class NSURLRequest: NSObject, @unchecked Sendable {
     public enum CachePolicy: UInt, Sendable { case useProtocolCachePolicy, reloadIgnoringLocalCacheData }
 }
 open class URLSessionTask: NSObject, @unchecked Sendable {
+    public enum State: Int, Sendable { case running, suspended, canceling, completed }
+    open var state: State { .running }
     open var taskIdentifier: Int { 0 }
     open var originalRequest: URLRequest? { nil }
     open var currentRequest: URLRequest? { nil }

@@ -1,0 +1,80 @@
+#if !os(watchOS)
+import Spool
+package import SpoolCore
+package import SpoolOrigin
+
+/// The rest of a download, as the system continues it while the app is suspended or gone.
+package struct HandOver: Hashable, Sendable {
+    /// The identity of the resource in the cache.
+    package let key: ResourceKey
+    /// The URL, the first missing byte and the validator of the stored bytes.
+    package let request: ReceivedFile.Request
+    /// The fields of the request, without those for ranges and conditions.
+    package var fields: HTTPFields = [:]
+    /// The networks that the request may use.
+    package var access = NetworkAccess()
+
+    /// The most bytes of a label.
+    static let maxLabelBytes = 65_536
+    private static let format = "spool-1"
+
+    /// Creates the rest of a download from what is stored.
+    ///
+    /// - Returns: Nil when nothing is missing, or when the stored version has no strong entity tag:
+    ///   the system's file could not be shown to belong to the stored bytes.
+    init?(url: String, key: ResourceKey, access: NetworkAccess?, rest: MediaCache.Continuation) {
+        var lower: Int64 = 0, ifRange: String?
+        if !rest.stored.isEmpty {
+            guard case .strong(let tag) = rest.representation?.validator, let length = rest.representation?.length else { return nil }
+            guard let all = ByteRange(0, length), let gap = rest.stored.gaps(in: all).first else { return nil }
+            (lower, ifRange) = (gap.lowerBound, tag)
+        }
+        self.key = key
+        request = ReceivedFile.Request(url: url, lower: lower, ifRange: ifRange)
+        fields = rest.fields
+        self.access = access ?? NetworkAccess()
+        // A key with a line break, for example, cannot be read again.
+        guard let read = HandOver(label: label), read.key == key, read.request == request else { return nil }
+    }
+
+    /// Reads the label of a task. Fields and networks are not in it.
+    package init?(label: String) {
+        guard label.utf8.count <= Self.maxLabelBytes else { return nil }
+        let parts = label.split(separator: "\n", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 5, parts[0] == Self.format, let lower = Int64(parts[1]), lower >= 0, lower <= ByteRange.maximumOffset,
+            !parts[3].isEmpty, !parts[4].isEmpty
+        else { return nil }
+        key = ResourceKey(normalized: parts[3])
+        request = ReceivedFile.Request(url: parts[4], lower: lower, ifRange: parts[2].isEmpty ? nil : parts[2])
+    }
+
+    /// The text that the system keeps with a task.
+    package var label: String { [Self.format, "\(request.lower)", request.ifRange ?? "", key.string, request.url].joined(separator: "\n") }
+
+    /// Returns the fields of a system's request without those that `requestFields` adds.
+    static func withoutOwn(_ fields: HTTPFields) -> HTTPFields {
+        var fields = fields
+        for name: HTTPFields.Name in [.acceptEncoding, .range, .ifRange] { fields[name] = nil }
+        return fields
+    }
+
+    /// The fields of the system's request.
+    package var requestFields: HTTPFields {
+        var fields = fields
+        fields[.acceptEncoding] = "identity"
+        fields[.range] = "bytes=\(request.lower)-"
+        fields[.ifRange] = request.ifRange
+        return fields
+    }
+}
+
+/// The object that passes downloads to the system, as the door needs it.
+protocol BackgroundKeeper: AnyObject, Sendable {
+    /// Passes downloads to the system.
+    func take(_ downloads: [HandOver])
+    /// Whether the system continues the download of this resource, or its file is being stored.
+    func keeps(_ key: ResourceKey) -> Bool
+    /// Called when the app's last download of this resource is over or cancelled.
+    func abandoned(_ key: ResourceKey)
+}
+#endif

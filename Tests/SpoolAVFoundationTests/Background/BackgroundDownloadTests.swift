@@ -1,0 +1,261 @@
+import AVFoundation
+import Foundation
+import Spool
+import SpoolAVFoundation
+import SpoolCore
+import SpoolOrigin
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// Downloads that the system continues while the app is suspended or gone.
+@Suite(.timeLimit(.minutes(20))) struct BackgroundDownloadTests {
+    // MARK: The machine
+
+    private func rest(_ name: String, from lower: Int64 = 0) throws -> HandOver {
+        try #require(HandOver(label: "spool-1\n\(lower)\n\"v1\"\n\(name)\nhttp://origin.test/\(name)"))
+    }
+
+    @Test func `a download continues as one task, and its file is stored before the app's handler is called`() throws {
+        let film = try rest("film", from: 7)
+        var machine = BackgroundTransferMachine()
+        #expect(machine.suspended([film]) == [.start(film)] && machine.suspended([film]).isEmpty)
+        machine.started(3, film.key)
+        #expect(machine.keeps(film.key) && machine.woken().isEmpty)
+        #expect(machine.arrived(film, refusal: nil) == [.store(film)])
+        #expect(machine.eventsDelivered().isEmpty)
+        #expect(machine.stored(film.key) == [.release(film.key), .finishEvents] && !machine.keeps(film.key))
+    }
+
+    @Test func `a file that does not fit is dropped, and the app's download goes on`() throws {
+        let film = try rest("film")
+        var machine = BackgroundTransferMachine()
+        _ = machine.suspended([film])
+        #expect(machine.arrived(film, refusal: "other") == [.drop(film, reason: "other"), .release(film.key)])
+        #expect(!machine.keeps(film.key))
+    }
+
+    @Test func `a failed task starts again in the background only, three times in all`() throws {
+        let film = try rest("film")
+        var machine = BackgroundTransferMachine()
+        _ = machine.suspended([film])
+        #expect(machine.failed(film, isInBackground: true) == [.start(film)])
+        #expect(machine.failed(film, isInBackground: true) == [.start(film)])
+        #expect(machine.failed(film, isInBackground: true) == [.release(film.key)])
+        _ = machine.suspended([film])
+        #expect(machine.failed(film, isInBackground: false) == [.release(film.key)])
+    }
+
+    @Test func `after a relaunch, one task of each resource goes on, and unreadable ones are cancelled`() throws {
+        let film = try rest("film"), song = try rest("song")
+        var machine = BackgroundTransferMachine()
+        #expect(machine.found([(1, film), (2, film), (3, nil), (4, song)]) == [.cancel(task: 2), .cancel(task: 3)])
+        #expect(machine.keeps(film.key) && machine.keeps(song.key) && machine.suspended([film, song]).isEmpty)
+        #expect(machine.arrived(song, refusal: nil) == [.store(song)])
+    }
+
+    @Test func `a second file does not disturb the one that is being stored`() throws {
+        let film = try rest("film")
+        var machine = BackgroundTransferMachine()
+        #expect(machine.woken().isEmpty && machine.arrived(film, refusal: nil) == [.store(film)] && machine.eventsDelivered().isEmpty)
+        for refusal in [nil, "other"] as [String?] {
+            guard case .drop(film, _) = machine.arrived(film, refusal: refusal).first else { Issue.record("it was used"); return }
+        }
+        #expect(machine.abandoned(film.key).isEmpty && machine.stored(film.key) == [.release(film.key), .finishEvents])
+    }
+
+    @Test func `the app's handler is called also when the events came before it`() throws {
+        var machine = BackgroundTransferMachine()
+        #expect(machine.eventsDelivered().isEmpty && machine.woken() == [.finishEvents] && machine.woken().isEmpty)
+        #expect(machine.eventsDelivered() == [.finishEvents])
+    }
+
+    @Test func `the number of tasks is bounded`() throws {
+        var machine = BackgroundTransferMachine()
+        let all = try (0..<100).map { try rest("\($0)") }
+        #expect(machine.suspended(all).count == BackgroundTransferMachine.maxTasks)
+    }
+
+    @Test func `a label survives a relaunch, and any other text is refused`() throws {
+        let film = try rest("film", from: 1234)
+        #expect(HandOver(label: film.label) == film)
+        #expect(film.requestFields["Range"] == "bytes=1234-" && film.requestFields["If-Range"] == "\"v1\"")
+        for text in ["", "spool-1", "spool-1\n-1\n\nk\nu", "spool-2\n0\n\nk\nu", "spool-1\nx\n\nk\nu", "spool-1\n0\n\n\nu"] {
+            #expect(HandOver(label: text) == nil, "\(text)")
+        }
+    }
+
+    // MARK: The shell
+
+    /// A session whose tasks a test ends.
+    private final class SessionDouble: BackgroundSession {
+        let started = Locked<[HandOver]>([])
+        let cancelled = Locked<[Int]>([])
+
+        let isUnable: Bool
+
+        init(isUnable: Bool = false) { self.isUnable = isUnable }
+
+        func start(_ download: HandOver) -> Int? {
+            if isUnable { return nil }
+            return started.withLock { started in
+                started.append(download)
+                return started.count
+            }
+        }
+
+        func cancel(_ task: Int) { cancelled.withLock { $0.append(task) } }
+    }
+
+    /// An app that downloads a song and is suspended in the middle of it.
+    private final class Stage {
+        let world: DoorWorld
+        let center = NotificationCenter()
+        let session: SessionDouble
+        let core = Locked<BackgroundCore?>(nil)
+        let lifecycle: AppLifecycle
+        let downloads: BackgroundDownloads
+        let events: EventLog
+        let granted = Locked<(@Sendable () -> Void)?>(nil)
+
+        final class EventLog: EventSink {
+            let words = Locked<[String]>([])
+            func record(_ event: CacheEvent) { if case .storeTrouble(let text) = event { words.withLock { $0.append(text) } } }
+        }
+
+        init(isUnable: Bool = false) throws {
+            session = SessionDouble(isUnable: isUnable)
+            let events = EventLog()
+            self.events = events
+            var plan = World.Plan()
+            plan.usesDisk = true
+            plan.transportAround = { ReceivedFilesTransport($0, on: $1) }
+            plan.configure = { $0.events.append(events) }
+            world = try DoorWorld(length: 1_000_000, plan: plan)
+            let (granted, core, session) = (granted, core, session)
+            lifecycle = AppLifecycle(
+                cache: world.world.cache,
+                center: LifecycleCenter(center: center, background: "away", foreground: "back") { expired in
+                    granted.withLock { $0 = expired }
+                    return {}
+                })
+            let queue = LoaderQueue(queue: DispatchQueue(label: "unused"), mailbox: world.simulator.mailbox("background"))
+            downloads = BackgroundDownloads(cache: world.world.cache, identifier: "test", queue: queue) { made in
+                core.withLock { $0 = made }
+                return session
+            }
+            world.world.origin.follow { _, _ in .slow(bytesPerSecond: 100_000, chunkBytes: 10_000...10_000) }
+        }
+
+        /// Downloads for three seconds, and suspends the app.
+        func suspend() throws -> (download: MediaDownload, rest: HandOver) {
+            let download = try suspendAlone()
+            return (download, try #require(session.started.withLock { $0.first }))
+        }
+
+        /// Downloads for three seconds, and suspends the app.
+        func suspendAlone() throws -> MediaDownload {
+            let download = try world.factory.download(world.url, headers: ["X-Ticket": "7"])
+            world.pass(.seconds(3))
+            center.post(name: Notification.Name("away"), object: nil)
+            world.pass(.milliseconds(100))
+            granted.withLock { $0 }?()
+            world.pass(.milliseconds(100))
+            #expect(world.isSuspended)
+            return download
+        }
+
+        /// Expects that a player gets every byte of the song.
+        func expectWhole() {
+            let asset = world.asset()
+            let all = world.load(asset, information: true, 0, 1_000_000, toEnd: true)
+            #expect(world.runToEnd() && world.difference(all, at: 0) == nil && all.bytes.count == 1_000_000)
+            withExtendedLifetime(asset) {}
+        }
+
+        /// Ends the task with a file of these bytes.
+        func finish(_ rest: HandOver, tag: String? = nil, damage: Int64 = 0) throws {
+            let resource = try #require(world.world.versions[DoorWorld.url]?.last)
+            let lower = rest.request.lower
+            let bytes = resource.content.bytes(at: lower, count: Int(resource.length - lower - damage))
+            let path = FileManager.default.temporaryDirectory.appendingPathComponent("spool-test-\(UUID().uuidString)")
+            try Data(bytes).write(to: path)
+            let fields: HTTPFields = [
+                "Content-Range": "bytes \(lower)-\(resource.length - 1)/\(resource.length)", "ETag": tag ?? rest.request.ifRange ?? "",
+                "Content-Type": "audio/mpeg",
+            ]
+            core.withLock { $0 }?.arrived(rest, head: ResponseHead(status: 206, fields: fields), path: path.path)
+            #expect(damage == 0 || !FileManager.default.fileExists(atPath: path.path))
+        }
+    }
+
+    @Test func `a download continues in the background from its first missing byte, and costs no byte twice`() throws {
+        let stage = try Stage()
+        let (download, rest) = try stage.suspend()
+        #expect(rest.request.lower > 200_000 && rest.request.ifRange != nil && rest.requestFields["X-Ticket"] == "7")
+        let sent = stage.world.world.origin.log.entries.count
+        try stage.finish(rest)
+        #expect(stage.world.run { download.result != nil })
+        try #require(download.result).get()
+        #expect(stage.world.world.origin.log.entries.count == sent, "the file has all that was missing")
+        stage.expectWhole()
+        #expect(stage.events.words.withLock { $0 } == [])
+    }
+
+    @Test func `a file of another version or of another size never gets into the store`() throws {
+        for (tag, damage) in [("\"other\"", 0), (nil, 1)] as [(String?, Int64)] {
+            let stage = try Stage()
+            let (download, rest) = try stage.suspend()
+            try stage.finish(rest, tag: tag, damage: damage)
+            #expect(stage.events.words.withLock { $0.count } == 1)
+            stage.center.post(name: Notification.Name("back"), object: nil)
+            #expect(stage.world.run { download.result != nil })
+            try #require(download.result).get()
+            stage.expectWhole()
+        }
+    }
+
+    @Test func `while the system has the download, the app's own waits`() throws {
+        let stage = try Stage()
+        let (download, rest) = try stage.suspend()
+        stage.center.post(name: Notification.Name("back"), object: nil)
+        stage.world.pass(.seconds(20))
+        #expect(download.result == nil && stage.world.world.origin.log.entries.count == 1)
+        stage.core.withLock { $0 }?.failed(rest)
+        #expect(stage.world.run { download.result != nil })
+        try #require(download.result).get()
+    }
+
+    @Test func `a download that the system cannot continue goes on when the app returns`() throws {
+        let stage = try Stage(isUnable: true)
+        let download = try stage.suspendAlone()
+        stage.center.post(name: Notification.Name("back"), object: nil)
+        #expect(stage.world.run { download.result != nil })
+        try #require(download.result).get()
+    }
+
+    @Test func `a cancelled download ends its task`() throws {
+        let stage = try Stage()
+        let (download, rest) = try stage.suspend()
+        download.cancel()
+        #expect(stage.session.cancelled.withLock { $0 } == [1])
+        stage.core.withLock { $0 }?.failed(rest)
+        #expect(stage.session.started.withLock { $0.count } == 1, "it does not start again")
+    }
+
+    @Test func `a launch in the background stores the file, and releases the locks`() throws {
+        let before = try Stage()
+        let rest = try before.suspend().rest
+        let stage = try Stage()
+        let whole = try #require(HandOver(label: "spool-1\n0\n\n\(rest.key.string)\n\(rest.request.url)"))
+        #expect(!stage.downloads.handleEvents(ofSession: "another") {})
+        #expect(stage.downloads.handleEvents(ofSession: "test") {})
+        try stage.finish(whole, tag: "\"v1\"")
+        stage.core.withLock { $0 }?.eventsDelivered()
+        #expect(stage.world.run { stage.world.isSuspended })
+        #expect(stage.world.world.cache.storedNow(of: rest.key)?.totalBytes == 1_000_000)
+        #expect(stage.world.world.origin.log.entries.isEmpty && stage.events.words.withLock { $0 } == [])
+        stage.center.post(name: Notification.Name("back"), object: nil)
+        stage.expectWhole()
+    }
+}
