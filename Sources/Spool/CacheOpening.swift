@@ -6,6 +6,10 @@ import SpoolSystem
 import SpoolURLSession
 #endif
 
+#if !os(Linux)
+import Foundation
+#endif
+
 /// The parts of a cache with the real implementations: SQLite and sparse files, libcurl (URLSession
 /// on Apple's systems), threads.
 struct CacheOpening {
@@ -90,6 +94,11 @@ struct CacheOpening {
                 .configuration, "can't open the descriptors of the network loop; close files or raise the limit: \(error)", cause: error)
         }
         #else
+        // A background session takes no data tasks, and would trap at the first request.
+        if configuration.network.urlSessionConfiguration?().identifier != nil {
+            throw CacheError(
+                .configuration, "urlSessionConfiguration is a background configuration; return a default one, and use BackgroundDownloads")
+        }
         var options = URLSessionTransportOptions()
         options.makeConfiguration = configuration.network.urlSessionConfiguration
         options.onChallenge = configuration.network.onChallenge

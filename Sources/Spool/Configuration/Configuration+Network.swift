@@ -47,7 +47,9 @@ extension Configuration {
         #if !os(Linux)
         /// Makes the configuration of the cache's one `URLSession`, for proxies, protocol classes,
         /// multipath and time-outs. The cache switches off its URL cache, cookies and credentials in
-        /// any case, because media is stored here, and once.
+        /// any case, because media is stored here, and once. It also switches off
+        /// `waitsForConnectivity`, because it retries by itself. Its `networkServiceType` stays. A
+        /// background configuration is an error of the opening.
         public var urlSessionConfiguration: (@Sendable () -> URLSessionConfiguration)?
         /// Answers the challenges of the session, for example for a pinned certificate or a client
         /// certificate. Nil means the trust of the system.
