@@ -127,7 +127,8 @@ targets += [
     .systemLibrary(
         name: "COpenSSL", pkgConfig: "libcrypto",
         providers: [.apt(["libssl-dev"])]),
-    // A test double of the classes that the AVFoundation door uses; no product. It makes `canImport(AVFoundation)` true.
+    // A test double of the classes that the AVFoundation door uses; no product. It makes
+    // `canImport(AVFoundation)` true.
     .target(
         name: "AVFoundation",
         dependencies: ["SpoolCore", "SpoolSystem"],
@@ -171,7 +172,8 @@ var products: [Product] = [
 products.append(.library(name: "SpoolAVFoundation", targets: ["SpoolAVFoundation"]))
 #endif
 
-// One target of tests alone, for a build in which the others, and the programs that no product names, would take minutes (scripts/test).
+// One target of tests alone, for a build in which the others, and the programs that no product
+// names, would take minutes (scripts/test).
 if let only = Context.environment["SPOOL_ONLY_TESTS"] {
     precondition(targets.contains { $0.type == .test && $0.name == only }, "SPOOL_ONLY_TESTS names no target of tests: \(only)")
     targets.removeAll { ($0.type == .test && $0.name != only) || ["SpoolBenchmarks", "SpoolCrashTest"].contains($0.name) }

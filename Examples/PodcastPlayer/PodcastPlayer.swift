@@ -1,5 +1,5 @@
-// A podcast player with downloads: an episode plays from the cache, and a button keeps it for offline use. Not built on Linux: it needs
-// an Apple SDK.
+// A podcast player with downloads: an episode plays from the cache, and a button keeps it for
+// offline use. Not built on Linux: it needs an Apple SDK.
 
 #if canImport(SwiftUI) && !os(watchOS)
 import AVFoundation

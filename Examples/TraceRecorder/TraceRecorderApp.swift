@@ -1,5 +1,6 @@
-// An app that records what AVPlayer asks of a resource loader on this device. It needs docs/traces/LoadingTraceRecorder.swift, and a file
-// named `media.mp3`, `media.m4a` or `media.mp4` in its bundle. Not built on Linux: it needs an Apple SDK.
+// An app that records what AVPlayer asks of a resource loader on this device. It needs
+// docs/traces/LoadingTraceRecorder.swift, and a file named `media.mp3`, `media.m4a` or `media.mp4`
+// in its bundle. Not built on Linux: it needs an Apple SDK.
 
 #if canImport(SwiftUI) && !os(watchOS)
 import AVKit

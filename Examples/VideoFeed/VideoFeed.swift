@@ -1,5 +1,5 @@
-// A feed of short films: the visible one plays, and the first seconds of the next ones are preloaded. Not built on Linux: it needs an
-// Apple SDK.
+// A feed of short films: the visible one plays, and the first seconds of the next ones are
+// preloaded. Not built on Linux: it needs an Apple SDK.
 
 #if canImport(SwiftUI) && !os(watchOS)
 import AVKit
@@ -24,7 +24,8 @@ import SwiftUI
         player.actionAtItemEnd = .pause
     }
 
-    /// Plays a film, and preloads those after it. A preload pauses by itself while the player waits for bytes.
+    /// Plays a film, and preloads those after it. A preload pauses by itself while the player waits
+    /// for bytes.
     func show(_ index: Int) {
         player.replaceCurrentItem(with: cache.playerItem(for: films[index]))
         player.playback.play()

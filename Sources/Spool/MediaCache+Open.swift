@@ -15,8 +15,8 @@ extension MediaCache {
     ///
     /// - Parameter configuration: The settings, which the cache copies.
     /// - Throws: `.configuration` if a value is out of bounds, or if the process has no descriptor
-    ///   left; `.store`, with a message that describes the remedy; `.key` if the store needs a key and
-    ///   the provider has none or another one; `.storeLocked`.
+    ///   left; `.store`, with a message that describes the remedy; `.key` if the store needs a key
+    ///   and the provider has none or another one; `.storeLocked`.
     public convenience init(configuration: Configuration = Configuration()) throws(CacheError) {
         try configuration.validate()
         let directory =
@@ -75,6 +75,13 @@ extension MediaCache {
     ///
     /// - Throws: `.configuration` if there is no home directory.
     public static func defaultDirectory(named name: String) throws(CacheError) -> String {
+        try CacheOpening.defaultDirectory(named: name)
+    }
+}
+
+extension CacheOpening {
+    /// Returns the directory of a cache of this name, if its configuration names none.
+    fileprivate static func defaultDirectory(named name: String) throws(CacheError) -> String {
         func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
         #if canImport(Darwin)
         if let home = variable("HOME") { return "\(home)/Library/Caches/\(name)" }

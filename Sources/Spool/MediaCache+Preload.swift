@@ -4,8 +4,8 @@ public import SpoolManifests
 // Bytes ahead of a player.
 
 extension MediaCache {
-    /// Fetches the beginning of a resource or of an HLS or DASH presentation, so that a player starts
-    /// without waiting for the origin. Type and first bytes decide which of them it is.
+    /// Fetches the beginning of a resource or of an HLS or DASH presentation, so that a player
+    /// starts without waiting for the origin. Type and first bytes decide which of them it is.
     ///
     /// ```swift
     /// let preload = try cache.preload("https://example.com/film.mp4", .seconds(10))
@@ -17,7 +17,8 @@ extension MediaCache {
     /// - Parameters:
     ///   - url: An absolute `http` or `https` URL.
     ///   - amount: How much to fetch.
-    ///   - variant: The variant of a presentation. The default is the one that a player starts with.
+    ///   - variant: The variant of a presentation. The default is the one that a player starts
+    ///     with.
     ///   - key: The identity in the cache, if the URL is not stable, or nil for the key of the URL.
     ///   - priority: The urgency of its origin requests. The default is `.prefetch`.
     ///   - options: The settings in which its reads differ from the configuration. The preload sets

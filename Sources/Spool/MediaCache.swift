@@ -30,7 +30,7 @@ public final class MediaCache: Sendable {
     /// The parts of the cache.
     let engine: Engine
     let loopbackReference = LoopbackReference()
-    private let playerDoor = Locked<(any PlayerDoor)?>(nil)
+    private let playerDoor = PlayerDoorPlace()
 
     /// Creates a cache on parts that the caller made. Tests and simulations pass fakes.
     package init(configuration: Configuration, environment: CacheEnvironment, store: any ResourceStore) throws(CacheError) {
@@ -126,8 +126,8 @@ public final class MediaCache: Sendable {
     /// loop is noticed. A gateway calls it first. All gateways of a cache have the same names.
     package func nameInVia() -> Pseudonyms { engine.nameInVia() }
 
-    /// Returns the key under which a reader of `url` finds and stores bytes. In a shared cache, a URL
-    /// with user information has a key of its own.
+    /// Returns the key under which a reader of `url` finds and stores bytes. In a shared cache, a
+    /// URL with user information has a key of its own.
     package func readingKey(for url: MediaURL, chosen: ResourceKey? = nil) -> ResourceKey {
         engine.readingKey(for: url, chosen: chosen)
     }
@@ -162,18 +162,7 @@ public final class MediaCache: Sendable {
     /// a resource has a session, its status comes from there.
     package func list(after key: ResourceKey? = nil, limit: Int, _ done: @escaping @Sendable (Result<[ResourceStatus], CacheError>) -> Void)
     {
-        let live = engine.sessions.withLock { $0.all }.map(\.liveStatus)
-        onIndexLane(nil, done) { [store] () throws(StoreError) in
-            let stored = try store.resources(after: key, limit: limit)
-            let byKey = Dictionary(live.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-            var found = stored.compactMap { ResourceStatus(stored: $0, live: byKey[$0.key]) }
-            // Resources that are so new that the index does not have them yet.
-            let known = Set(stored.map(\.key))
-            for status in live where !known.contains(status.key) && status.representation != nil && key.map({ $0 < status.key }) != false {
-                if let status = ResourceStatus(stored: nil, live: status) { found.append(status) }
-            }
-            return Array(found.sorted { $0.key < $1.key }.prefix(limit))
-        }
+        ResourceCatalog(engine: engine).list(after: key, limit: limit, done)
     }
 
     // MARK: Removing
@@ -181,22 +170,9 @@ public final class MediaCache: Sendable {
     /// Ends the session of a key, and removes the resource and its pin from the store.
     package func remove(_ key: ResourceKey, _ done: @escaping @Sendable (Result<Bool, CacheError>) -> Void) {
         for variant in Variants.keys(of: key) { engine.sessions.withLock { $0.remove(variant) }?.end(.removed) }
-        onIndexLane(key, done) { [self] () throws(StoreError) in
+        onIndexLane(key, done) { [engine, variants] () throws(StoreError) in
             defer { variants.removeFurther(of: key) }
-            // The pin goes first. A process that stops in between leaves the resource, which may be
-            // evicted. In the other order it would leave a pin on bytes that are stored later.
-            var owesUnpinning = false
-            do throws(StoreError) {
-                if store.isWritable { _ = try store.setPinned(key, false, time: environment.time.wallNow) }
-            } catch {
-                // On a full disk, the removal makes the room for the change of the pin.
-                guard error == .full else { throw error }
-                owesUnpinning = true
-            }
-            let existed = try store.remove(key)
-            if owesUnpinning { _ = try store.setPinned(key, false, time: environment.time.wallNow) }
-            if existed { record(.removed(key)) }
-            return existed
+            return try ResourceCatalog(engine: engine).remove(key)
         }
     }
 
@@ -207,16 +183,7 @@ public final class MediaCache: Sendable {
     }
 
     /// Returns the state that the players of this cache share, and makes it at the first call.
-    package func playerDoor<Door: PlayerDoor>(make: () -> Door) -> Door {
-        // Made outside the lock. A door that loses the race is released.
-        if let existing = playerDoor.withLock({ $0 as? Door }) { return existing }
-        let made = make()
-        return playerDoor.withLock { door in
-            if let raced = door as? Door { return raced }
-            door = made
-            return made
-        }
-    }
+    package func playerDoor<Door: PlayerDoor>(make: () -> Door) -> Door { playerDoor.door(make: make) }
 
     /// Runs a call of the store on the index lane, or fails at once if the cache is closed.
     package func onIndexLane<Value: Sendable>(
@@ -229,7 +196,7 @@ public final class MediaCache: Sendable {
     /// Ends every reader and fetch, makes everything durable and closes the store. Idempotent.
     /// `done` is called once for each call, and at once if the cache is closed already.
     package func close(_ done: @escaping @Sendable () -> Void) {
-        playerDoor.withLock { $0 }?.cacheCloses()
+        playerDoor.current?.cacheCloses()
         engine.close(done)
     }
 }
@@ -258,6 +225,6 @@ extension MediaCache {
     /// Descriptions of the broken invariants of the sessions, for simulations, which check them
     /// after every step.
     package var violations: [String] {
-        engine.sessions.withLock { $0.all }.flatMap { session in session.state.withLock { $0.machine.violations } }
+        ResourceCatalog(engine: engine).violations
     }
 }

@@ -49,7 +49,8 @@ extension MediaCache {
         try reader(for: url.absoluteString, key: key, options: options)
     }
 
-    /// Fetches the beginning of a resource, as ``preload(_:_:variant:key:priority:options:)`` does for text.
+    /// Fetches the beginning of a resource, as ``preload(_:_:variant:key:priority:options:)`` does
+    /// for text.
     public func preload(
         _ url: URL, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey? = nil,
         priority: ReadPriority = .prefetch, options: ReadOptions = ReadOptions()

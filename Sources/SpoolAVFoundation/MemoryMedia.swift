@@ -7,8 +7,8 @@ import SpoolSystem
 // Media that an app has in memory. No network and no store take part.
 
 extension CachingAssetFactory {
-    /// The most bytes of media that an asset plays from memory: 256 MiB. The app's memory holds them
-    /// all, so larger media belong in a file.
+    /// The most bytes of media that an asset plays from memory: 256 MiB. The app's memory holds
+    /// them all, so larger media belong in a file.
     public static let maximumDataBytes = 256 << 20
 
     /// Returns an asset that plays bytes from memory.

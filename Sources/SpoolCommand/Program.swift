@@ -25,9 +25,9 @@ package struct Program {
         Task.detached {
             exit(await run(CommandLine.arguments.dropFirst()).rawValue)
         }
-        // An asynchronous `main` would end this thread. On Linux, libdispatch then opens a descriptor,
-        // and traps when the process has none left. This thread takes the signals instead, also those
-        // that the parent process blocked.
+        // An asynchronous `main` would end this thread. On Linux, libdispatch then opens a
+        // descriptor, and traps when the process has none left. This thread takes the signals
+        // instead, also those that the parent process blocked.
         var none = sigset_t()
         sigemptyset(&none)
         while true { sigsuspend(&none) }

@@ -7,9 +7,9 @@ public import SpoolCore
 /// It retries nothing except a request on a pooled connection that was dead before the first
 /// response byte.
 ///
-/// An app may bring its own (`Configuration.network.transport`); the cache follows redirects and retries
-/// around it. Every implementation of this package passes `TransportContract` of `SpoolTesting`, and
-/// so should yours.
+/// An app may bring its own (`Configuration.network.transport`); the cache follows redirects and
+/// retries around it. Every implementation of this package passes `TransportContract` of
+/// `SpoolTesting`, and so should yours.
 public protocol Transport: AnyObject, Sendable {
     /// The most bytes that one request should ask for, because a paused transfer goes on buffering.
     /// Nil if a pause really stops the origin.
@@ -67,8 +67,8 @@ public struct OriginRequest: Hashable, Sendable {
     public var followsRedirects = true
     /// Whether the origin may hold the answer back until its content exists, as a live stream does.
     package var isHeldBack = false
-    /// Whether the transport removes the content coding of the body. Only requests for manifests set
-    /// it, because a coded manifest can't be rewritten. Media are never decoded.
+    /// Whether the transport removes the content coding of the body. Only requests for manifests
+    /// set it, because a coded manifest can't be rewritten. Media are never decoded.
     package var decodesContent = false
     /// The bounds on the origins and networks that the request may reach. Every bound holds.
     package var reach: [OriginReach] = []

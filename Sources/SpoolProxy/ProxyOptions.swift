@@ -28,9 +28,9 @@ public struct ProxyOptions: Sendable {
     /// The largest number of client connections. The default of 1024 is within the usual limit of
     /// descriptors.
     public var maximumConnections = 1024
-    /// The number of event loops, each with a thread of its own, from 1 to 64. Connections are shared
-    /// equally between them. One loop, the default, serves a few gigabits a second; more of them use
-    /// more cores.
+    /// The number of event loops, each with a thread of its own, from 1 to 64. Connections are
+    /// shared equally between them. One loop, the default, serves a few gigabits a second; more of
+    /// them use more cores.
     public var loopCount = 1
     /// The numbers of event loops that a proxy may have.
     package static let loopCounts = 1...64

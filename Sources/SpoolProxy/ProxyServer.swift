@@ -105,8 +105,8 @@ public final class ProxyServer: LoopbackEndpoint {
         return server.listen(on: descriptor, address)
     }
 
-    /// Calls `beat` after a turn of each of the proxy's event loops, again and again until the proxy
-    /// stops, to show that the loops run. Does nothing while the proxy does not listen.
+    /// Calls `beat` after a turn of each of the proxy's event loops, again and again until the
+    /// proxy stops, to show that the loops run. Does nothing while the proxy does not listen.
     package func onLoops(every interval: Nanoseconds, _ beat: @escaping @Sendable () -> Void) {
         onLoops(state.withLock { $0.threads.map(\.loop) }[...], every: interval, beat)
     }
@@ -150,8 +150,8 @@ public final class ProxyServer: LoopbackEndpoint {
 
     /// Begins to serve a player with settings of its own.
     ///
-    /// - Returns: The visit, or nil while the proxy does not listen, with a fixed origin, and without
-    ///   a token.
+    /// - Returns: The visit, or nil while the proxy does not listen, with a fixed origin, and
+    ///   without a token.
     package func visit(_ settings: VisitSettings) -> ProxyVisit? {
         let (known, loopCount) = state.withLock { ($0.visits, $0.threads.count) }
         guard let visits = known else { return nil }

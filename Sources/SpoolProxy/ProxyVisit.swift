@@ -23,8 +23,8 @@ package struct VisitSettings: Sendable {
     }
 }
 
-/// A player with settings of its own. It reaches the proxy by a random token of its own, so that the
-/// segments of its playlists have the same settings.
+/// A player with settings of its own. It reaches the proxy by a random token of its own, so that
+/// the segments of its playlists have the same settings.
 ///
 /// The URLs serve as long as the visit lives.
 package final class ProxyVisit: Sendable {

@@ -131,8 +131,8 @@ package final class HTTPServer: @unchecked Sendable {
     /// The sums of the first loop since the start. On that loop only.
     package var counters: ServerCounters { parts[0].counters }
 
-    /// Passes the sums of each loop since the start to `done`, on the first loop. May be called from
-    /// any thread.
+    /// Passes the sums of each loop since the start to `done`, on the first loop. May be called
+    /// from any thread.
     package func countersByLoop(_ done: @escaping @Sendable ([ServerCounters]) -> Void) { count(of: parts[...], [], done) }
 
     private func count(

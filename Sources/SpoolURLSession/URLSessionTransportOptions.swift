@@ -18,10 +18,11 @@ package struct URLSessionTransportOptions: Sendable {
     /// The longest body of a request, in bytes. It is collected in memory first.
     package var maxUploadBytes = 16 * 1024 * 1024
     /// The most time from the request for media to the head of its answer. Slow origins prepare
-    /// their answer: transcoders, stitched advertisements, cold archives. A player alone waits 60 s.
+    /// their answer: transcoders, stitched advertisements, cold archives. A player alone waits 60
+    /// s.
     package var firstByteTimeout: Nanoseconds = .seconds(60)
-    /// The same for a HEAD and for a request with a condition, without whose answer stored bytes are
-    /// used.
+    /// The same for a HEAD and for a request with a condition, without whose answer stored bytes
+    /// are used.
     package var shortFirstByteTimeout: Nanoseconds = .seconds(8)
     /// The most time between two bytes of a body, while the receiver takes them.
     package var stallTimeout: Nanoseconds = .seconds(8)

@@ -123,7 +123,8 @@ import Testing
             clock.advance(by: BandwidthShare.calm)
             return world.origin.log.entries.count == 2
         }
-        // The looks of the preload for the stored bytes would run out before real threads wrote them.
+        // The looks of the preload for the stored bytes would run out before real threads wrote
+        // them.
         _ = try await world.status(of: other) { $0.isComplete }
         clock.flow()
         #expect(try await preload.result().fetchedBytes == 3 << 20)

@@ -27,8 +27,8 @@ public struct AdoptionOptions: Sendable {
 /// print(report.takenCount, "taken", report.failedCount, "failed")
 /// ```
 ///
-/// A resource of which every byte is stored plays without its origin. A resource of which only parts
-/// are stored is taken if the other cache has its strong validator. Other parts are left out,
+/// A resource of which every byte is stored plays without its origin. A resource of which only
+/// parts are stored is taken if the other cache has its strong validator. Other parts are left out,
 /// because nothing ties them to a version; see `AdoptionOptions.trustsParts`.
 ///
 /// All of the index is read before the first byte is stored. Symbolic links are not followed.

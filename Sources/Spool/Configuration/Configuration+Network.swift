@@ -25,29 +25,29 @@ extension Configuration {
         /// another origin. It may call it on any thread, and the closure must not block. A field
         /// replaces those of the same name in `requestFields`.
         public var requestFieldsForURL: (@Sendable (_ url: String) -> HTTPFields)?
-        /// Changes the requests to origins just before they are sent, and refreshes credentials. Nil
-        /// sends them unchanged.
+        /// Changes the requests to origins just before they are sent, and refreshes credentials.
+        /// Nil sends them unchanged.
         public var requestModifier: (any RequestModifier)?
         /// The path of a file of certificates (PEM) by which libcurl verifies private origins.
         /// `URLSession` has `onChallenge` for this.
         ///
-        /// The file replaces the bundle of the system. libcurl also trusts the certificate directory
-        /// of the system if it was built with one, as on Debian and Ubuntu.
+        /// The file replaces the bundle of the system. libcurl also trusts the certificate
+        /// directory of the system if it was built with one, as on Debian and Ubuntu.
         public var certificateFile: String?
         /// Whether libcurl uses HTTP/2 with TLS origins that offer it. HTTP/2 takes one connection
         /// for many requests, but each paused request buffers up to 64 KiB more than with HTTP/1.1.
         /// The default is false. `URLSession` chooses by itself.
         public var usesHTTP2 = false
-        /// The transport to origins. Nil means that of the platform: `URLSession` on Apple's systems,
-        /// libcurl elsewhere.
+        /// The transport to origins. Nil means that of the platform: `URLSession` on Apple's
+        /// systems, libcurl elsewhere.
         ///
-        /// Each cache needs a transport of its own. The cache follows redirects around it and closes
-        /// it when the cache is closed.
+        /// Each cache needs a transport of its own. The cache follows redirects around it and
+        /// closes it when the cache is closed.
         public var transport: (any Transport)?
         #if !os(Linux)
         /// Makes the configuration of the cache's one `URLSession`, for proxies, protocol classes,
-        /// multipath and time-outs. The cache switches off its URL cache, cookies and credentials in
-        /// any case, because media is stored here, and once. It also switches off
+        /// multipath and time-outs. The cache switches off its URL cache, cookies and credentials
+        /// in any case, because media is stored here, and once. It also switches off
         /// `waitsForConnectivity`, because it retries by itself. Its `networkServiceType` stays. A
         /// background configuration is an error of the opening.
         public var urlSessionConfiguration: (@Sendable () -> URLSessionConfiguration)?
@@ -64,15 +64,15 @@ extension Configuration {
         /// default permits all. `MediaCache.networkPolicy` changes it while the cache is open, and
         /// `ReadOptions.access` overrides it for one reader.
         public var policy = NetworkPolicy()
-        /// Reports the conditions to which `policy` applies. Nil means the monitor of the system, on
-        /// Apple's systems; elsewhere nothing is reported, and every request is permitted.
+        /// Reports the conditions to which `policy` applies. Nil means the monitor of the system,
+        /// on Apple's systems; elsewhere nothing is reported, and every request is permitted.
         public var monitor: (any NetworkMonitor)?
-        /// The most of the bandwidth that preloads and downloads use together while bytes for a player
-        /// are on their way, from 0 to 1. The default is 0.5. They use all of it while no player needs
-        /// bytes from an origin, and none while a player waits for bytes.
+        /// The most of the bandwidth that preloads and downloads use together while bytes for a
+        /// player are on their way, from 0 to 1. The default is 0.5. They use all of it while no
+        /// player needs bytes from an origin, and none while a player waits for bytes.
         ///
-        /// All hosts count as one link, because a device has one. Readers with the priority `.playing`
-        /// are players.
+        /// All hosts count as one link, because a device has one. Readers with the priority
+        /// `.playing` are players.
         public var shareBesidePlayers = 0.5
         /// Whether lanes keep off the core of the transport's loop, on Linux. For programs that are
         /// only a server: threads that a library starts from a lane inherit the lane's set of cores

@@ -84,8 +84,8 @@ final class Committer: Sendable {
     /// Sets the handlers. Called once, when the cache is made.
     ///
     /// - Parameters:
-    ///   - writesCounts: Called on the index lane when access times are written, and before a durable
-    ///     point, so that it covers more.
+    ///   - writesCounts: Called on the index lane when access times are written, and before a
+    ///     durable point, so that it covers more.
     ///   - lost: Called on the index lane for bytes that the system could not write, with the
     ///     generation that lost them, and the bytes that are left of it.
     func connect(writesCounts: @escaping @Sendable () -> Void, lost: @escaping @Sendable (GenerationID, ByteRangeSet) -> Void) {

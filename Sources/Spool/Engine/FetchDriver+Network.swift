@@ -6,8 +6,8 @@ import SpoolSystem
 // The network policy, and players: a fetch that they refuse pauses until it is permitted.
 
 extension FetchDriver {
-    /// Pauses a fetch that the network policy refuses, or that yields to a player, or lets it go on.
-    /// Called on any thread. A pause for a player is short and frequent, so it is no event.
+    /// Pauses a fetch that the network policy refuses, or that yields to a player, or lets it go
+    /// on. Called on any thread. A pause for a player is short and frequent, so it is no event.
     func hold(_ intake: FetchIntake, _ change: NetworkGate.Change) {
         session.run { state, effects in
             guard change.number > intake.holdNumber, !intake.isFinished, !intake.isCancelled else { return }

@@ -210,8 +210,8 @@ struct FetchDriver {
         }
     }
 
-    /// Measures the rate of the link: up to the end of a transfer, or to its first pause, which is not
-    /// the link's.
+    /// Measures the rate of the link: up to the end of a transfer, or to its first pause, which is
+    /// not the link's.
     private func measure(_ intake: FetchIntake) {
         guard let links = session.shared.links else { return }
         let (since, bytes) = session.state.withLock { _ in

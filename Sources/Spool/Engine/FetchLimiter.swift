@@ -2,8 +2,8 @@ import SpoolCore
 import SpoolSystem
 
 /// Starts origin requests when there is a slot for them and the network policy permits them: a
-/// `FetchQueue`, a `NetworkGate` and a `BandwidthShare` behind one lock, with the closures that start,
-/// preempt and hold each fetch.
+/// `FetchQueue`, a `NetworkGate` and a `BandwidthShare` behind one lock, with the closures that
+/// start, preempt and hold each fetch.
 ///
 /// When all slots of a host are taken, a fetch that is paused or lingers gives up its slot. Without
 /// that, 32 players that stopped reading would keep a 33rd from starting.
@@ -73,14 +73,15 @@ package final class FetchLimiter: Sendable {
     ///   - sequence: The sequence number of `demand`, as for `demand`.
     ///   - start: Starts the fetch on these networks. Called outside the lock.
     ///   - preempt: Ends the fetch if it is idle, and returns false if it is busy.
-    ///   - hold: Holds or releases the fetch, started or not. Called outside the lock, on any thread.
+    ///   - hold: Holds or releases the fetch, started or not. Called outside the lock, on any
+    ///     thread.
     /// - Returns: The id of the submission.
     package func submit(
         host: String, demand: FetchDemand = FetchDemand(.playing), sequence: UInt64 = 0,
         start: @escaping @Sendable (NetworkAccess) -> Void, preempt: @escaping @Sendable () -> Bool,
         hold: @escaping @Sendable (NetworkGate.Change) -> Void = { _ in }
     ) -> UInt64 {
-        if demand.priority < .playing { shareChanged { share, count, now in share.othersChanged(count + 1, now: now) } }
+        if demand.yieldsToPlayers { shareChanged { share, count, now in share.othersChanged(count + 1, now: now) } }
         let (id, change, access) = state.withLock { state in
             let id = state.queue.submitted(
                 host: host, priority: demand.priority, sequence: sequence, isHeld: state.gate.refuses(demand))
@@ -170,8 +171,8 @@ package final class FetchLimiter: Sendable {
 
     /// Changes the priority of a fetch, and the conditions that its readers accept.
     ///
-    /// - Parameter sequence: A number that grows with each change of one fetch. A change with a smaller
-    ///   number than the last is late, and is ignored.
+    /// - Parameter sequence: A number that grows with each change of one fetch. A change with a
+    ///   smaller number than the last is late, and is ignored.
     package func demand(_ id: UInt64, _ demand: FetchDemand, sequence: UInt64) {
         judge { gate in gate.demanded(id, demand, sequence: sequence).map { [$0] } ?? [] }
         startQueued { $0.prioritized(id, demand.priority, sequence: sequence) }

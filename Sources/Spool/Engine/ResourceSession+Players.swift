@@ -3,8 +3,8 @@ import SpoolCore
 // The needs of players, for which preloads and downloads pause.
 
 extension ResourceSession {
-    /// Passes the need of the players on if it changed. Called under the lock, after each event: so a
-    /// seek pauses less urgent fetches before the event is over.
+    /// Passes the need of the players on if it changed. Called under the lock, after each event: so
+    /// a seek pauses less urgent fetches before the event is over.
     func noteNeed(_ state: inout State, _ effects: inout [Effect]) {
         // A resource whose bytes are all stored costs nothing here.
         guard !state.intakes.isEmpty || state.need != .nothing else { return }
@@ -14,8 +14,8 @@ extension ResourceSession {
         effects.append(.call { [self] in passNeedOn() })
     }
 
-    /// Calls the limiter until it has the present need. Calls of two threads may overtake each other,
-    /// and the last one of them has read the need after both changes.
+    /// Calls the limiter until it has the present need. Calls of two threads may overtake each
+    /// other, and the last one of them has read the need after both changes.
     private func passNeedOn() {
         var passed: BandwidthShare.Need?
         while true {

@@ -21,8 +21,8 @@ public struct History: Sendable {
     /// Returns the counts by day, the oldest first, with those of the open cache up to now.
     ///
     /// The store keeps the last 400 days with traffic. It takes up the counts about once a
-    /// minute, and when the cache is closed or suspended. A process that is killed loses those since
-    /// then, and one that only reads the store does not add its own.
+    /// minute, and when the cache is closed or suspended. A process that is killed loses those
+    /// since then, and one that only reads the store does not add its own.
     ///
     /// - Throws: `.store`, `.closed`.
     public func days() async throws(CacheError) -> [DayStatistics] {

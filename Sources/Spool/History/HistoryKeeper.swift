@@ -5,8 +5,8 @@ import SpoolSystem
 /// Adds the counts of an open cache to the history in its store.
 ///
 /// The store gets them with access times and durable points, at most once in `interval`, and when
-/// the cache is closed or suspended. A process that is killed loses those since then: about a minute.
-/// A process that only reads the store keeps none.
+/// the cache is closed or suspended. A process that is killed loses those since then: about a
+/// minute. A process that only reads the store keeps none.
 final class HistoryKeeper: Sendable {
     /// The shortest time between two writes.
     static let interval: Nanoseconds = .seconds(60)

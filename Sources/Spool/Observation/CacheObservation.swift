@@ -22,8 +22,8 @@ public struct CacheObservation: Sendable {
     /// Returns a stream of the statistics: now, and at each change, until the cache is closed.
     ///
     /// A slow consumer gets the newest statistics only.
-    /// - Parameter interval: The least time between two values. Less than a tenth of a second counts
-    ///   as a tenth.
+    /// - Parameter interval: The least time between two values. Less than a tenth of a second
+    ///   counts as a tenth.
     public func statistics(every interval: Duration = .seconds(1)) -> AsyncStream<Statistics> {
         let nanoseconds = max(Self.leastInterval, Nanoseconds(clamping: interval.wholeNanoseconds))
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in

@@ -13,8 +13,8 @@ package struct ParentHealth: Sendable {
     private enum State {
         /// Every request asks the parent.
         case well
-        /// Requests go to the origin until `end`. Then one tries the parent, and the others go to the
-        /// origin for `nextPause`.
+        /// Requests go to the origin until `end`. Then one tries the parent, and the others go to
+        /// the origin for `nextPause`.
         case resting(end: MonotonicInstant, nextPause: Nanoseconds)
     }
 

@@ -51,8 +51,8 @@ package struct ParentProxy: Hashable, Sendable {
         asked.connectTimeout = min(request.connectTimeout ?? Self.connectTimeout, Self.connectTimeout)
         // The origin itself is the second try.
         asked.lateAfter = nil
-        // A revalidation is meant for the origin. Without `no-cache` the parent could answer it from
-        // stored bytes.
+        // A revalidation is meant for the origin. Without `no-cache` the parent could answer it
+        // from stored bytes.
         if fields[.ifNoneMatch] != nil || fields[.ifModifiedSince] != nil { asked.fields[.cacheControl] = "no-cache" }
         return asked
     }
@@ -81,8 +81,8 @@ package struct ParentProxy: Hashable, Sendable {
 
     /// Judges the head of a response to a request for `url`.
     package func judge(_ head: ResponseHead, of url: String) -> Verdict {
-        // Responses about a resource have the field. An error of the parent itself, or of a balancer
-        // before it, has none.
+        // Responses about a resource have the field. An error of the parent itself, or of a
+        // balancer before it, has none.
         guard head.fields.values(of: .cacheStatus).contains(where: { $0.hasPrefix("spool;") }) else { return .refusal }
         // The parent does not reach the origin. This node may.
         guard ProxyStatus.error(in: head.fields) == nil else { return .askOrigin }

@@ -1,6 +1,7 @@
 package import SpoolOrigin
 
-/// One request that the parent gets first, and the origin when the parent does not serve it in time.
+/// One request that the parent gets first, and the origin when the parent does not serve it in
+/// time.
 ///
 /// The first answer wins. A pure state machine: `ParentTransport` starts and cancels the attempts.
 package struct ParentRace: Sendable {

@@ -3,7 +3,8 @@ import SpoolManifests
 import SpoolStore
 import SpoolSystem
 
-/// Fetches the beginning of a resource or of an HLS or DASH presentation before a player asks for it.
+/// Fetches the beginning of a resource or of an HLS or DASH presentation before a player asks for
+/// it.
 ///
 /// A preload shares its origin requests with the readers of the same resource, and fetches no
 /// stored bytes. It yields to players: see <doc:Preloading>. Releasing the object cancels it, and
@@ -30,8 +31,8 @@ public final class Preload: Sendable {
         var listeners: [AsyncStream<PreloadProgress>.Continuation] = []
     }
 
-    /// The answers of an origin after which the manifests are asked for again: the signatures in them
-    /// may have expired.
+    /// The answers of an origin after which the manifests are asked for again: the signatures in
+    /// them may have expired.
     private static let expired = [401, 403, 404, 410]
 
     private let url: String
@@ -72,9 +73,10 @@ public final class Preload: Sendable {
 
     /// Waits until the planned bytes are stored. Cancelling the waiting task cancels the preload.
     ///
-    /// - Throws: The error that prevents it: those of ``ByteReader``; `.noRoom` when the store has no
-    ///   room for the bytes; `.notStored` for a resource that must not be stored; `.unsupportedURL`
-    ///   for a live stream and for a broken manifest; `.cancelled` after `cancel()`.
+    /// - Throws: The error that prevents it: those of ``ByteReader``; `.noRoom` when the store has
+    ///   no room for the bytes; `.notStored` for a resource that must not be stored;
+    ///   `.unsupportedURL` for a live stream and for a broken manifest; `.cancelled` after
+    ///   `cancel()`.
     @discardableResult
     public func result() async throws(CacheError) -> PreloadResult {
         try await withTaskCancellationHandler {

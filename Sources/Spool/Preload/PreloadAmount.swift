@@ -2,15 +2,16 @@ public import SpoolCore
 
 /// How much of a resource a preload fetches.
 public enum PreloadAmount: Hashable, Sendable {
-    /// The first bytes. A negative number counts as 0. Of a presentation, whole parts are taken until
-    /// they have that many bytes.
+    /// The first bytes. A negative number counts as 0. Of a presentation, whole parts are taken
+    /// until they have that many bytes.
     case bytes(Int64)
     /// The bytes that a player needs for the first seconds: headers, index, and the samples of all
     /// tracks.
     ///
     /// Of a presentation, the segments that begin before that time are taken whole, with their
-    /// initialisation sections and keys. Otherwise this works for MP4, MP3, AAC, FLAC, WAV, Ogg, Matroska and WebM. For any other file, the preload
-    /// takes 1 MiB for each second, at least 2 MiB, and its result has the reason.
+    /// initialisation sections and keys. Otherwise this works for MP4, MP3, AAC, FLAC, WAV, Ogg,
+    /// Matroska and WebM. For any other file, the preload takes 1 MiB for each second, at least 2
+    /// MiB, and its result has the reason.
     case seconds(Double)
     /// All bytes.
     case whole
@@ -20,8 +21,8 @@ public enum PreloadAmount: Hashable, Sendable {
 public struct PreloadProgress: Hashable, Sendable {
     /// The planned bytes that are available, fetched or stored before.
     public var doneBytes: Int64
-    /// The planned bytes, or nil until they are known. Of a presentation they are an estimate, because
-    /// manifests give no lengths.
+    /// The planned bytes, or nil until they are known. Of a presentation they are an estimate,
+    /// because manifests give no lengths.
     public var totalBytes: Int64?
     /// The number of resources that are done. A presentation has many: manifests, segments, keys.
     public var finishedPartCount = 0

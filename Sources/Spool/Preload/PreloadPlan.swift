@@ -50,8 +50,8 @@ package struct PreloadPlan {
 
     /// Creates the plan for a resource whose length is known, or nil.
     ///
-    /// - Parameter suspicion: Whether the resource may be the manifest of a presentation. Then it is
-    ///   read as a whole.
+    /// - Parameter suspicion: Whether the resource may be the manifest of a presentation. Then it
+    ///   is read as a whole.
     package init(_ amount: PreloadAmount, length: Int64?, suspicion: ManifestSuspicion = .none) {
         self.amount = amount
         self.length = length
@@ -97,7 +97,8 @@ package struct PreloadPlan {
         return .read(gap, isExamined: false)
     }
 
-    /// Returns the next step of the search for a manifest, or nil once the resource is known to be none.
+    /// Returns the next step of the search for a manifest, or nil once the resource is known to be
+    /// none.
     private mutating func searched() -> Step? {
         switch search {
         case .over: return nil

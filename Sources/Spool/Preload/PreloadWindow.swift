@@ -75,8 +75,8 @@ public final class PreloadWindow: Sendable {
     /// Moves the window in a list. The list replaces the one before.
     ///
     /// - Parameters:
-    ///   - position: The index of the item that plays. With an index outside of the list, the window
-    ///     is empty.
+    ///   - position: The index of the item that plays. With an index outside of the list, the
+    ///     window is empty.
     ///   - items: All items in the order in which they play.
     public func move(to position: Int, in items: [Item]) {
         act { state in
@@ -163,8 +163,8 @@ public final class PreloadWindow: Sendable {
 }
 
 extension MediaCache {
-    /// Returns a window that keeps the beginnings of the items around a position of a feed or queue.
-    /// It is empty until its first `move(to:in:)`.
+    /// Returns a window that keeps the beginnings of the items around a position of a feed or
+    /// queue. It is empty until its first `move(to:in:)`.
     ///
     /// - Parameters:
     ///   - ahead: The number of items behind the one that plays.

@@ -4,8 +4,8 @@ import SpoolManifests
 /// Decides which resources of an HLS or DASH presentation a preload reads, and in which order. A
 /// value without I/O.
 ///
-/// The playlists of the chosen renditions come first. Then come all parts of these renditions in the
-/// order of their times: picture and sound of one moment together.
+/// The playlists of the chosen renditions come first. Then come all parts of these renditions in
+/// the order of their times: picture and sound of one moment together.
 struct PresentationPlan {
     /// A resource to read.
     struct Item {
@@ -168,7 +168,8 @@ struct PresentationPlan {
         return progress
     }
 
-    /// The bytes of all resources, with those of unknown length as long as the others are on average.
+    /// The bytes of all resources, with those of unknown length as long as the others are on
+    /// average.
     private func totalBytes(_ done: Int64) -> Int64? {
         if case .bytes(let count) = amount { return max(count, done) }
         let known = progresses.values.compactMap(\.totalBytes)

@@ -5,7 +5,8 @@ import SpoolSystem
 
 /// Reads the planned bytes of one resource, so that they are stored.
 ///
-/// A part of a `Preload`, which owns it: releasing the object ends it. Its work runs on the mailbox.
+/// A part of a `Preload`, which owns it: releasing the object ends it. Its work runs on the
+/// mailbox.
 final class ResourcePreload: Sendable {
     /// The bytes to fetch.
     enum Goal: Sendable {

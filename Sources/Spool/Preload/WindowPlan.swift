@@ -52,7 +52,8 @@ package struct WindowPlan<Item: Hashable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - items: All items in order.
-    ///   - position: The index of the item that plays. The window is empty if there is no such item.
+    ///   - position: The index of the item that plays. The window is empty if there is no such
+    ///     item.
     package mutating func moved(to position: Int, in items: [Item]) -> [Action] {
         (self.items, self.position) = (items, position)
         let window = window
@@ -63,8 +64,8 @@ package struct WindowPlan<Item: Hashable & Sendable>: Sendable {
         return dropped.map { .drop($0) } + balance(window)
     }
 
-    /// Ends the preload of an item, with or without success. It is not tried again before it has left
-    /// the window.
+    /// Ends the preload of an item, with or without success. It is not tried again before it has
+    /// left the window.
     package mutating func finished(_ item: Item) -> [Action] {
         guard states[item] == .running else { return [] }
         states[item] = .over

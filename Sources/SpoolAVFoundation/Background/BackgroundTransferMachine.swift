@@ -14,8 +14,8 @@ package struct BackgroundTransferMachine: Sendable {
     package enum Action: Hashable, Sendable {
         /// Starts a task of the system.
         case start(HandOver)
-        /// Cancels a task whose label is not readable, that is a second one of its resource, or whose
-        /// download the app cancelled.
+        /// Cancels a task whose label is not readable, that is a second one of its resource, or
+        /// whose download the app cancelled.
         case cancel(task: Int)
         /// Takes the cache out of its suspension, and stores the file of a task.
         case store(HandOver)

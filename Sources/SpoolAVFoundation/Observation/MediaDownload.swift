@@ -118,8 +118,8 @@ public final class MediaDownload: @unchecked Sendable {
         reader?.leave(explicitly: true)
     }
 
-    /// Goes on after `hold`, with a new reader. It starts at the first byte, because some of the last
-    /// bytes may not have reached the store. Stored bytes cost nothing.
+    /// Goes on after `hold`, with a new reader. It starts at the first byte, because some of the
+    /// last bytes may not have reached the store. Stored bytes cost nothing.
     func release() {
         let isDue = state.withLock { state in
             defer { state.isHeld = false }
@@ -265,8 +265,8 @@ public final class MediaDownload: @unchecked Sendable {
     }
 }
 
-/// Keeps a cache in use while a download runs, and passes a suspension on to it. It does not keep the
-/// download alive.
+/// Keeps a cache in use while a download runs, and passes a suspension on to it. It does not keep
+/// the download alive.
 private final class DownloadHold: LoadingParty {
     private struct State {
         weak var download: MediaDownload?

@@ -149,7 +149,8 @@ private final class LifecycleFollower: Sendable {
         resumeIfDue { _ in true }
     }
 
-    /// Resumes the cache for a player that starts in the background, for example by the lock screen.
+    /// Resumes the cache for a player that starts in the background, for example by the lock
+    /// screen.
     private func playedInBackground() {
         guard state.withLock({ $0.isInBackground && $0.phase == .suspended }) else { return }
         keepAwake()

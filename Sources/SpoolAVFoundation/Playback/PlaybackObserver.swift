@@ -341,8 +341,8 @@ package import SpoolSystem
         if let current, current.status == .readyToPlay { AssetLoader.of(current)?.durationLearnt(seconds: current.duration.seconds) }
     }
 
-    /// Parks the loader of an item that left. Cancelling the loading of its asset would make an item
-    /// fail that the app keeps and inserts again.
+    /// Parks the loader of an item that left. Cancelling the loading of its asset would make an
+    /// item fail that the app keeps and inserts again.
     private func parkIfGone(_ loader: AssetLoader?) {
         guard let loader, kept.takeDeparted(loader) else { return }
         loader.prioritized(.parked)

@@ -5,11 +5,11 @@ extension CacheError.Code {
     /// The response is no media but a page, such as a sign-in page or an error page. The cache does
     /// not keep it.
     public static let notMedia = CacheError.Code("notMedia")
-    /// The media is in a container that AVFoundation does not open on this system, such as Matroska.
-    /// The message contains the container.
+    /// The media is in a container that AVFoundation does not open on this system, such as
+    /// Matroska. The message contains the container.
     public static let unsupportedMedia = CacheError.Code("unsupportedMedia")
-    /// The app has set a resource-loader delegate of its own on a cached asset, so the cache gets no
-    /// requests of it.
+    /// The app has set a resource-loader delegate of its own on a cached asset, so the cache gets
+    /// no requests of it.
     public static let delegateReplaced = CacheError.Code("delegateReplaced")
     /// The player was sent to the original URL. The message contains the reason. This is no failure
     /// unless the player refuses.

@@ -20,8 +20,8 @@ package enum KTVHTTPCacheStore {
     /// Reads the archive.
     ///
     /// - Parameters:
-    ///   - prefix: The path of the archive's directory below the given one, with a slash at its end.
-    ///     Empty for the given one itself.
+    ///   - prefix: The path of the archive's directory below the given one, with a slash at its
+    ///     end. Empty for the given one itself.
     ///   - files: The sizes of all files by their paths.
     /// - Throws: `ParseError` for bytes that are not such an archive.
     package static func read(

@@ -66,8 +66,8 @@ struct ProxySettings {
 
     /// Reads the flags.
     ///
-    /// - Parameter listener: The address of the listener that the process has inherited, in place of
-    ///   the one of the flags, or nil.
+    /// - Parameter listener: The address of the listener that the process has inherited, in place
+    ///   of the one of the flags, or nil.
     init(_ arguments: Arguments, listener: SocketAddress? = nil) throws(UsageError) {
         let address = try arguments.value(Self.listen, expected: "HOST:PORT, for example 127.0.0.1:8080") { ListenAddress($0) }
         let inherited = listener.map { ListenAddress(host: $0.host, port: $0.port) }

@@ -1,9 +1,9 @@
 /// Decides when preloads and downloads pause for players. A value without a clock.
 ///
-/// They pause while a player is short of bytes, and for a moment afterwards. While bytes for a player
-/// are on their way, they run in phases at full speed. The pause behind each phase is so long that
-/// they have had no more than their share of the bytes that the link brought. Otherwise they run
-/// without pauses.
+/// They pause while a player is short of bytes, and for a moment afterwards. While bytes for a
+/// player are on their way, they run in phases at full speed. The pause behind each phase is so
+/// long that they have had no more than their share of the bytes that the link brought. Otherwise
+/// they run without pauses.
 ///
 /// ```
 ///                 bytes for a player are under way             the phase is over, above the share
@@ -26,11 +26,11 @@ package struct BandwidthShare: Sendable {
     /// The time that others stay paused after the last player had bytes again. The next bytes of a
     /// player that just resumed are more urgent, too.
     package static let calm: Nanoseconds = .milliseconds(500)
-    /// The longest pause for one wait. A player that waits longer than that does not wait because of
-    /// others: its origin may be away.
+    /// The longest pause for one wait. A player that waits longer than that does not wait because
+    /// of others: its origin may be away.
     package static let patience: Nanoseconds = .seconds(30)
-    /// The length of a phase. Bytes that the system has buffered during a pause are few compared with
-    /// what a link brings in this time.
+    /// The length of a phase. Bytes that the system has buffered during a pause are few compared
+    /// with what a link brings in this time.
     package static let phase: Nanoseconds = .milliseconds(250)
     /// The longest pause behind a phase.
     package static let longestPause: Nanoseconds = .seconds(5)

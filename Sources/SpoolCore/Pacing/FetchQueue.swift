@@ -28,8 +28,8 @@ package struct FetchQueue: Sendable {
     /// So a host that answers nothing leaves room to other hosts.
     private static let lateFactor = 4
 
-    /// The slots of a host that are kept for playback: a player has up to two requests at a time, one
-    /// for its position and one for an index or another track.
+    /// The slots of a host that are kept for playback: a player has up to two requests at a time,
+    /// one for its position and one for an index or another track.
     private static let keptPerHost = 2
 
     private let total: Int
@@ -99,8 +99,8 @@ package struct FetchQueue: Sendable {
 
     /// Sets whether a request is held back.
     ///
-    /// - Parameter keepsSlot: whether the request keeps its slot if it runs, because it is held for a
-    ///   moment only.
+    /// - Parameter keepsSlot: whether the request keeps its slot if it runs, because it is held for
+    ///   a moment only.
     /// - Returns: the requests that start now.
     package mutating func setHeld(_ id: UInt64, _ isHeld: Bool, keepsSlot: Bool = false) -> [UInt64] {
         if let index = active.firstIndex(where: { $0.id == id }) { active[index].isHeld = isHeld && !keepsSlot }

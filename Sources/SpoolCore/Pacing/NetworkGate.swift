@@ -52,8 +52,8 @@ package struct NetworkGate: Sendable {
     /// Removes a fetch that is over. Idempotent.
     package mutating func left(_ id: UInt64) { fetches[id] = nil }
 
-    /// Changes the demand of a fetch. A change with a smaller sequence number than the last is late,
-    /// and is ignored.
+    /// Changes the demand of a fetch. A change with a smaller sequence number than the last is
+    /// late, and is ignored.
     package mutating func demanded(_ id: UInt64, _ demand: FetchDemand, sequence: UInt64) -> Change? {
         guard let fetch = fetches[id], fetch.sequence < sequence else { return nil }
         fetches[id]?.demand = demand
@@ -86,7 +86,7 @@ package struct NetworkGate: Sendable {
     }
 
     /// The number of fetches below `.playing`.
-    package var yieldingCount: Int { fetches.values.count { $0.demand.priority < .playing } }
+    package var yieldingCount: Int { fetches.values.count { $0.demand.yieldsToPlayers } }
 
     /// The networks that the requests of a fetch may use.
     package func access(of id: UInt64) -> NetworkAccess {
@@ -99,7 +99,7 @@ package struct NetworkGate: Sendable {
     }
 
     private func refusal(of demand: FetchDemand) -> NetworkRefusal? {
-        demand.access(under: policy).refusal(under: conditions) ?? (yields && demand.priority < .playing ? .playback : nil)
+        demand.access(under: policy).refusal(under: conditions) ?? (yields && demand.yieldsToPlayers ? .playback : nil)
     }
 
     private mutating func judgeAll() -> [Change] {

@@ -37,6 +37,8 @@ package struct FetchDemand: Hashable, Sendable {
     /// The priority of the most urgent reader to which the policy of the cache applies; nil if
     /// there is none.
     private var policyPriority: ReadPriority?
+    /// Whether the resource has readers. Its fetches linger otherwise, for those that come back.
+    private var hasReaders = true
 
     /// The demand of one reader.
     ///
@@ -51,6 +53,7 @@ package struct FetchDemand: Hashable, Sendable {
     package init(of readers: some Collection<FetchDemand>) {
         guard var union = readers.first else {
             self.init(.prefetch)
+            hasReaders = false
             return
         }
         for reader in readers.dropFirst() { union.formUnion(reader) }
@@ -62,6 +65,10 @@ package struct FetchDemand: Hashable, Sendable {
         if let access = other.ownAccess { ownAccess = ownAccess?.union(access) ?? access }
         if let priority = other.policyPriority { policyPriority = policyPriority.map { max($0, priority) } ?? priority }
     }
+
+    /// Whether a fetch with this demand pauses for players. One that lingers has mostly served a
+    /// player, which is about to come back.
+    package var yieldsToPlayers: Bool { hasReaders && priority < .playing }
 
     /// Returns the demand of the same reader with another priority.
     package func with(_ priority: ReadPriority) -> FetchDemand { FetchDemand(priority, access: ownAccess) }

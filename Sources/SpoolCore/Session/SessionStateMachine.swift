@@ -75,7 +75,8 @@ package struct SessionStateMachine: Sendable {
     /// - Parameter endsSoon: whether its client can repeat the request by itself, as an HTTP client
     ///   can.
     /// - Parameter takesAnyStatus: whether the consumer passes on a response of any status.
-    /// - Parameter suffix: the number of last bytes that it reads, if `start` is not known yet and 0.
+    /// - Parameter suffix: the number of last bytes that it reads, if `start` is not known yet and
+    ///   0.
     /// - Returns: the identity of the reader, and the actions that follow.
     package mutating func readerJoined(
         start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules = UseRules(), site: String? = nil, wantsBytes: Bool,
@@ -356,7 +357,8 @@ package struct SessionStateMachine: Sendable {
         return state.replan(now: now)
     }
 
-    /// Whether the head of the current version may be entered into the index before its first byte is.
+    /// Whether the head of the current version may be entered into the index before its first byte
+    /// is.
     package var mayEnterHead: Bool { version.map { $0.passReason == nil } == true && !state.ledger.hasSuspended }
 
     /// Whether stored bytes are being compared with their checksums. Evicting them meanwhile would

@@ -16,8 +16,8 @@ struct HLSOutline {
     private var rangeEnd: (url: String, offset: Int64)?
     private var isGap = false
     private var parts: [StreamPart] = []
-    /// The time at which each of the parts is needed, and the time and duration of the next segment,
-    /// in seconds.
+    /// The time at which each of the parts is needed, and the time and duration of the next
+    /// segment, in seconds.
     private var times: [Double] = []
     private var time = 0.0
     private var duration = 0.0

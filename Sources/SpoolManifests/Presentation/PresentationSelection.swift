@@ -12,8 +12,8 @@ public struct PresentationSelection: Hashable, Sendable {
     public enum Quality: Hashable, Sendable {
         /// The highest variant. Of several, the one with the greatest bandwidth.
         case best
-        /// The variant that a player starts with: the first one that an HLS playlist lists, and the best
-        /// one of a DASH manifest for one megabit a second.
+        /// The variant that a player starts with: the first one that an HLS playlist lists, and the
+        /// best one of a DASH manifest for one megabit a second.
         case initial
         /// The variant with the lowest bandwidth.
         case worst

@@ -167,8 +167,8 @@ final class CurlHandle {
         }
     }
 
-    /// Selects whether libcurl removes a content coding. It does so only when it may ask for one. The
-    /// request's own `Accept-Encoding` takes the place of the list.
+    /// Selects whether libcurl removes a content coding. It does so only when it may ask for one.
+    /// The request's own `Accept-Encoding` takes the place of the list.
     private func setCoding(_ request: OriginRequest) throws(Refusal) {
         try set(CURLOPT_HTTP_CONTENT_DECODING, request.decodesContent ? 1 : 0)
         if request.decodesContent { try set(CURLOPT_ACCEPT_ENCODING, "") }

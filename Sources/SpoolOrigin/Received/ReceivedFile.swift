@@ -114,7 +114,8 @@ package struct ReceivedFile: Sendable {
         return tag
     }
 
-    /// Returns the fields that may select other bytes of a URL: all but those for ranges and codings.
+    /// Returns the fields that may select other bytes of a URL: all but those for ranges and
+    /// codings.
     private static func selecting(_ fields: HTTPFields) -> Set<HTTPFields.Field> {
         let others: [HTTPFields.Name] = [.range, .ifRange, .acceptEncoding]
         return Set(

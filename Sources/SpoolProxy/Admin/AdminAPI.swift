@@ -12,8 +12,8 @@ import SpoolSystem
 ///
 /// To add a verb, add an entry to `verbs`.
 struct AdminAPI: Sendable {
-    /// Runs a command with the cache, the long commands under way and the query. Answers once, on any
-    /// thread.
+    /// Runs a command with the cache, the long commands under way and the query. Answers once, on
+    /// any thread.
     typealias Verb = @Sendable (MediaCache, AdminJobs, Query, @escaping @Sendable (Answer) -> Void) -> Void
 
     enum Answer: Sendable {

@@ -296,8 +296,8 @@ final class ResourceAnswer {
         answer(Response(200, fields: fields, body: .source(body(reader), length: representation.length)))
     }
 
-    /// Answers with a response of another status. Ranges and conditions do not apply to it (RFC 9110
-    /// §13.2.1, §14.2).
+    /// Answers with a response of another status. Ranges and conditions do not apply to it (RFC
+    /// 9110 §13.2.1, §14.2).
     private func answerOther(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
         // A general proxy passes errors on. Another status would describe the client's own request.
         guard fieldRules.isSite || (400...599).contains(representation.status) else {
@@ -354,8 +354,8 @@ final class ResourceAnswer {
         return "spool-" + String(random.next(), radix: 36) + String(random.next(), radix: 36)
     }
 
-    /// Whether the stored resource may be longer at its origin: parts of a live playlist address it by
-    /// byte range while it grows.
+    /// Whether the stored resource may be longer at its origin: parts of a live playlist address it
+    /// by byte range while it grows.
     private func mayHaveGrown(_ reader: SessionReader) -> Bool {
         reader.foundVersion && !reader.wasValidated && !isSecondLook && !onlyStored && manifests.edge(of: url.text) != nil
     }

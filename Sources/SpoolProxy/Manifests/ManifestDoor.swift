@@ -77,7 +77,8 @@ final class ManifestDoor: Sendable {
         self.wallNow = wallNow
     }
 
-    /// Returns the proof for an origin, which the paths of its resources contain with a fixed origin.
+    /// Returns the proof for an origin, which the paths of its resources contain with a fixed
+    /// origin.
     func proof(_ origin: URIReference.Origin) -> String { names.proof(for: origin.description) }
 
     /// Returns the cookies of an origin for the client of a request, so that they go back with the
@@ -105,8 +106,8 @@ final class ManifestDoor: Sendable {
     /// Returns the place of a resource at the edge of a live playlist, or nil.
     func edge(of url: String) -> LiveEdges.Edge? { memory.withLock { $0.edges.edge(of: url) } }
 
-    /// Handles the failure of a resource. A signature in the manifest that names it may have expired,
-    /// so the origin is asked for that manifest at its next use.
+    /// Handles the failure of a resource. A signature in the manifest that names it may have
+    /// expired, so the origin is asked for that manifest at its next use.
     func childFailed(_ url: String, status: Int) {
         guard [401, 403, 404, 410].contains(status) else { return }
         let now = wallNow()
@@ -173,8 +174,8 @@ final class ManifestDoor: Sendable {
         return entry
     }
 
-    /// Returns a manifest that offers only the renditions that play without the network, or nil when
-    /// it is no manifest or nothing would change.
+    /// Returns a manifest that offers only the renditions that play without the network, or nil
+    /// when it is no manifest or nothing would change.
     func reduce(_ inventory: PresentationInventory, _ cause: ManifestMemo.Cause) -> ManifestMemo.Entry? {
         let playable = inventory.playable
         guard !playable.isEmpty, playable.count < inventory.outline.renditions.count else { return nil }

@@ -223,7 +223,8 @@ final class ManifestReading {
         case .wait: return nil
         // The failure is reported by the answer that follows.
         case .end, .failed: return false
-        // Bytes that are not in memory are read as a whole. They are few, or a manifest by their name.
+        // Bytes that are not in memory are read as a whole. They are few, or a manifest by their
+        // name.
         case .file(let file, let range):
             let head = [UInt8](unsafeUninitializedCapacity: Self.headBytes) { memory, count in
                 count = file.readResident(into: UnsafeMutableRawBufferPointer(memory), at: range.lowerBound)

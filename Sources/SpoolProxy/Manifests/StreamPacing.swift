@@ -5,8 +5,8 @@ import SpoolSystem
 
 /// Decides which answers are paced: those with segments of presentations that miss a variant.
 ///
-/// A player that gets one variant from the store at the speed of a disk may choose a higher one that
-/// its link can't carry. Safe to use from any thread.
+/// A player that gets one variant from the store at the speed of a disk may choose a higher one
+/// that its link can't carry. Safe to use from any thread.
 final class StreamPacing: Sendable {
     private let cache: MediaCache
     private let wallNow: @Sendable () -> Timestamp

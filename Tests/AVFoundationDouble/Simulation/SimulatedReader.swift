@@ -4,15 +4,15 @@ import SpoolSystem
 
 /// Reads an asset without a player, as an image generator, an export or a composition does.
 ///
-/// The patterns are inferred: such readers find the samples by the index, and take no more than they
-/// need. A test varies them. Confined to its mailbox.
+/// The patterns are inferred: such readers find the samples by the index, and take no more than
+/// they need. A test varies them. Confined to its mailbox.
 package final class SimulatedReader: @unchecked Sendable {
     // Sendable for the events of its requests, all of which arrive on its mailbox.
 
     /// The order in which a reader takes bytes.
     package enum Pattern: Sendable {
-        /// Images at some positions, from 0 to 1: the bytes around each, by requests of this size. A
-        /// request to the end is cancelled when it has brought as many.
+        /// Images at some positions, from 0 to 1: the bytes around each, by requests of this size.
+        /// A request to the end is cancelled when it has brought as many.
         case images(at: [Double], bytes: Int64, toEnd: Bool)
         /// The whole file from the first byte to the last: small parts if the resource is available
         /// at once (R9), and else one request to the end.
@@ -100,7 +100,8 @@ package final class SimulatedReader: @unchecked Sendable {
         requestBytes += Int64(data.count)
         largestRequestBytes = max(largestRequestBytes, requestBytes)
         guard let target, have.firstGap(in: target) == nil, let transaction = open?.transaction, transaction.isOpen else { return }
-        // It has what it needs of a request to the end. A request that ends here finishes by itself.
+        // It has what it needs of a request to the end. A request that ends here finishes by
+        // itself.
         guard transaction.ask.data?.toEnd == true, target.upperBound < length ?? 0 else { return }
         open = nil
         asset.resourceLoader.cancel(transaction)

@@ -37,8 +37,8 @@ final class DoorWorld: @unchecked Sendable {
     var requests: [OriginLog.Entry] { world.origin.log.entries }
     var simulator: Simulator { world.simulator }
 
-    /// Whether another process could take the store's lock, so that the system may suspend this one.
-    /// Only for a world with a disk.
+    /// Whether another process could take the store's lock, so that the system may suspend this
+    /// one. Only for a world with a disk.
     var isSuspended: Bool {
         guard let lock = try? world.disk.open("/cache/lock", .readWrite) else { return false }
         guard let isFree = try? lock.lock(.exclusive), isFree else { return false }

@@ -51,8 +51,8 @@ import Testing
         /// The bytes that the origin sent, by content.
         var sent: [UInt64: ByteRangeSet] = [:]
         var sentBytes: Int64 = 0
-        /// The bytes that the caches took. The end of the chunk at which a request is clipped is not
-        /// taken.
+        /// The bytes that the caches took. The end of the chunk at which a request is clipped is
+        /// not taken.
         var takenBytes: Int64 = 0
         /// The requests to the origin.
         var requests: Int64 = 0

@@ -3,8 +3,8 @@ import SpoolOrigin
 import SpoolSystem
 import SpoolTesting
 
-/// An origin behind one link. The link sends chunks of the open transfers in turn, at one rate for all
-/// of them together. A transfer that is paused goes on until its buffer in the system is full.
+/// An origin behind one link. The link sends chunks of the open transfers in turn, at one rate for
+/// all of them together. A transfer that is paused goes on until its buffer in the system is full.
 final class SharedLink: Transport, @unchecked Sendable {
     // Safe to share: all jobs of the simulator run on one thread.
 

@@ -1,0 +1,51 @@
+import SpoolCore
+import SpoolStore
+
+/// The resources of an engine: their list, and their removal.
+struct ResourceCatalog {
+    let engine: Engine
+
+    private var store: any ResourceStore { engine.store }
+
+    /// Passes up to `limit` resources in the order of their keys to `done` on the index lane. Where
+    /// a resource has a session, its status comes from there.
+    func list(after key: ResourceKey?, limit: Int, _ done: @escaping @Sendable (Result<[ResourceStatus], CacheError>) -> Void) {
+        let live = engine.sessions.withLock { $0.all }.map(\.liveStatus)
+        engine.onIndexLane(nil, done) { [store] () throws(StoreError) in
+            let stored = try store.resources(after: key, limit: limit)
+            let byKey = Dictionary(live.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+            var found = stored.compactMap { ResourceStatus(stored: $0, live: byKey[$0.key]) }
+            // Resources that are so new that the index does not have them yet.
+            let known = Set(stored.map(\.key))
+            for status in live where !known.contains(status.key) && status.representation != nil && key.map({ $0 < status.key }) != false {
+                if let status = ResourceStatus(stored: nil, live: status) { found.append(status) }
+            }
+            return Array(found.sorted { $0.key < $1.key }.prefix(limit))
+        }
+    }
+
+    /// Removes a resource with its pin. Runs on the index lane.
+    ///
+    /// - Returns: Whether the resource was stored.
+    func remove(_ key: ResourceKey) throws(StoreError) -> Bool {
+        // The pin goes first. A process that stops in between leaves the resource, which may be
+        // evicted. In the other order it would leave a pin on bytes that are stored later.
+        var owesUnpinning = false
+        do throws(StoreError) {
+            if store.isWritable { _ = try store.setPinned(key, false, time: engine.environment.time.wallNow) }
+        } catch {
+            // On a full disk, the removal makes the room for the change of the pin.
+            guard error == .full else { throw error }
+            owesUnpinning = true
+        }
+        let existed = try store.remove(key)
+        if owesUnpinning { _ = try store.setPinned(key, false, time: engine.environment.time.wallNow) }
+        if existed { engine.record(.removed(key)) }
+        return existed
+    }
+
+    /// Descriptions of the broken invariants of the sessions.
+    var violations: [String] {
+        engine.sessions.withLock { $0.all }.flatMap { session in session.state.withLock { $0.machine.violations } }
+    }
+}
