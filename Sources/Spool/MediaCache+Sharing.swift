@@ -23,7 +23,7 @@ extension MediaCache {
         }
     }
 
-    /// What a request for the missing bytes of a resource needs.
+    /// The facts that a request for the missing bytes of a resource needs.
     package struct Continuation: Sendable {
         /// The fields of its requests, without those for ranges and conditions.
         package var fields: HTTPFields

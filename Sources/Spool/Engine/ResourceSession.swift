@@ -135,7 +135,7 @@ final class ResourceSession: Sendable {
         var demand = FetchDemand(.prefetch)
         /// The number of changes of `demand`.
         var demandSequence: UInt64 = 0
-        /// What the players of this resource need, as the limiter was last called with.
+        /// The need of the players of this resource that the limiter was last called with.
         var need = BandwidthShare.Need.nothing
         /// The networks by the newest reader that named any. A hit that becomes a reader uses them.
         var access: NetworkAccess?

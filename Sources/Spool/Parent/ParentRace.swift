@@ -23,7 +23,7 @@ package struct ParentRace: Sendable {
         case over
     }
 
-    /// What follows from an event.
+    /// The consequences of an event.
     package struct Step: Equatable, Sendable {
         /// Whether the receiver gets the head.
         package var isPassed = false

@@ -26,7 +26,9 @@ package import Spool
 ///     _ application: UIApplication, handleEventsForBackgroundURLSession identifier: String,
 ///     completionHandler: @escaping () -> Void
 /// ) {
-///     if !downloads.handleEvents(ofSession: identifier, completionHandler: completionHandler) { completionHandler() }
+///     if !downloads.handleEvents(ofSession: identifier, completionHandler: completionHandler) {
+///         completionHandler()
+///     }
 /// }
 /// ```
 public final class BackgroundDownloads: Sendable {

@@ -2,7 +2,7 @@ import SpoolSystem
 
 /// The connections of a server by event loop and by client. Safe to use from any thread.
 final class ConnectionCensus: Sendable {
-    /// What the census knows about one connection.
+    /// The entry of one connection.
     struct Ticket: Sendable {
         /// The position of the connection's loop.
         fileprivate(set) var loop: Int

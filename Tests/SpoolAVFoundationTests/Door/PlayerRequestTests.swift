@@ -5,7 +5,7 @@ import SpoolOrigin
 import SpoolTesting
 import Testing
 
-/// What the loader does with the URL and the fields of a player's request.
+/// The use that the loader makes of the URL and the fields of a player's request.
 @Suite(.timeLimit(.minutes(20))) struct PlayerRequestTests {
     @Test func `fields by which a player describes its play reach the origin, and select no bytes`() throws {
         let world = try DoorWorld(length: 50_000)
