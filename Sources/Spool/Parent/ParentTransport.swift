@@ -79,6 +79,16 @@ private final class ParentTransfer: Transfer {
         /// Whether `resume` came before the transfer of the winner was known.
         var owesResume = false
         var timer: Timer?
+
+        /// The transfer of the winner. While there is none, the resume is owed.
+        mutating func transferToResume() -> (any Transfer)? {
+            if let winner = race.winner, let transfer = transfers[winner] {
+                owesResume = false
+                return transfer
+            }
+            owesResume = !race.isOver
+            return nil
+        }
     }
 
     private let request: OriginRequest
@@ -112,12 +122,7 @@ private final class ParentTransfer: Transfer {
     // MARK: Transfer
 
     func resume() {
-        let transfer = state.withLock { state in
-            let transfer = state.race.winner.flatMap { state.transfers[$0] }
-            state.owesResume = transfer == nil && !state.race.isOver
-            return transfer
-        }
-        transfer?.resume()
+        state.withLock { $0.transferToResume() }?.resume()
     }
 
     func cancel() {
