@@ -29,6 +29,7 @@ public final class Preload: Sendable {
         /// The protection of what a window keeps.
         var pins: [ResourceKey: TemporaryPin] = [:]
         var listeners: [AsyncStream<PreloadProgress>.Continuation] = []
+        var followers: [@Sendable (PreloadProgress) -> Void] = []
     }
 
     /// The answers of an origin after which the manifests are asked for again: the signatures in
@@ -71,6 +72,15 @@ public final class Preload: Sendable {
         }
     }
 
+    /// Calls `body` with the present progress and each later one, on any thread.
+    package func follow(_ body: @escaping @Sendable (PreloadProgress) -> Void) {
+        let progress = state.withLock { state in
+            if state.result == nil { state.followers.append(body) }
+            return state.progress
+        }
+        if let progress { body(progress) }
+    }
+
     /// Waits until the planned bytes are stored. Cancelling the waiting task cancels the preload.
     ///
     /// - Throws: The error that prevents it: those of ``ByteReader``; `.noRoom` when the store has
@@ -87,7 +97,7 @@ public final class Preload: Sendable {
     }
 
     /// Calls `body` with the result, now or when there is one, on any thread.
-    func whenOver(_ body: @escaping @Sendable (Result<PreloadResult, CacheError>) -> Void) {
+    package func whenOver(_ body: @escaping @Sendable (Result<PreloadResult, CacheError>) -> Void) {
         let known = state.withLock { state in
             if state.result == nil { state.waiting.append(body) }
             return state.result
@@ -148,13 +158,14 @@ public final class Preload: Sendable {
     }
 
     private func publish(_ change: (inout State) -> PreloadProgress?) {
-        let (listeners, progress) = state.withLock { state in
+        let (listeners, followers, progress) = state.withLock { state in
             let progress = change(&state)
             if let progress { state.progress = progress }
-            return (state.listeners, progress)
+            return (state.listeners, state.followers, progress)
         }
         guard let progress else { return }
         for listener in listeners { listener.yield(progress) }
+        for body in followers { body(progress) }
     }
 
     private func finished(_ number: Int, _ result: Result<ResourcePreload.Outcome, CacheError>, _ round: Int) {
@@ -242,7 +253,7 @@ public final class Preload: Sendable {
     private func end(_ result: Result<PreloadResult, CacheError>) {
         let (running, waiting, listeners) = state.withLock { state in
             if state.result == nil { state.result = result }
-            defer { (state.running, state.waiting, state.listeners) = ([:], [], []) }
+            defer { (state.running, state.waiting, state.listeners, state.followers) = ([:], [], [], []) }
             return (state.running, state.waiting, state.listeners)
         }
         for part in running.values { part.cancel() }

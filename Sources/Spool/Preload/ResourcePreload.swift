@@ -39,6 +39,8 @@ final class ResourcePreload: Sendable {
     private struct State {
         var reader: SessionReader?
         var plan: PreloadPlan?
+        /// The progress that was reported last.
+        var reported: PreloadProgress?
         /// The range that is being read, and whether its bytes are examined.
         var target: ByteRange?
         var isExamined = false
@@ -193,7 +195,7 @@ final class ResourcePreload: Sendable {
             case .memory(let memory, let keepAlive):
                 take(memory.count, withExtendedLifetime(keepAlive) { isExamined ? [UInt8](memory) : [] })
                 reader.advance(by: memory.count, fromOrigin: true)
-            case .wait: return
+            case .wait: return publish()
             case .end:
                 endRange()
                 moveOn(reader)
@@ -271,8 +273,14 @@ final class ResourcePreload: Sendable {
         }
     }
 
+    /// Reports the progress, if it is another one than the last.
     private func publish() {
-        if let progress = state.withLock({ $0.isOver ? nil : $0.plan?.progress }) { report(progress) }
+        let progress = state.withLock { state -> PreloadProgress? in
+            guard !state.isOver, let progress = state.plan?.progress, progress != state.reported else { return nil }
+            state.reported = progress
+            return progress
+        }
+        if let progress { report(progress) }
     }
 
     // MARK: Ending
