@@ -95,6 +95,25 @@ struct MP4Tests {
         #expect(run.plan?.reachesEnd == false)
     }
 
+    /// Ten seconds of files with fragments of two seconds cost twelve.
+    @Test(arguments: [true, false], [0, 5000])
+    func `of the fragment in which the seconds end, only their samples are needed`(hasIndex: Bool, startsAt: Int) throws {
+        let model = FragmentModel(mediaBytes: 40_008, startsAt: startsAt, hasDurations: true, hasSizes: true)
+        let head = model.head + (hasIndex ? model.index(seconds: 30) : [])
+        let run = try MediaFile(head + (0..<30).flatMap(model.fragment)).plan(seconds: 10, limits: .short)
+        // With the margin of half a second, 13 of the 25 samples begin before the end.
+        let end = head.count + 10 * model.fragmentBytes + model.moof(10).count + 8 + 13 * model.sampleBytes
+        #expect(run.ranges == [0..<Int64(end)])
+        #expect(run.plan?.reachesEnd == false)
+        #expect(run.read.totalBytes <= Int64(end))
+    }
+
+    @Test func `no seconds take the samples of the margin from the first fragment`() throws {
+        let model = FragmentModel(mediaBytes: 40_008, hasDurations: true, hasSizes: true)
+        let run = try MediaFile(model.file).plan(seconds: 0, limits: .short)
+        #expect(run.ranges == [0..<Int64(model.head.count + model.moof(0).count + 8 + 13 * model.sampleBytes)])
+    }
+
     @Test func `the seconds of a live recording count from its first fragment`() throws {
         let model = FragmentModel(startsAt: 5000)
         let run = try MediaFile(model.file).plan(seconds: 10)
@@ -116,7 +135,8 @@ struct MP4Tests {
         let run = try MediaFile(file).plan(seconds: 10, limits: .short)
         let start = file.count - 30 * model.fragmentBytes
         #expect(run.ranges == [0..<Int64(start + 11 * model.fragmentBytes)])
-        #expect(run.read.totalBytes <= Int64(start) + 128)
+        // The head, and the fragment in which the seconds end.
+        #expect(run.read.totalBytes <= Int64(start) + 128 + 128)
     }
 
     @Test func `an index that ends before the file adds the box at the file's end`() throws {

@@ -70,6 +70,7 @@ enum Samples {
         File(name: "mp4, index first", bytes: MovieModel().headFirst()),
         File(name: "mp4, index last", bytes: MovieModel(tracks: [TrackModel(), TrackModel(id: 2, handler: "soun")]).headLast()),
         File(name: "fragmented mp4", bytes: FragmentModel(hasDurations: true).file),
+        File(name: "fragmented mp4 with sizes", bytes: FragmentModel(hasSizes: true).file),
         File(
             name: "mp4 with a segment index",
             bytes: FragmentModel().head + FragmentModel().index(seconds: 30) + (0..<30).flatMap(FragmentModel().fragment)),

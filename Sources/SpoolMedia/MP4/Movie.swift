@@ -21,14 +21,14 @@ struct Movie {
     init(_ content: ArraySlice<UInt8>) throws(MediaReadFailure) {
         let boxes = try Boxes(content)
         var tracks: [Track] = []
-        var defaults: [Int: UInt64] = [:]
+        var defaults: [Int: FragmentRun.Standard] = [:]
         if let extends = boxes.first("mvex") {
             for content in try Boxes(extends).all("trex").prefix(Self.maximumTracks) {
                 var trex = BigEndian(content)
                 try trex.skip(4)
                 let id = try trex.int(4)
                 try trex.skip(4)
-                defaults[id] = try trex.number(4)
+                defaults[id] = FragmentRun.Standard(duration: try trex.number(4), size: try trex.number(4))
             }
         }
         let movieScale = try Self.timeScale(boxes.first("mvhd"))
@@ -70,8 +70,8 @@ struct Track {
     let timeScale: UInt64
     /// The ticks that an edit list skips at the track's beginning.
     let skippedTicks: UInt64
-    /// The duration of a fragment's sample that states none.
-    let defaultDuration: UInt64
+    /// Duration and size of a fragment's sample when neither it nor the fragment states them.
+    let defaults: FragmentRun.Standard
     let table: SampleTable
 
     /// The latest time that is looked up. Sums with it fit.
@@ -82,7 +82,7 @@ struct Track {
 
     /// Reads a `trak` box.
     /// - Returns: nil for a track without media.
-    init?(_ content: ArraySlice<UInt8>, movieScale: UInt64, defaults: [Int: UInt64]) throws(MediaReadFailure) {
+    init?(_ content: ArraySlice<UInt8>, movieScale: UInt64, defaults: [Int: FragmentRun.Standard]) throws(MediaReadFailure) {
         let boxes = try Boxes(content)
         guard let header = boxes.first("tkhd"), let media = boxes.first("mdia") else { return nil }
         var tkhd = BigEndian(header)
@@ -92,7 +92,7 @@ struct Track {
         let mediaBoxes = try Boxes(media)
         timeScale = try Movie.timeScale(mediaBoxes.first("mdhd"))
         handler = mediaBoxes.first("hdlr")?.code(at: 8)
-        defaultDuration = defaults[id] ?? 0
+        self.defaults = defaults[id] ?? FragmentRun.Standard(duration: 0, size: 0)
         skippedTicks = try Self.skipped(boxes.first("edts"))
         guard let information = mediaBoxes.first("minf"), let tables = try Boxes(information).first("stbl") else { return nil }
         table = try SampleTable(try Boxes(tables))

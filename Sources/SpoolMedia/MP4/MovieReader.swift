@@ -26,7 +26,7 @@ struct MovieReader: ContainerReader {
     private var offset: Int64 = 0
     private var boxes = 0
     private var movie: Movie?
-    private var fragments = FragmentWalk()
+    private var walk: FragmentWalk?
 
     init(limits: MediaLimits) { self.limits = limits }
 
@@ -45,7 +45,7 @@ struct MovieReader: ContainerReader {
     /// Visits the box at `offset`, on the way to `moov`.
     private mutating func visitTopBox(_ bytes: KnownBytes) throws(MediaReadFailure) {
         guard boxes < Self.maximumTopBoxes else { throw .malformed("more than \(boxes) boxes before the moov box") }
-        let box = try nextBox(bytes)
+        let box = try nextBox(bytes, at: offset)
         if box.type == "moov" { movie = try Movie(try content(of: box, bytes)) }
         let header = ByteRange(lower: offset, upper: offset + Int64(box.headerBytes))
         visited.insert(box.type == "moov" || (box.range.count <= Self.maximumSideBytes && !box.isMedia) ? box.range : header)
@@ -72,44 +72,70 @@ struct MovieReader: ContainerReader {
     private mutating func planFragments(
         until end: MediaTime, of movie: Movie, _ bytes: inout KnownBytes
     ) throws(MediaReadFailure) -> MediaPlan {
-        bytes.readsInOrder = true
-        while !bytes.isEnd(offset) {
-            let box = try nextBox(bytes)
-            if box.type == "sidx", let plan = try indexedPlan(box, until: end, of: movie, bytes) { return plan }
-            if box.type == "moof" {
-                if fragments.reaches(end, of: movie) { return plan(upTo: offset, reachesEnd: false) }
-                try fragments.add(try content(of: box, bytes), movie)
+        var walk = walk ?? FragmentWalk(from: offset, head: ByteRange(lower: 0, upper: offset))
+        // A walk that lacks bytes keeps how far it came.
+        defer { self.walk = walk }
+        while !bytes.isEnd(walk.offset) {
+            // Media that is needed as a whole is read on the way to the next fragment.
+            bytes.readsInOrder = !walk.isCut
+            let box = try nextBox(bytes, at: walk.offset)
+            if box.type == "sidx", let plan = try indexedPlan(box, until: end, of: movie, &bytes) { return plan }
+            if try visit(box, &walk, until: end, of: movie, bytes) {
+                return MediaPlan(container: .mp4, ranges: walk.ranges, reachesEnd: false)
             }
-            offset = box.range.upperBound
-            bytes.forget(before: offset)
+            bytes.forget(before: walk.offset)
         }
-        return plan(upTo: offset, reachesEnd: true)
+        return MediaPlan(container: .mp4, ranges: walk.ranges, reachesEnd: true)
     }
 
-    /// Headers, fragments and their media stand one after the other from the beginning.
-    private func plan(upTo upper: Int64, reachesEnd: Bool) -> MediaPlan {
-        MediaPlan(container: .mp4, ranges: ByteRangeSet([ByteRange(lower: 0, upper: max(upper, 1))]), reachesEnd: reachesEnd)
+    private func visit(
+        _ box: Box, _ walk: inout FragmentWalk, until end: MediaTime, of movie: Movie, _ bytes: KnownBytes
+    ) throws(MediaReadFailure) -> Bool {
+        try walk.visit(box, until: end, of: movie) { box throws(MediaReadFailure) in try content(of: box, bytes) }
     }
 
     /// The plan by a segment index, or nil if the index ends earlier than the seconds. An index of
     /// one fragment stands before each fragment of some files.
-    private func indexedPlan(
-        _ box: Box, until end: MediaTime, of movie: Movie, _ bytes: KnownBytes
+    private mutating func indexedPlan(
+        _ box: Box, until end: MediaTime, of movie: Movie, _ bytes: inout KnownBytes
     ) throws(MediaReadFailure) -> MediaPlan? {
         let index = try SegmentIndex(try content(of: box, bytes), endingAt: box.range.upperBound)
-        let samples = index.samples(until: end)
-        guard !samples.reachesEnd || bytes.length == index.end else { return nil }
-        var ranges = samples.ranges
-        ranges.insert(ByteRange(lower: 0, upper: index.firstOffset))
+        let selection = index.selection(until: end)
+        guard !selection.reachesEnd || bytes.length == index.end else { return nil }
+        var ranges = ByteRangeSet([ByteRange(lower: 0, upper: index.firstOffset)])
+        if let before = selection.before { ranges.insert(before) }
+        if let last = selection.last { ranges.formUnion(try part(of: last, selection, until: end, of: movie, &bytes)) }
         if let length = bytes.length, index.end != length, let tail = ByteRange(max(0, length - Self.tailBytes), length) {
             ranges.insert(tail)
         }
-        return MediaPlan(container: .mp4, ranges: ranges, reachesEnd: samples.reachesEnd)
+        return MediaPlan(container: .mp4, ranges: ranges, reachesEnd: selection.reachesEnd && !selection.isCut)
+    }
+
+    /// The bytes that the seconds need of the last segment. A segment whose fragments cannot be read
+    /// is needed as a whole.
+    private mutating func part(
+        of segment: ByteRange, _ selection: SegmentIndex.Selection, until end: MediaTime, of movie: Movie, _ bytes: inout KnownBytes
+    ) throws(MediaReadFailure) -> ByteRangeSet {
+        let whole = ByteRangeSet([segment])
+        guard selection.isCut, !movie.hasSamples else { return whole }
+        bytes.readsInOrder = false
+        var walk = FragmentWalk(from: segment.lowerBound)
+        let rest = MediaTime(nanoseconds: end.nanoseconds - selection.begin.nanoseconds)
+        do throws(MediaReadFailure) {
+            while walk.offset < segment.upperBound {
+                if try visit(try nextBox(bytes, at: walk.offset), &walk, until: rest, of: movie, bytes) {
+                    return walk.ranges.intersection(segment)
+                }
+            }
+        } catch {
+            if case .missing = error { throw error }
+        }
+        return whole
     }
 
     // MARK: Boxes
 
-    private mutating func nextBox(_ bytes: KnownBytes) throws(MediaReadFailure) -> Box {
+    private mutating func nextBox(_ bytes: KnownBytes, at offset: Int64) throws(MediaReadFailure) -> Box {
         let box = try Box(bytes, at: offset)
         boxes += 1
         guard boxes <= limits.elements else { throw .malformed("more than \(limits.elements) boxes") }

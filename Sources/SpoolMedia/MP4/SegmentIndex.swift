@@ -40,19 +40,38 @@ struct SegmentIndex {
         }
     }
 
-    /// The bytes of the segments that begin before `end`.
-    func samples(until end: MediaTime) -> Samples {
+    /// The segments that begin before a time.
+    struct Selection: Hashable {
+        /// The segments but the last one.
+        var before: ByteRange?
+        /// The last segment, and the time at which it begins.
+        var last: ByteRange?
+        var begin = MediaTime(nanoseconds: 0)
+        /// Whether the last segment ends behind the time.
+        var isCut = false
+        /// Whether these are all segments of the index.
+        var reachesEnd = true
+    }
+
+    /// Returns the segments that begin before `end`.
+    func selection(until end: MediaTime) -> Selection {
+        var selection = Selection()
         var time: UInt64 = 0
         var offset = firstOffset
-        var isWhole = true
         for segment in segments {
-            guard MediaTime(ticks: time, scale: timeScale) < end else {
-                isWhole = false
+            let begin = MediaTime(ticks: time, scale: timeScale)
+            guard begin < end else {
+                selection.reachesEnd = false
                 break
             }
-            offset = min(offset + segment.bytes, ByteRange.maximumOffset)
+            let upper = min(offset + segment.bytes, ByteRange.maximumOffset)
             time += segment.duration
+            selection.before = ByteRange(firstOffset, offset)
+            selection.last = ByteRange(offset, upper)
+            selection.begin = begin
+            selection.isCut = end < MediaTime(ticks: time, scale: timeScale)
+            offset = upper
         }
-        return Samples(ranges: ByteRangeSet(ByteRange(firstOffset, offset).map { [$0] } ?? []), reachesEnd: isWhole)
+        return selection
     }
 }

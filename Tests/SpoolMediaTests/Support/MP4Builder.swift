@@ -97,6 +97,8 @@ struct FragmentModel {
     var startsAt = 0
     /// Whether samples state their duration.
     var hasDurations = false
+    /// Whether samples state their size.
+    var hasSizes = false
     /// The seconds before the first fragment, whose samples are in the index.
     var indexedSeconds = 0
 
@@ -118,14 +120,21 @@ struct FragmentModel {
     }
 
     func fragment(_ second: Int) -> [UInt8] {
-        let run =
-            hasDurations
-            ? fullBox("trun", flags: 0x100, big(Self.samples, 4), (0..<Self.samples).flatMap { _ in big(Self.ticks, 4) })
-            : fullBox("trun", big(Self.samples, 4))
-        let decodeTime = fullBox("tfdt", version: 1, big((startsAt + indexedSeconds + second) * Self.scale, 8))
-        return box("moof", fullBox("mfhd", big(second + 1, 4)), box("traf", fullBox("tfhd", big(1, 4)), decodeTime, run))
-            + box("mdat", zeros(mediaBytes - 8))
+        moof(second, distance: moof(second, distance: 0).count + 8) + box("mdat", zeros(mediaBytes - 8))
     }
+
+    /// The fragment without its media, which begins at `distance` from here.
+    func moof(_ second: Int, distance: Int = 0) -> [UInt8] {
+        let flags = (hasDurations ? 0x100 : 0) | (hasSizes ? 0x201 : 0)
+        let sample = (hasDurations ? big(Self.ticks, 4) : []) + (hasSizes ? big(sampleBytes, 4) : [])
+        let run = fullBox(
+            "trun", flags: flags, big(Self.samples, 4), hasSizes ? big(distance, 4) : [], (0..<Self.samples).flatMap { _ in sample })
+        let decodeTime = fullBox("tfdt", version: 1, big((startsAt + indexedSeconds + second) * Self.scale, 8))
+        return box("moof", fullBox("mfhd", big(second + 1, 4)), box("traf", fullBox("tfhd", flags: 0x20000, big(1, 4)), decodeTime, run))
+    }
+
+    /// The size of a sample.
+    var sampleBytes: Int { (mediaBytes - 8) / Self.samples }
 
     /// The bytes of a fragment and its media.
     var fragmentBytes: Int { fragment(0).count }
