@@ -1,5 +1,6 @@
 import Foundation
 import SpoolCore
+import SpoolOrigin
 import SpoolTesting
 import Testing
 
@@ -70,16 +71,31 @@ struct PreloadCommandTests {
 
     @Test func `one resource that fails is named, and the others are preloaded`() throws {
         let scene = try Scene()
-        let outcome = try scene.run(["preload", "--bytes", "1000", scene.origin.url("/none"), scene.urls[0], scene.origin.url("/v.m3u8")])
+        let outcome = try scene.run(["preload", "--bytes", "1000", scene.origin.url("/none"), scene.urls[0]])
         #expect(outcome.code == 1)
         #expect(outcome.text == "\(scene.urls[0])  1000 B fetched, 0 B stored before\n")
         #expect(outcome.errors.contains("/none"))
-        #expect(outcome.errors.contains("'spool get URL' stores it"))
+    }
+
+    @Test func `the first seconds of a stream are there when the origin is gone`() throws {
+        let scene = try Scene()
+        let playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\na.bin\n#EXTINF:6,\nb.bin\n#EXT-X-ENDLIST\n"
+        let url = scene.origin.url("/v.m3u8")
+        scene.origin.follow { request, _ in
+            request.url.hasSuffix(".m3u8")
+                ? .status(200, fields: ["Content-Type": "application/vnd.apple.mpegurl"], body: Array(playlist.utf8)) : .correct
+        }
+        let result = try scene.preload("--seconds", "5", "--variant", "720", url)
+        #expect(result.first?["fetched"] as? Int == Int(Self.length) + playlist.utf8.count)
+        scene.origin.stop()
+        #expect(try scene.run(["get", scene.urls[0], "-o", "-"]).code == 0)
+        #expect(try scene.run(["get", scene.urls[1], "-o", "-"]).code != 0)
     }
 
     @Test(arguments: [
         (["--bytes", "1M", "--whole", "http://a/"], "exclude"), (["--bytes", "no", "http://a/"], "a size such as 2M"),
         (["--seconds", "-1", "http://a/"], "a number of seconds"), (["--jobs", "0", "http://a/"], "from 1 to 64"),
+        (["--variant", "no", "http://a/"], "a height or a bandwidth"),
         (["-", "http://a/"], "stands alone"),
     ])
     func `wrong arguments are explained`(words: [String], names: String) throws {

@@ -17,6 +17,19 @@ enum SelectionFlags {
     /// Whether the arguments contain one of the flags.
     static func isGiven(_ arguments: Arguments) -> Bool { all.contains(where: arguments.has) }
 
+    /// The variant for a preload, which begins with what a player starts with.
+    static let start = Flag(
+        "variant", takes: "WHICH", words: ["initial", "best", "worst"],
+        help: "Of an HLS or DASH stream: 'initial', 'best', 'worst', the greatest height in pixels (720), or the greatest bandwidth"
+            + " in bits a second (2500000). The default is 'initial', the variant that a player starts with.")
+
+    /// Returns the variant that `start` names.
+    static func startingVariant(_ arguments: Arguments) throws(UsageError) -> PresentationSelection.Quality {
+        try arguments.value(start, expected: "initial, best, worst, a height or a bandwidth") { text in
+            text == "initial" ? .initial : quality(text)
+        } ?? .initial
+    }
+
     static func selection(_ arguments: Arguments) throws(UsageError) -> PresentationSelection {
         var selection = PresentationSelection()
         if let quality = try arguments.value(variant, expected: "best, worst, a height or a bandwidth", quality) {

@@ -16,11 +16,14 @@ struct PreloadCommand: Command {
         discussion: [
             "A player then starts without waiting for the origin. Stored bytes are not fetched again. With '-', the URLs are read from standard"
                 + " input, one a line.",
+            "Of an HLS or DASH stream, the segments that begin in these seconds are fetched, with playlists,"
+                + " keys, sound and subtitles.",
             "The seconds are found in MP4, MP3, AAC, FLAC, WAV, Ogg, Matroska and WebM. Of any other file 1 MiB is fetched for each second, and a"
                 + " note says why. Exits 1 when a resource could not be preloaded; the others are.",
         ],
         operands: .init(usage: "URL…|-", count: 1...CommandSyntax.maxOperands),
-        flags: [seconds, bytes, whole, jobs, json] + CacheSettings.store + [CacheSettings.freshness] + HeaderSettings.all
+        flags: [seconds, bytes, whole, SelectionFlags.start, jobs, json] + CacheSettings.store + [CacheSettings.freshness]
+            + HeaderSettings.all
             + KeySettings.names + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
             + CacheSettings.logging,
         examples: [
@@ -34,6 +37,7 @@ struct PreloadCommand: Command {
     private let settings: CacheSettings
     private let arguments: Arguments
     private let amount: PreloadAmount
+    private let variant: PresentationSelection.Quality
     private let jobs: Int
     private let isJSON: Bool
 
@@ -41,6 +45,7 @@ struct PreloadCommand: Command {
         settings = try CacheSettings(arguments, level: .warning)
         self.arguments = arguments
         amount = try Self.amount(arguments)
+        variant = try SelectionFlags.startingVariant(arguments)
         jobs =
             try arguments.value(Self.jobs, expected: "a number from 1 to 64") { Int($0).flatMap { (1...64).contains($0) ? $0 : nil } } ?? 3
         isJSON = arguments.has(Self.json)
@@ -70,10 +75,10 @@ struct PreloadCommand: Command {
         let cache = try settings.open(log: log)
         let isStoredElsewhere = try isStoredElsewhere(cache)
         return try await cache.closing {
-            let line = PreloadLine(count: urls.count, name: urls.first ?? "")
-            let task = Task { await preload(urls, into: cache, isStoredElsewhere: isStoredElsewhere, line) }
+            let board = ProgressBoard(names: urls.map { GetCommand.fileName(of: $0) ?? $0 })
+            let task = Task { await preload(urls, into: cache, isStoredElsewhere: isStoredElsewhere, board) }
             interruption.onFirst { task.cancel() }
-            let code = try await report(task.value, line)
+            let code = try await report(task.value, board)
             if let signal = interruption.signal {
                 throw Failure("interrupted; what was fetched is kept, and the same command goes on from there", .signal(signal))
             }
@@ -110,14 +115,14 @@ struct PreloadCommand: Command {
     }
 
     private func preload(
-        _ urls: [String], into cache: MediaCache, isStoredElsewhere: Bool, _ line: PreloadLine
+        _ urls: [String], into cache: MediaCache, isStoredElsewhere: Bool, _ board: ProgressBoard
     ) async -> [Outcome] {
         await withTaskGroup(of: (Int, Outcome).self) { group in
             var outcomes = [Outcome?](repeating: nil, count: urls.count)
             var next = urls.indices.makeIterator()
             func add() {
                 guard let index = next.next(), !Task.isCancelled else { return }
-                group.addTask { (index, await preload(urls[index], index, into: cache, isStoredElsewhere: isStoredElsewhere, line)) }
+                group.addTask { (index, await preload(urls[index], index, into: cache, isStoredElsewhere: isStoredElsewhere, board)) }
             }
             for _ in 0..<jobs { add() }
             while let (index, outcome) = await group.next() {
@@ -129,15 +134,16 @@ struct PreloadCommand: Command {
     }
 
     private func preload(
-        _ url: String, _ index: Int, into cache: MediaCache, isStoredElsewhere: Bool, _ line: PreloadLine
+        _ url: String, _ index: Int, into cache: MediaCache, isStoredElsewhere: Bool, _ board: ProgressBoard
     ) async -> Outcome {
+        defer { board.finish(index) }
         do throws(CacheError) {
-            guard ManifestSuspicion(contentType: nil, url: url) != .named else {
-                throw CacheError(.configuration, "\(url) is an HLS or DASH stream; 'spool get URL' stores it")
-            }
             let preload = try Preload.started(
-                in: cache, url, amount, key: nil, priority: .prefetch, options: ReadOptions(), isStoredElsewhere: isStoredElsewhere)
-            let watching = Task { for await progress in preload.progress { line.update(index, progress) } }
+                in: cache, url, amount, variant: variant, key: nil, priority: .prefetch, options: ReadOptions(),
+                isStoredElsewhere: isStoredElsewhere)
+            let watching = Task {
+                for await progress in preload.progress { board.update(index, done: progress.doneBytes, of: progress.totalBytes) }
+            }
             defer { watching.cancel() }
             return Outcome(url: url, result: .success(try await preload.result()))
         } catch {
@@ -147,8 +153,8 @@ struct PreloadCommand: Command {
 
     // MARK: Output
 
-    private func report(_ outcomes: [Outcome], _ line: PreloadLine) throws -> ExitCode {
-        line.finish()
+    private func report(_ outcomes: [Outcome], _ board: ProgressBoard) throws -> ExitCode {
+        board.clear()
         var code = ExitCode.success
         for outcome in outcomes {
             switch outcome.result {
@@ -186,26 +192,4 @@ struct PreloadCommand: Command {
         }
         return writer.text + "\n"
     }
-}
-
-/// The progress of all preloads in one line.
-private final class PreloadLine: Sendable {
-    private let line: SharedProgress
-    private let parts = Locked<[Int: PreloadProgress]>([:])
-
-    init(count: Int, name: String) {
-        line = SharedProgress(name: count == 1 ? GetCommand.fileName(of: name) ?? name : "\(count) resources", total: nil)
-    }
-
-    func update(_ index: Int, _ progress: PreloadProgress) {
-        let (done, total) = parts.withLock { parts in
-            parts[index] = progress
-            return (
-                parts.values.reduce(0) { $0 + $1.doneBytes }, parts.values.reduce(0) { $0 + ($1.totalBytes ?? $1.doneBytes) }
-            )
-        }
-        line.set(done, of: total)
-    }
-
-    func finish() { line.clear() }
 }

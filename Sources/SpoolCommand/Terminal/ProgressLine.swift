@@ -48,6 +48,13 @@ struct ProgressLine {
         return line(bytesPerSecond: rate.bytesPerSecond)
     }
 
+    /// Sets the number of received bytes, and returns the line of this moment.
+    mutating func text(_ bytes: Int64, of total: Int64?) -> String {
+        (received, self.total) = (bytes, total)
+        rate.update(received, now: time.now)
+        return line(bytesPerSecond: rate.bytesPerSecond)
+    }
+
     /// Draws a last line with the result.
     func finish() {
         guard stream.isTerminal else { return }
