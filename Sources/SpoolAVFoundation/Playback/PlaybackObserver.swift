@@ -1,5 +1,6 @@
 #if !os(watchOS)
 public import AVFoundation
+public import Spool
 import SpoolCore
 package import SpoolSystem
 
@@ -41,6 +42,15 @@ package import SpoolSystem
     /// With nil, the app handles that.
     public var externalPlayback: ExternalPlaybackRoute? = .original
 
+    /// The window that follows the player's queue, so that its next items are preloaded. The window
+    /// has its own fields and policy for all of them; see `preloadWindow(ahead:behind:_:)`.
+    public var preloadWindow: PreloadWindow? {
+        didSet {
+            queueWindow = preloadWindow.map(QueueWindow.init)
+            look()
+        }
+    }
+
     /// Called when the observer has replaced an item by another one of the same media: for an
     /// AirPlay receiver, back, and when `play()` creates a failed item again. Move outputs, the
     /// audio mix and observers of your own to the new item.
@@ -58,6 +68,7 @@ package import SpoolSystem
     private weak var watched: AVPlayerItem?
     private var lastWatched: ObjectIdentifier?
     private var kept = KeptLoaders()
+    private var queueWindow: QueueWindow?
     private var recovery = StallRecovery()
     private let rateNotices = NoticeTokens()
     private let audioNotices: NoticeTokens
@@ -332,6 +343,7 @@ package import SpoolSystem
     private func followQueue(_ player: AVPlayer) {
         let current = player.currentItem
         let items = (player as? AVQueuePlayer)?.items() ?? current.map { [$0] } ?? []
+        queueWindow?.follow(items)
         for loader in kept.follow(items, current: current) {
             // The item may be back in the list at the end of the grace period.
             _ = loader.time.after(Self.grace, on: main) { [weak self, weak loader] in

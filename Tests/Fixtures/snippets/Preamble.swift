@@ -20,6 +20,8 @@ var text: String { fatalError() }
 var reader: ByteReader { fatalError() }
 var key: ResourceKey { fatalError() }
 var asset: CachingAVURLAsset { fatalError() }
+@MainActor var item: AVPlayerItem { fatalError() }
+@MainActor var observer: PlaybackObserver { fatalError() }
 var film: VirtualResource { fatalError() }
 var origin: ScriptedOrigin { fatalError() }
 var disk: MemoryDisk { fatalError() }

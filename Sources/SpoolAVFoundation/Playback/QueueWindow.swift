@@ -1,0 +1,40 @@
+#if !os(watchOS)
+import AVFoundation
+import Spool
+
+/// Moves a preload window along the queue of a player.
+///
+/// A player's list begins with its current item. The items that played before it are remembered
+/// here, for the part of the window behind the player.
+@MainActor struct QueueWindow {
+    /// The most items before the current one that are remembered.
+    private static let maxPlayed = 16
+
+    private let window: PreloadWindow
+    private var played: [PreloadWindow.Item] = []
+    private var queue: [PreloadWindow.Item] = []
+
+    init(_ window: PreloadWindow) { self.window = window }
+
+    /// Moves the window to the beginning of the list, if the list has changed.
+    mutating func follow(_ items: [AVPlayerItem]) {
+        let queue = items.compactMap { $0.cachedAsset?.windowItem }
+        guard queue != self.queue else { return }
+        if let last = self.queue.first, last != queue.first {
+            played.removeAll { $0 == last }
+            played = (played + [last]).suffix(Self.maxPlayed)
+        }
+        self.queue = queue
+        // An item that plays again is not behind the player.
+        let behind = played.filter { !queue.contains($0) }
+        window.move(to: behind.count, in: behind + queue)
+    }
+}
+
+extension CachingAVURLAsset {
+    /// The asset's media as an item of a preload window.
+    fileprivate var windowItem: PreloadWindow.Item? {
+        key.map { PreloadWindow.Item(url: originalURL.absoluteString, key: $0) }
+    }
+}
+#endif
