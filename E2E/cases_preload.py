@@ -2,6 +2,7 @@
 
 import json
 
+import beginnings
 from clients import ffmpeg_frames
 from harness import CaseList, expect, expect_equal
 
@@ -9,6 +10,8 @@ CASES = CaseList()
 case = CASES
 
 SECONDS = 10
+# The most bytes that a preload fetches, in parts of the bytes of the samples, beside the headers.
+SAMPLE_SHARE = 1.15
 FILES = ["faststart.mp4", "moov-at-end.mp4", "cues-at-end.mkv", "vp8-opus.webm", "vbr.mp3", "plain.flac"]
 
 
@@ -35,6 +38,32 @@ def plays(name):
 
 for name in FILES:
     plays(name)
+
+
+def plays_of_thirty(name):
+    @case(f"ffmpeg plays ten seconds of {name} from few bytes more than they have", "ffmpeg", "ffprobe", is_about_cache=True)
+    def _(t):
+        directory = t.media.directory / "beginnings"
+        path = beginnings.make(name, directory, t.program("ffmpeg"))
+        try:
+            url = f"beginnings/{name}"
+            need = beginnings.need(path, SECONDS, t.program("ffprobe"))
+            wanted = ffmpeg_frames(t, t.origin.url(url), length=SECONDS)
+            (result,) = preload(t, "--seconds", SECONDS, t.origin.url(url))
+            expect_equal(result["bytesReason"], None, "the reason for bytes")
+            t.note(f"{result['fetched'] / need.samples:.3f} of the samples' bytes, headers {need.headers / need.samples:.3f}")
+            allowed = SAMPLE_SHARE * need.samples + need.headers
+            expect(result["fetched"] <= allowed, f"{result['fetched']} bytes were fetched, {allowed:.0f} are allowed")
+            proxy = t.proxy()
+            t.origin.stop()
+            expect_equal(ffmpeg_frames(t, proxy.url(url), length=SECONDS), wanted, "the frames without the origin")
+            t.origin.start()
+        finally:
+            path.unlink()
+
+
+for name in beginnings.NAMES:
+    plays_of_thirty(name)
 
 
 @case("a second preload fetches nothing, and a whole one the rest", is_about_cache=True)
