@@ -121,7 +121,14 @@ import Testing
         let changed = Self.resource("tagged.mp4", 99, 8000)
         let world = try world([changed])
         try await world.cache.adopt(path("ktv"))
-        #expect(try await world.cache.reader(for: changed.url).bytes() == changed.content.bytes(at: 0, count: 8000))
+        // A read that has taken bytes of the part before the origin answers ends with an error.
+        let bytes: [UInt8]
+        do {
+            bytes = try await world.cache.reader(for: changed.url).bytes()
+        } catch let error as CacheError where error.code == .representationChanged {
+            bytes = try await world.cache.reader(for: changed.url).bytes()
+        }
+        #expect(bytes == changed.content.bytes(at: 0, count: 8000))
         await world.cache.close()
     }
 
