@@ -138,8 +138,11 @@ struct PreloadCommand: Command {
     ) async -> Outcome {
         defer { board.finish(index) }
         do throws(CacheError) {
+            var options = ReadOptions()
+            // The server that stores the bytes lets its players go first.
+            if isStoredElsewhere { options.requestFields.lines.append(RequestUrgency.backgroundField) }
             let preload = try Preload.started(
-                in: cache, url, amount, variant: variant, key: nil, priority: .prefetch, options: ReadOptions(),
+                in: cache, url, amount, variant: variant, key: nil, priority: .prefetch, options: options,
                 isStoredElsewhere: isStoredElsewhere)
             let watching = Task {
                 for await progress in preload.progress { board.update(index, done: progress.doneBytes, of: progress.totalBytes) }

@@ -76,6 +76,7 @@ final class ResourceAnswer {
         var options = ReadOptions(cachePolicy: policy)
         options.site = page
         if let visit { (options.requestFields, options.access) = (visit.requestFields(url.text), visit.access) }
+        options.priority = RequestUrgency.priority(request.fields["Priority"])
         options.endsSoon = true
         options.isPaced = isPaced
         options.takesAnyStatus = true
