@@ -82,10 +82,27 @@ import Testing
         var gate = NetworkGate()
         #expect(gate.entered(1, FetchDemand(.prefetch), sequence: 0) == nil)
         #expect(gate.entered(2, FetchDemand(.playing), sequence: 0) == nil)
-        #expect(gate.yieldChanged(true).map(\.refusal) == [.playback])
+        #expect(gate.yieldChanged(0).map(\.refusal) == [.playback])
         #expect(gate.refuses(FetchDemand(.upcoming)) && !gate.refuses(FetchDemand(.playing)))
         let change = gate.demanded(1, FetchDemand(.playing), sequence: 1)
         #expect(change?.id == 1 && change?.refusal == nil)
         #expect(gate.yieldingCount == 0)
+    }
+
+    @Test func `beside a player two others run, the most urgent and oldest first`() {
+        var gate = NetworkGate()
+        for id in UInt64(1)...3 { #expect(gate.entered(id, FetchDemand(.prefetch), sequence: 0) == nil) }
+        #expect(gate.entered(4, FetchDemand(.upcoming), sequence: 0) == nil)
+        #expect(gate.entered(5, FetchDemand(.playing), sequence: 0) == nil)
+        #expect(gate.yieldChanged(BandwidthShare.beside).map(\.id) == [2, 3])
+        #expect(gate.refuses(FetchDemand(.upcoming)) && !gate.refuses(FetchDemand(.playing)))
+        #expect(gate.entered(6, FetchDemand(.prefetch), sequence: 0)?.refusal == .playback)
+        gate.left(4)
+        let next = gate.yieldChanged(BandwidthShare.beside)
+        #expect(next.map(\.id) == [2] && next.map(\.refusal) == [nil])
+        // What begins to play leaves its place to the next.
+        #expect(gate.demanded(1, FetchDemand(.playing), sequence: 1) == nil)
+        #expect(gate.yieldChanged(BandwidthShare.beside).map(\.id) == [3])
+        #expect(gate.yieldChanged(.max).map(\.id) == [6])
     }
 }

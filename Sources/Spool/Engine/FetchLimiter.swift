@@ -138,7 +138,7 @@ package final class FetchLimiter: Sendable {
         let now = time.now
         let (holds, starts, deadline) = state.withLock { state in
             event(&state.share, state.gate.yieldingCount, now)
-            let changes = state.gate.yieldChanged(state.share.isHolding)
+            let changes = state.gate.yieldChanged(state.share.allowance)
             let holds = changes.compactMap { change in state.tickets[change.id].map { (change, $0.hold) } }
             var deadline = state.share.deadline
             if let next = deadline, let set = state.timer, set <= next { deadline = nil }

@@ -32,6 +32,10 @@ package struct BandwidthShare: Sendable {
     /// The length of a phase. Bytes that the system has buffered during a pause are few compared
     /// with what a link brings in this time.
     package static let phase: Nanoseconds = .milliseconds(250)
+    /// The requests that run at the same time in a phase. The system goes on buffering for each
+    /// request that was paused, as much as the link brings in a round trip or two, and fills these
+    /// buffers again in each phase.
+    package static let beside = 2
     /// The longest pause behind a phase.
     package static let longestPause: Nanoseconds = .seconds(5)
 
@@ -63,14 +67,17 @@ package struct BandwidthShare: Sendable {
     /// Creates the state of a cache without players.
     package init(share: Double) { self.share = share }
 
-    /// Whether less urgent requests are paused now.
-    package var isHolding: Bool {
+    /// The number of less urgent requests that may run now.
+    package var allowance: Int {
         switch state {
-        case .free: false
-        case .running: share <= 0
-        case .paused, .short: true
+        case .free: .max
+        case .running: share > 0 ? Self.beside : 0
+        case .paused, .short: 0
         }
     }
+
+    /// Whether all less urgent requests are paused now.
+    package var isHolding: Bool { allowance == 0 }
 
     /// Takes what the players of a resource need now.
     package mutating func playersChanged(of resource: UInt64, _ need: Need, now: MonotonicInstant) {

@@ -30,8 +30,8 @@ package struct NetworkGate: Sendable {
     package private(set) var policy: NetworkPolicy
     /// The last conditions that were reported.
     package private(set) var conditions = NetworkConditions()
-    /// Whether requests below `.playing` pause for players.
-    private var yields = false
+    /// The most requests below `.playing` that run. The others pause for players.
+    private var allowance = Int.max
     private var fetches: [UInt64: Fetch] = [:]
     private var changes: UInt64 = 0
 
@@ -62,7 +62,7 @@ package struct NetworkGate: Sendable {
     }
 
     /// Takes the conditions that a monitor reports.
-    /// - Returns: The fetches that are held or released, in the order of their numbers.
+    /// - Returns: The fetches that are held or released, the most urgent and oldest first.
     package mutating func conditionsChanged(_ conditions: NetworkConditions) -> [Change] {
         guard conditions != self.conditions else { return [] }
         self.conditions = conditions
@@ -70,18 +70,19 @@ package struct NetworkGate: Sendable {
     }
 
     /// Takes another policy.
-    /// - Returns: The fetches that are held or released, in the order of their numbers.
+    /// - Returns: The fetches that are held or released, the most urgent and oldest first.
     package mutating func policyChanged(_ policy: NetworkPolicy) -> [Change] {
         guard policy != self.policy else { return [] }
         self.policy = policy
         return judgeAll()
     }
 
-    /// Holds the fetches below `.playing`, or releases them.
-    /// - Returns: The fetches that are held or released, in the order of their numbers.
-    package mutating func yieldChanged(_ yields: Bool) -> [Change] {
-        guard yields != self.yields else { return [] }
-        self.yields = yields
+    /// Lets at most so many fetches below `.playing` run, the more urgent and older ones first. Due
+    /// when the number changes, and when a fetch has left.
+    /// - Returns: The fetches that are held or released.
+    package mutating func yieldChanged(_ allowance: Int) -> [Change] {
+        guard allowance != self.allowance || allowance < .max else { return [] }
+        self.allowance = allowance
         return judgeAll()
     }
 
@@ -93,23 +94,40 @@ package struct NetworkGate: Sendable {
         fetches[id]?.demand.access(under: policy) ?? NetworkAccess()
     }
 
-    /// Whether a fetch with this demand would be held.
+    /// Whether a new fetch with this demand would be held.
     package func refuses(_ demand: FetchDemand) -> Bool {
-        refusal(of: demand) != nil
+        refusal(of: demand, besides: yieldingRunning(without: nil)) != nil
     }
 
-    private func refusal(of demand: FetchDemand) -> NetworkRefusal? {
-        demand.access(under: policy).refusal(under: conditions) ?? (yields && demand.yieldsToPlayers ? .playback : nil)
+    private func yieldingRunning(without id: UInt64?) -> Int {
+        guard allowance < .max else { return 0 }
+        return fetches.count { $0.key != id && $0.value.demand.yieldsToPlayers && $0.value.refusal == nil }
+    }
+
+    /// - Parameter count: The number of fetches below `.playing` that go before this one.
+    private func refusal(of demand: FetchDemand, besides count: Int) -> NetworkRefusal? {
+        demand.access(under: policy).refusal(under: conditions) ?? (demand.yieldsToPlayers && count >= allowance ? .playback : nil)
     }
 
     private mutating func judgeAll() -> [Change] {
-        fetches.keys.sorted().compactMap { judge($0) }
+        var running = 0
+        let ordered = fetches.sorted { a, b in
+            a.value.demand.priority == b.value.demand.priority ? a.key < b.key : a.value.demand.priority > b.value.demand.priority
+        }
+        return ordered.compactMap { id, fetch in
+            let refusal = refusal(of: fetch.demand, besides: running)
+            if refusal == nil, fetch.demand.yieldsToPlayers { running += 1 }
+            return change(id, refusal)
+        }
     }
 
     private mutating func judge(_ id: UInt64) -> Change? {
         guard let fetch = fetches[id] else { return nil }
-        let refusal = refusal(of: fetch.demand)
-        guard refusal != fetch.refusal else { return nil }
+        return change(id, refusal(of: fetch.demand, besides: yieldingRunning(without: id)))
+    }
+
+    private mutating func change(_ id: UInt64, _ refusal: NetworkRefusal?) -> Change? {
+        guard let fetch = fetches[id], refusal != fetch.refusal else { return nil }
         fetches[id]?.refusal = refusal
         changes += 1
         return Change(id: id, refusal: refusal, number: changes)
