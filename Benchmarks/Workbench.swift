@@ -157,9 +157,12 @@ final class Workbench {
 
     /// An empty cache of Spool before another origin than the common one, or nil when only peers
     /// run.
-    func emptySpool(before origin: any Server) throws -> SpoolServe? {
+    func emptySpool(before origin: any Server) throws -> SpoolServe? { try emptySpool(origin: origin.port) }
+
+    /// An empty cache of Spool before the origin at a port, or nil when only peers run.
+    func emptySpool(origin: UInt16) throws -> SpoolServe? {
         guard let executable = options.spool else { return nil }
-        return try SpoolServe(executable: executable, directory: newDirectory(), origin: origin.port)
+        return try SpoolServe(executable: executable, directory: newDirectory(), origin: origin)
     }
 
     /// Spool on a cache directory, which may have contents.

@@ -60,18 +60,33 @@ final class Crowd {
 
     /// Lets all members read for `seconds` seconds.
     func run(seconds: Double, source: SourceFile) throws -> Result {
-        for index in members.indices { try ask(index) }
+        try begin()
         let start = nanoseconds()
         var nextTick = start
         while nanoseconds() - start < UInt64(seconds * 1e9) {
-            _ = try readiness.wait(milliseconds: 10) { token in
-                try read(token, into: buffer, source)
-            }
+            try turn(milliseconds: 10, source)
             if nanoseconds() >= nextTick {
                 nextTick += Self.tickNanoseconds
                 try tick(source)
             }
         }
+        return result
+    }
+
+    /// Sends the first request of every member.
+    func begin() throws {
+        for index in members.indices { try ask(index) }
+    }
+
+    /// Lets the fast members read what is there, and waits for it at most so long.
+    func turn(milliseconds: Int32, _ source: SourceFile) throws {
+        _ = try readiness.wait(milliseconds: milliseconds) { token in
+            try read(token, into: buffer, source)
+        }
+    }
+
+    /// What the members have got so far.
+    var result: Result {
         let served = members.count { $0.connection.receivedBytes > 0 }
         return Result(bytes: members.reduce(0) { $0 + $1.connection.receivedBytes }, served: served, completed: completed)
     }

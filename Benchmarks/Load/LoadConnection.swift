@@ -15,6 +15,8 @@ struct LoadRequest {
     /// Whether the request omits the end of `range`, as players do. The range still ends at the end
     /// of the resource.
     var isOpenEnded = false
+    /// Whether the request says that nobody waits for its answer (`Priority: u=7`, RFC 9218).
+    var isBackground = false
     /// The number of body bytes after which the request counts as answered and the connection
     /// cannot be used again, or nil for the whole body.
     var takenBytes: Int64?
@@ -64,6 +66,7 @@ final class LoadConnection {
             if !request.isOpenEnded { text.append(contentsOf: (range.upperBound - 1).description.utf8) }
             text.append(contentsOf: "\r\n".utf8)
         }
+        if request.isBackground { text.append(contentsOf: "Priority: u=7\r\n".utf8) }
         text.append(contentsOf: "\r\n".utf8)
         self.request = request
         next = request.expected.lowerBound

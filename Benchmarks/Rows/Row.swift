@@ -36,6 +36,8 @@ private func plainRows() -> [any Row] {
             FirstByteMissRow(),
             SeekColdRow(),
             ReaderAndSeekersRow(),
+            LinkSeekRow(),
+            LinkPlayerRow(),
             RangeSizeRow(),
             MissRow(),
             DownloadRow(),
