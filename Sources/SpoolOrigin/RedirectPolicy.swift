@@ -84,6 +84,7 @@ package struct RedirectPolicy: Sendable {
         next.reach = request.reach
         next.decodesContent = request.decodesContent
         next.isHeldBack = request.isHeldBack
+        next.priority = request.priority
         return next
     }
 

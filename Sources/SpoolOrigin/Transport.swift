@@ -70,6 +70,9 @@ public struct OriginRequest: Hashable, Sendable {
     /// Whether the transport removes the content coding of the body. Only requests for manifests
     /// set it, because a coded manifest can't be rewritten. Media are never decoded.
     package var decodesContent = false
+    /// The urgency of the readers when the request begins. `URLSession` orders the requests of one
+    /// connection by it. libcurl has no use of it: the cache starts urgent requests first.
+    package var priority = ReadPriority.playing
     /// The bounds on the origins and networks that the request may reach. Every bound holds.
     package var reach: [OriginReach] = []
     /// The most time to connect, or nil for that of the transport.

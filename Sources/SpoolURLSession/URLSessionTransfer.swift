@@ -101,6 +101,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
             return nil
         }
         let task = session.dataTask(with: Self.message(request, upload, url, options))
+        task.priority = URLSessionTransport.taskPriority(of: request.priority)
         self.task = task
         taskNumber = task.taskIdentifier
         startTime = SystemTime().now
@@ -120,6 +121,9 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         message.httpShouldHandleCookies = false
         message.allowsCellularAccess = request.access.allowsCellular
         #if canImport(Darwin)
+        // The session's type is that of audio and video. `.background` would hold up a player that
+        // joins the request.
+        if options.makeConfiguration == nil, request.priority == .prefetch { message.networkServiceType = .default }
         message.allowsExpensiveNetworkAccess = request.access.allowsExpensive
         message.allowsConstrainedNetworkAccess = request.access.allowsConstrained
         #endif

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import SpoolCore
+package import SpoolCore
 package import SpoolOrigin
 internal import SpoolSystem
 
@@ -79,6 +79,15 @@ package final class URLSessionTransport: Transport {
     package func close() {
         let session = session, delegate = delegate
         queue.addOperation { delegate.close(session) }
+    }
+
+    /// Returns the priority of a task among those of one connection.
+    package static func taskPriority(of priority: ReadPriority) -> Float {
+        switch priority {
+        case .playing: URLSessionTask.highPriority
+        case .upcoming: URLSessionTask.defaultPriority
+        case .prefetch: URLSessionTask.lowPriority
+        }
     }
 
     private static func configuration(_ options: URLSessionTransportOptions) -> URLSessionConfiguration {

@@ -54,6 +54,11 @@ struct URLSessionTransportTests {
         }
     }
 
+    @Test func `a request of a player comes before one of a download on the same connection`() {
+        let priorities = [ReadPriority.prefetch, .upcoming, .playing].map(URLSessionTransport.taskPriority)
+        #expect(priorities == priorities.sorted() && Set(priorities).count == 3)
+    }
+
     @Test func `a refusal of App Transport Security leaves the URL to the player`() {
         let error = NSError(domain: NSURLErrorDomain, code: -1022)
         let found = OriginError.urlSession(error, bodyBytes: nil)

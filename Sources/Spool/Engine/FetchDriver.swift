@@ -55,6 +55,7 @@ struct FetchDriver {
             intake.retries = state.machine.failuresInARow
             state.machine.sent(intake.id, isForOneUser: intake.client?.selection.hasCredentials == true)
             var request = session.request(of: intake, state)
+            request.priority = state.demand.priority
             request.wait(state.patience, isBrief: intake.ask.isBrief || state.demand.priority < .playing)
             return request
         }
