@@ -150,6 +150,9 @@ package import SpoolSystem
             guard !plays else { return }
             state.timeControlStatus = rate == 0 ? .paused : .waitingToPlayAtSpecifiedRate
             state.reasonForWaitingToPlay = rate == 0 ? nil : state.items.isEmpty ? .noItemToPlay : .evaluatingBufferingRate
+            // A player that does not wait to avoid stalls evaluates no rate, and plays at once.
+            guard rate != 0, !state.items.isEmpty, immediately || !state.automaticallyWaitsToMinimizeStalling else { return }
+            state.reasonForWaitingToPlay = nil
         }
         if let reason {
             NotificationCenter.default.post(

@@ -296,6 +296,14 @@ package final class MediaFeeder: @unchecked Sendable {
         }
     }
 
+    /// Whether the item can play.
+    var isReady: Bool {
+        switch phase {
+        case .ready, .direct: true
+        case .idle, .probing, .opening, .failed: false
+        }
+    }
+
     /// Whether it may make requests, or has to wait after a failure.
     var mayAsk: Bool { !isWaitingForApp && (retryAt.map { $0 <= world.time.now } ?? true) }
 

@@ -108,9 +108,10 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
         seekIfAsked(current)
         prebuffer(after: current)
         switch current.phase {
-        case .ready: play(current)
+        // The player loads an original URL by itself, always in time.
+        case .ready, .direct: play(current)
         case .failed: stop()
-        case .idle, .probing, .opening, .direct: break
+        case .idle, .probing, .opening: break
         }
         for feeder in feeders { publish(feeder) }
     }
@@ -149,7 +150,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
     }
 
     private func seekIfAsked(_ current: MediaFeeder) {
-        guard case .ready = current.phase else { return }
+        guard current.isReady else { return }
         if let target = pendingSeek {
             pendingSeek = nil
             current.seek(to: target)

@@ -145,6 +145,8 @@ import Testing
         if case .failed(let failure) = stage.observer.state {
             #expect(failure.cause?.message.contains("does not tell how long it is") == true)
         }
+        // The player goes on by itself, and its end is the item's.
+        if followsRedirects { #expect(world.run { stage.observer.state == .ended } && stage.simulated.endCount == 1) }
         let next = world.asset()
         #expect(next.url == world.url && next.route == .original(.fellBack("the origin does not tell how long it is")))
         #expect(world.breaches == [])
