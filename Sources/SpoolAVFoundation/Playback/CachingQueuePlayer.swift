@@ -1,12 +1,36 @@
 #if !os(watchOS)
 public import AVFoundation
 public import Spool
+package import SpoolSystem
 
 /// A queue player with its observer, so that a stall, AirPlay and the items of the queue need no
 /// further code.
 public final class CachingQueuePlayer: AVQueuePlayer {
     /// The observer of the player.
     @MainActor public private(set) lazy var playback = PlaybackObserver(player: self)
+
+    /// Observes the player on a simulated main queue.
+    @MainActor package func observe(on main: any Mailbox) { playback = PlaybackObserver(player: self, main: main) }
+
+    // The list of a queue player cannot be observed, so its changes are reported.
+
+    /// Inserts an item, whose loading then yields to the item that plays.
+    public override func insert(_ item: AVPlayerItem, after afterItem: AVPlayerItem?) {
+        super.insert(item, after: afterItem)
+        playback.queueChanged()
+    }
+
+    /// Removes an item, which then stops loading.
+    public override func remove(_ item: AVPlayerItem) {
+        super.remove(item)
+        playback.queueChanged()
+    }
+
+    /// Removes all items, which then stop loading.
+    public override func removeAllItems() {
+        super.removeAllItems()
+        playback.queueChanged()
+    }
 }
 
 extension MediaCache {

@@ -339,6 +339,9 @@ package import SpoolSystem
 
     // MARK: The queue
 
+    /// Follows a change of the queue that is not the current item's.
+    func queueChanged() { later { $0.look() }() }
+
     /// Sets the urgency of each item, and parks the items that left.
     private func followQueue(_ player: AVPlayer) {
         let current = player.currentItem
@@ -362,9 +365,20 @@ package import SpoolSystem
 
     /// Tells the cache whether the app needs it in the background: the player plays, or waits to.
     private func notePlaying(_ player: AVPlayer) {
-        guard let door = AssetLoader.of(player.currentItem)?.core.door ?? usedDoor else { return }
+        guard let door = Self.door(of: player.currentItem) ?? usedDoor else { return }
+        if usedDoor !== door {
+            usedDoor?.note(ObjectIdentifier(self), isPlaying: nil)
+            door.onFirstRequest(of: ObjectIdentifier(self), later { $0.look() })
+        }
         usedDoor = door
         door.note(ObjectIdentifier(self), isPlaying: player.timeControlStatus != .paused)
+    }
+
+    /// Returns the state of the cache that an item needs, also of one that plays through the proxy.
+    private static func door(of item: AVPlayerItem?) -> DoorState? {
+        if let loader = AssetLoader.of(item) { return loader.core.door }
+        guard let asset = item?.cachedAsset, asset.route == .loopback else { return nil }
+        return asset.sources?.factory.door
     }
 
     // MARK: Other items for the same media

@@ -17,6 +17,7 @@ final class DoorState: PlayerDoor {
         var downloading: [ObjectIdentifier: any LoadingParty] = [:]
         var observers: Set<ObjectIdentifier> = []
         var playing: Set<ObjectIdentifier> = []
+        var queueLooks: [ObjectIdentifier: @Sendable () -> Void] = [:]
         var onIdle: (@Sendable () -> Void)?
         var onUse: (@Sendable () -> Void)?
         var onWake: (@Sendable () -> Void)?
@@ -116,9 +117,25 @@ final class DoorState: PlayerDoor {
     /// in a picture, or on a receiver. Nil means that the observer is gone.
     func note(_ observer: ObjectIdentifier, isPlaying: Bool?) {
         change { state in
-            if isPlaying == nil { state.observers.remove(observer) } else { state.observers.insert(observer) }
+            if isPlaying == nil {
+                state.observers.remove(observer)
+                state.queueLooks[observer] = nil
+            } else {
+                state.observers.insert(observer)
+            }
             if isPlaying == true { state.playing.insert(observer) } else { state.playing.remove(observer) }
         }
+    }
+
+    /// Sets the closure that an observer has for the first request of an asset. It may be that of an
+    /// item which was inserted into the observer's queue: the list itself cannot be observed.
+    func onFirstRequest(of observer: ObjectIdentifier, _ look: @escaping @Sendable () -> Void) {
+        state.withLock { $0.queueLooks[observer] = look }
+    }
+
+    /// Notes the first request of an asset.
+    func assetBegan() {
+        for look in state.withLock({ Array($0.queueLooks.values) }) { look() }
     }
 
     /// Sets the closure that is called when the app needs the cache no more (`isInUse`).

@@ -31,6 +31,8 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     var told: ToldVersion?
     var wantedPriority = LoadingPriority.playing
     var isEnded = false
+    /// Whether the player has made a request.
+    private var hasBegun = false
     /// The number of bytes that were delivered to requests.
     var deliveredBytes: Int64 = 0
     /// Whether the store is suspended, or about to be. Readers wait.
@@ -67,6 +69,8 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         if wantedPriority == .parked { prioritized(.playing) }
         let ask = LoadingAsk(request)
         source.notePlayer(request.request)
+        if !hasBegun { door.assetBegan() }
+        hasBegun = true
         log.trace("asks \(ask)")
         // An asset whose first request comes while the store is suspended waits like the others.
         if door.isHeld { isHeld = true }

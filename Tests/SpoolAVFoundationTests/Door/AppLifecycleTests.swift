@@ -100,6 +100,28 @@ import Testing
         withExtendedLifetime(lifecycle) {}
     }
 
+    @MainActor @Test func `a playlist that plays in the background keeps the store of its proxy, and a pause releases it`() throws {
+        final class Endpoint: LoopbackEndpoint {
+            func url(for original: String) -> String? { "http://127.0.0.1:4000/list.m3u8" }
+        }
+        let world = try Self.world(length: 1000)
+        let url = try #require(URL(string: "http://origin.test/list.m3u8")), endpoint = Endpoint()
+        world.world.serve(VirtualResource(url: url.absoluteString, seed: 1, length: 1000))
+        world.world.cache.loopback = endpoint
+        let (lifecycle, center) = Self.follow(world)
+        let item = world.factory.playerItem(for: url)
+        #expect(item.cachedAsset?.route == .loopback)
+        let stage = ObservedPlayer(world, items: [item], seconds: 600)
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .playing })
+        Self.post("away", center)
+        world.pass(.seconds(30))
+        #expect(!world.isSuspended)
+        stage.player.pause()
+        #expect(world.run { world.isSuspended })
+        withExtendedLifetime((lifecycle, endpoint)) {}
+    }
+
     @MainActor @Test func `a player that plays again in the background, by the lock screen, gets its bytes`() throws {
         let world = try Self.world(length: 4_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }

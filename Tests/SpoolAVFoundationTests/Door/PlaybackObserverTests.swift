@@ -152,6 +152,67 @@ import Testing
         #expect(world.breaches == [])
     }
 
+    @Test func `a playlist that the player is sent to plays, and a receiver gets its original URL`() throws {
+        final class Endpoint: LoopbackEndpoint {
+            func url(for original: String) -> String? { "http://127.0.0.1:4000/list.m3u8" }
+        }
+        let world = try DoorWorld(contentType: "audio/mpegurl")
+        let endpoint = Endpoint()
+        world.world.cache.loopback = endpoint
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 60)
+        stage.observer.play()
+        #expect(world.run { stage.observer.state == .playing })
+        guard case .direct(let place) = stage.simulated.current?.phase else { Issue.record("it was not sent away"); return }
+        #expect(place.absoluteString == endpoint.url(for: "") && world.breaches == [])
+        stage.player.change([.isExternalPlaybackActive]) { $0.isExternalPlaybackActive = true }
+        #expect(world.run { (stage.player.currentItem?.asset as? AVURLAsset)?.url == world.url && stage.observer.state == .playing })
+        #expect(world.run { stage.observer.state == .ended })
+    }
+
+    @Test func `a player that does not wait for stalls has no reason for waiting at its start`() throws {
+        let world = try DoorWorld(length: 600_000)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        #expect(world.run { !stage.player.automaticallyWaitsToMinimizeStalling })
+        stage.player.play()
+        #expect(stage.player.reasonForWaitingToPlay == nil && stage.player.timeControlStatus == .waitingToPlayAtSpecifiedRate)
+        #expect(world.run { stage.observer.state == .playing })
+        stage.player.pause()
+        stage.player.automaticallyWaitsToMinimizeStalling = true
+        stage.player.play()
+        #expect(stage.player.reasonForWaitingToPlay == .evaluatingBufferingRate)
+    }
+
+    @Test(arguments: [true, false])
+    func `an item that the app inserts yields, also when nothing else of the player changes`(isOurPlayer: Bool) throws {
+        let world = try DoorWorld(length: 20_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 500_000) }
+        world.limit { $0.upcomingRunAheadBytes = 300_000 }
+        let next = Self.serve(world, "next", length: 20_000_000)
+        let first = world.factory.playerItem(for: world.url), second = world.factory.playerItem(for: next)
+        let player = isOurPlayer ? CachingQueuePlayer(items: [first]) : AVQueuePlayer(items: [first])
+        (player as? CachingQueuePlayer)?.observe(on: world.playback.main)
+        let watching = isOurPlayer ? nil : PlaybackObserver(player: player, main: world.playback.main)
+        let assets = [first, second].compactMap(\.cachedAsset)
+        world.probe(assets[0])
+        let playing = world.load(assets[0], 0, toEnd: true)
+        world.pass(.milliseconds(100))
+        player.insert(second, after: nil)
+        world.probe(assets[1])
+        let waiting = world.load(assets[1], 0, toEnd: true)
+        world.pass(.seconds(10))
+        #expect(playing.bytes.count > 4_000_000)
+        #expect(waiting.bytes.count < 1_200_000)
+        // An item that the app takes out again gets a few bytes a minute.
+        if isOurPlayer {
+            player.remove(second)
+            world.pass(.seconds(2))
+            let count = waiting.bytes.count
+            world.pass(.seconds(20))
+            #expect(waiting.bytes.count < count + 200_000)
+        }
+        withExtendedLifetime((watching, player)) {}
+    }
+
     @Test func `the next item of a queue yields to the one that plays`() throws {
         let world = try DoorWorld(length: 20_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 500_000) }
