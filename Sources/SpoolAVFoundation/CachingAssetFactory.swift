@@ -86,6 +86,7 @@ public struct CachingAssetFactory: Sendable {
         self.fetchPolicy = fetchPolicy
         self.logger = logger ?? cache.configuration.log
         door = cache.playerDoor(make: DoorState.init)
+        if door.beginsToLearn() { StoredTypes(cache: cache).read(into: door) }
     }
 
     /// Returns whether a string can be a custom scheme (RFC 3986 §3.1).

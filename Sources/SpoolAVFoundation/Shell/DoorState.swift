@@ -1,10 +1,10 @@
 import Spool
-import SpoolCore
+package import SpoolCore
 import SpoolProxy
 import SpoolSystem
 
 /// The state that all assets of a cache share, for as long as the cache lives.
-final class DoorState: PlayerDoor {
+package final class DoorState: PlayerDoor {
     /// The largest number of remembered fallbacks, and of remembered file extensions. The oldest
     /// are dropped. Each takes a few hundred bytes.
     static let maxRemembered = 256
@@ -12,6 +12,7 @@ final class DoorState: PlayerDoor {
     fileprivate struct State {
         var fallbacks = Remembered<FallbackReason>()
         var extensions = Remembered<String>()
+        var hasReadTypes = false
         var hungry: Set<ObjectIdentifier> = []
         var loading: [ObjectIdentifier: any LoadingParty] = [:]
         var downloading: [ObjectIdentifier: any LoadingParty] = [:]
@@ -28,6 +29,9 @@ final class DoorState: PlayerDoor {
     private let state = Locked(State())
     /// The proxy that playlists started.
     private let proxy = Locked<ProxyServer?>(nil)
+
+    /// Creates the state of a cache whose players remember nothing.
+    package init() {}
 
     // MARK: The proxy
 
@@ -59,7 +63,7 @@ final class DoorState: PlayerDoor {
         return started
     }
 
-    func cacheCloses() {
+    package func cacheCloses() {
         let running = proxy.withLock { proxy in
             defer { proxy = nil }
             return proxy
@@ -80,7 +84,15 @@ final class DoorState: PlayerDoor {
     // MARK: File extensions
 
     /// Returns the file extension for the discovered type of the resource, or nil.
-    func fileExtension(of key: ResourceKey) -> String? { state.withLock { $0.extensions.values[key] } }
+    package func fileExtension(of key: ResourceKey) -> String? { state.withLock { $0.extensions.values[key] } }
+
+    /// Returns true at the first call.
+    func beginsToLearn() -> Bool {
+        state.withLock { state in
+            defer { state.hasReadTypes = true }
+            return !state.hasReadTypes
+        }
+    }
 
     func learn(fileExtension: String, of key: ResourceKey) { state.withLock { $0.extensions.note(fileExtension, key) } }
 

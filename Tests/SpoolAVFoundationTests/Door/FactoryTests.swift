@@ -73,6 +73,23 @@ import Testing
                 == "/media.mp3")
     }
 
+    @Test func `after a relaunch, a stored resource without extension has that of its type`() throws {
+        let world = try DoorWorld()
+        let url = try #require(URL(string: "http://origin.test/stream"))
+        world.world.serve(VirtualResource(url: url.absoluteString, seed: 3, length: 50_000, contentType: "audio/flac"))
+        let asset = world.factory.asset(for: url)
+        world.load(asset, information: true, 0, toEnd: true)
+        #expect(world.runToEnd())
+        world.pass(.seconds(5))
+        // The memory of a new process.
+        let door = DoorState(), key = try #require(asset.key)
+        #expect(door.fileExtension(of: key) == nil)
+        StoredTypes(cache: world.world.cache).read(into: door)
+        world.pass(.seconds(3))
+        #expect(door.fileExtension(of: key) == "flac")
+        withExtendedLifetime((asset, door)) {}
+    }
+
     @Test func `a hint decides the type, and the library's own options do not reach AVFoundation`() throws {
         let world = try DoorWorld(contentType: "application/octet-stream")
         let asset = world.factory.asset(
