@@ -246,7 +246,10 @@ package final class BackgroundCore: BackgroundKeeper {
     }
 
     private func delete(_ path: String) {
-        do { try POSIXFileSystem().unlink(path) } catch { cache.record(.storeTrouble("the system's download: \(error)")) }
+        do { try POSIXFileSystem().unlink(path) } catch { deletionFailed(error) }
     }
+
+    /// Reports a file that could not be deleted.
+    func deletionFailed(_ error: SystemError) { cache.record(.storeTrouble("the system's download: \(error)")) }
 }
 #endif

@@ -13,13 +13,15 @@ final class SystemBackgroundSession: NSObject, URLSessionDownloadDelegate, Backg
     // Safe to share: `session` is set once, before the first use. The core protects itself.
     private weak var core: BackgroundCore?
     private let queue = OperationQueue()
-    private let identifier: String
+    private let files: DownloadFiles
     private var session: URLSession?
 
     init(_ core: BackgroundCore, identifier: String, container: String?) {
         self.core = core
-        self.identifier = identifier
+        files = DownloadFiles(
+            in: FileManager.default.temporaryDirectory.path, session: identifier, fileSystem: POSIXFileSystem())
         super.init()
+        do { try files.deleteAll() } catch { core.deletionFailed(error) }
         queue.maxConcurrentOperationCount = 1
         queue.name = "spool-background"
         let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
@@ -66,7 +68,7 @@ final class SystemBackgroundSession: NSObject, URLSessionDownloadDelegate, Backg
     /// Moves the file away, because the system deletes it when this method returns.
     func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
         guard let core else { return }
-        let target = FileManager.default.temporaryDirectory.appendingPathComponent("spool-download-\(UUID().uuidString)")
+        let target = URL(fileURLWithPath: files.path(UUID().uuidString))
         do { try FileManager.default.moveItem(at: location, to: target) } catch {
             return core.failed(HandOver(downloadTask))
         }

@@ -25,13 +25,17 @@ package struct ReceivedFile: Sendable {
         package var url: String
         /// The first byte that it asked for.
         package var lower: Int64
+        /// The end of the bytes that it asked for, or nil for the end of the resource. An answer may
+        /// end earlier or later.
+        package var upper: Int64?
         /// The value of `If-Range`, or nil if nothing was stored.
         package var ifRange: String?
 
         /// Creates a request.
-        package init(url: String, lower: Int64, ifRange: String?) {
+        package init(url: String, lower: Int64, upper: Int64? = nil, ifRange: String?) {
             self.url = url
             self.lower = lower
+            self.upper = upper
             self.ifRange = ifRange
         }
     }

@@ -85,6 +85,24 @@ import Testing
         }
     }
 
+    @Test func `a label keeps the end of the missing bytes, and refuses one before their beginning`() throws {
+        let film = try #require(HandOver(label: "spool-1\n7-100\n\"v1\"\nfilm\nhttp://origin.test/film"))
+        #expect(film.request.upper == 100 && film.requestFields["Range"] == "bytes=7-99" && HandOver(label: film.label) == film)
+        for range in ["7-", "7-7", "-7", "7-x", "7-8-9", "7-9223372036854775807"] {
+            #expect(HandOver(label: "spool-1\n\(range)\n\nfilm\nhttp://origin.test/film") == nil, "\(range)")
+        }
+    }
+
+    @Test func `files that a killed process left are deleted, and those of other sessions stay`() throws {
+        let disk = MemoryDisk()
+        try disk.createDirectory("/tmp")
+        let files = DownloadFiles(in: "/tmp/", session: "com.example/app", fileSystem: disk)
+        let others = DownloadFiles(in: "/tmp", session: "com.example/app-2", fileSystem: disk)
+        for path in [files.path("1"), files.path("2"), others.path("3"), "/tmp/film"] { _ = try disk.open(path, .create) }
+        try files.deleteAll()
+        #expect(try disk.list("/tmp").count == 2 && disk.status(others.path("3")) != nil && disk.status("/tmp/film") != nil)
+    }
+
     // MARK: The shell
 
     /// A session whose tasks a test ends.
@@ -177,11 +195,12 @@ import Testing
         func finish(_ rest: HandOver, tag: String? = nil, damage: Int64 = 0) throws {
             let resource = try #require(world.world.versions[DoorWorld.url]?.last)
             let lower = rest.request.lower
-            let bytes = resource.content.bytes(at: lower, count: Int(resource.length - lower - damage))
+            let upper = rest.request.upper ?? resource.length
+            let bytes = resource.content.bytes(at: lower, count: Int(upper - lower - damage))
             let path = FileManager.default.temporaryDirectory.appendingPathComponent("spool-test-\(UUID().uuidString)")
             try Data(bytes).write(to: path)
             let fields: HTTPFields = [
-                "Content-Range": "bytes \(lower)-\(resource.length - 1)/\(resource.length)", "ETag": tag ?? rest.request.ifRange ?? "",
+                "Content-Range": "bytes \(lower)-\(upper - 1)/\(resource.length)", "ETag": tag ?? rest.request.ifRange ?? "",
                 "Content-Type": "audio/mpeg",
             ]
             core.withLock { $0 }?.arrived(rest, head: ResponseHead(status: 206, fields: fields), path: path.path)
@@ -200,6 +219,25 @@ import Testing
         #expect(stage.world.world.origin.log.entries.count == sent, "the file has all that was missing")
         stage.expectWhole()
         #expect(stage.events.words.withLock { $0 } == [])
+    }
+
+    @Test func `the system fetches no stored byte at the end of a resource again`() throws {
+        let stage = try Stage()
+        // The index at the end was read before.
+        let asset = stage.world.asset()
+        stage.world.load(asset, information: true, 900_000, 100_000)
+        #expect(stage.world.runToEnd())
+        stage.world.pass(.seconds(2))
+        let (download, rest) = try stage.suspend()
+        let upper = try #require(rest.request.upper)
+        #expect(upper <= 900_000 && rest.request.lower < upper)
+        let sent = stage.world.world.origin.log.entries.count
+        try stage.finish(rest)
+        #expect(stage.world.run { download.result != nil })
+        try #require(download.result).get()
+        #expect(stage.world.world.origin.log.entries.count == sent, "the file has all that was missing")
+        stage.expectWhole()
+        withExtendedLifetime(asset) {}
     }
 
     @Test func `a file of another version or of another size never gets into the store`() throws {
