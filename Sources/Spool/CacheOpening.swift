@@ -19,8 +19,13 @@ struct CacheOpening {
     /// the store from opening.
     func setAttributes(of directory: String) {
         do { try StoreAttributes(configuration)?.apply(to: directory) } catch {
-            for sink in sinks { sink.record(.storeTrouble("attributes of \(directory): \(error)")) }
+            record("attributes of \(directory): \(error)")
         }
+    }
+
+    /// Records trouble of the store as an event.
+    func record(_ trouble: String) {
+        for sink in sinks { sink.record(.storeTrouble(trouble)) }
     }
 
     private var sinks: [any EventSink] {

@@ -3,6 +3,10 @@ import SpoolLibc
 public import SpoolStore
 package import SpoolSystem
 
+#if os(macOS)
+import Foundation
+#endif
+
 // Opening a cache: over the store that is built in, or over a store of the app.
 
 extension MediaCache {
@@ -19,9 +23,8 @@ extension MediaCache {
     ///   and the provider has none or another one; `.storeLocked`.
     public convenience init(configuration: Configuration = Configuration()) throws(CacheError) {
         try configuration.validate()
-        let directory =
-            if let given = configuration.storage.directory { given } else { try Self.defaultDirectory(named: configuration.storage.name) }
         let opening = CacheOpening(configuration: configuration)
+        let directory = if let given = configuration.storage.directory { given } else { try opening.defaultDirectory() }
         opening.setAttributes(of: directory)
         let random = SystemRandom()
         let store: SQLiteStore
@@ -70,7 +73,8 @@ extension MediaCache {
 
     /// Returns the directory of a cache of this name, if its configuration names none.
     ///
-    /// `Caches/<name>` on Apple's systems, where the system may purge it; purged bytes are gaps.
+    /// `Caches/<name>` on Apple's systems, where the system may purge it; purged bytes are gaps. On
+    /// macOS, outside the sandbox, `Caches/<bundle identifier>/<name>`.
     /// Elsewhere `$XDG_CACHE_HOME/<name>`, or `~/.cache/<name>` if that variable is not set.
     ///
     /// - Throws: `.configuration` if there is no home directory.
@@ -80,10 +84,33 @@ extension MediaCache {
 }
 
 extension CacheOpening {
+    /// Returns the default directory. On macOS, a store in the directory that all programs shared
+    /// before moves there first.
+    fileprivate func defaultDirectory() throws(CacheError) -> String {
+        let name = configuration.storage.name
+        let own = try Self.defaultDirectory(named: name)
+        #if os(macOS)
+        guard let shared = Self.macCaches?.shared(name), shared != own else { return own }
+        return StoreMove(old: shared, new: own, fileSystem: POSIXFileSystem()).directory { error in
+            record("the store at \(shared) can't be moved to \(own): \(error)")
+        }
+        #else
+        return own
+        #endif
+    }
+
+    #if os(macOS)
+    private static var macCaches: MacCaches? {
+        getenv("HOME").map { MacCaches(home: String(cString: $0), bundle: Bundle.main.bundleIdentifier) }
+    }
+    #endif
+
     /// Returns the directory of a cache of this name, if its configuration names none.
     fileprivate static func defaultDirectory(named name: String) throws(CacheError) -> String {
         func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
-        #if canImport(Darwin)
+        #if os(macOS)
+        if let caches = macCaches, !caches.home.isEmpty { return caches.own(name) }
+        #elseif canImport(Darwin)
         if let home = variable("HOME") { return "\(home)/Library/Caches/\(name)" }
         #else
         // The XDG Base Directory Specification requires that a relative path there is ignored.
