@@ -5,7 +5,7 @@ public enum AssetRoute: Hashable, Sendable {
     case cache
     /// The store's own file, which has every byte. AVFoundation reads it directly.
     case file
-    /// The cache's loopback endpoint, by a URL. Playlists use it.
+    /// The cache's loopback endpoint, by a URL. Playlists use it, and bodies without length.
     case loopback
     /// The original URL, as with a plain `AVURLAsset`. No byte is cached.
     case original(Reason)

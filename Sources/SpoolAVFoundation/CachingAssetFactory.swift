@@ -52,6 +52,14 @@ public struct CachingAssetFactory: Sendable {
     /// yet. The proxy listens on loopback, on a port that the system chooses, with a random token,
     /// until the cache is closed. If false, such a playlist plays from its original URL, uncached.
     public var startsProxy = true
+    /// Whether the player gets a body without length from the proxy in this process, which stores
+    /// it. At its end the body has a length, and the next asset of it uses the loader.
+    ///
+    /// AVFoundation takes no length-less body from a loader. The default is whether the app's
+    /// Info.plist permits loads from loopback: `NSAllowsLocalNetworking` or
+    /// `NSAllowsArbitraryLoadsForMedia` in `NSAppTransportSecurity`. If false, such a body plays
+    /// from its original URL, uncached. Live streams always do.
+    public var storesOpenEndedBodies = TransportSecurity.ofApp.permitsLoopback
     let logger: (any LogSink)?
     /// The limits of the assets' loading requests.
     package var limits = LoadingLimits()
@@ -130,7 +138,11 @@ public struct CachingAssetFactory: Sendable {
         if cache.isClosed { return plain(sources, parsed, key, .cacheIsClosed) }
         if isPlaylist(url, parsed) { return playlist(sources, parsed, key) }
         if let reason = door.fallback(of: key) {
-            return reason == .playlist ? playlist(sources, parsed, key) : plain(sources, parsed, key, .fellBack(reason.words))
+            switch reason {
+            case .playlist: return playlist(sources, parsed, key)
+            case .openEnded: return openEnded(sources, parsed, key)
+            case .unknownLength, .contentCoding, .trouble, .remembered: return plain(sources, parsed, key, .fellBack(reason.words))
+            }
         }
         guard let customURL = customURL(of: url, parsed, key) else { return plain(sources, parsed, key, .malformedURL) }
         return cached(sources, customURL, parsed, key)
@@ -160,7 +172,8 @@ public struct CachingAssetFactory: Sendable {
             renewalDate: parsed.renewalDate)
         source.renewal = presentRenewal
         source.cookies = parsed.hasCookies ? nil : cookies
-        source.playlistRoute = { self.playlistRoute(for: url, parsed, key) }
+        source.proxyRoute = { self.proxyRoute(for: url, parsed, key) }
+        source.storesOpenEndedBodies = storesOpenEndedBodies
         let queue = makeQueue()
         var limits = limits
         pace.apply(to: &limits)
@@ -176,13 +189,22 @@ public struct CachingAssetFactory: Sendable {
     /// Returns an asset for a playlist. The loader can supply the text of a playlist but not its
     /// segments, so the asset uses the loopback endpoint or the original URL.
     private func playlist(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
-        let url = sources.url
-        if let route = playlistRoute(for: url, parsed, key) {
-            return CachingAVURLAsset(
-                url: route.url, options: parsed.forAsset, originalURL: url, key: key, route: .loopback, loader: nil, queue: nil,
-                sources: sources, visit: route.visit)
-        }
-        return plain(sources, parsed, key, .playlistWithoutEndpoint)
+        proxied(sources, parsed, key) ?? plain(sources, parsed, key, .playlistWithoutEndpoint)
+    }
+
+    /// Returns an asset for a body that had no length when it was last asked for.
+    private func openEnded(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
+        door.forgetOpenEndedIfComplete(key, in: cache)
+        let asset = storesOpenEndedBodies ? proxied(sources, parsed, key) : nil
+        return asset ?? plain(sources, parsed, key, .fellBack(FallbackReason.unknownLength.words))
+    }
+
+    /// Returns an asset of the URL at the proxy, or nil when there is none.
+    private func proxied(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset? {
+        guard let route = proxyRoute(for: sources.url, parsed, key) else { return nil }
+        return CachingAVURLAsset(
+            url: route.url, options: parsed.forAsset, originalURL: sources.url, key: key, route: .loopback, loader: nil, queue: nil,
+            sources: sources, visit: route.visit)
     }
 
     private func plain(

@@ -100,6 +100,9 @@ package enum FallbackReason: Hashable, Sendable {
     /// The origin does not state the length: the resource is endless, live or chunked. Content
     /// information cannot express that.
     case unknownLength
+    /// The origin does not state the length of a body that is no live stream. The proxy stores it
+    /// while it passes it on.
+    case openEnded
     /// The resource is a playlist. The loader cannot supply its segments.
     case playlist
     /// The bytes have a content coding, which the player would have to decode.

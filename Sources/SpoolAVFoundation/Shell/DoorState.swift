@@ -81,6 +81,17 @@ package final class DoorState: PlayerDoor {
     /// Lets the resource be tried through the cache again.
     func forgetFallback(of key: ResourceKey) { state.withLock { $0.fallbacks.forget(key) } }
 
+    /// Lets the next asset of a body without length use the loader, once the body is stored as a
+    /// whole and so has a length.
+    func forgetOpenEndedIfComplete(_ key: ResourceKey, in cache: MediaCache) {
+        cache.status(of: key) { [weak self] result in
+            guard case .success(let status?) = result, status.isComplete else { return }
+            self?.state.withLock { state in
+                if state.fallbacks.values[key] == .openEnded { state.fallbacks.forget(key) }
+            }
+        }
+    }
+
     // MARK: File extensions
 
     /// Returns the file extension for the discovered type of the resource, or nil.

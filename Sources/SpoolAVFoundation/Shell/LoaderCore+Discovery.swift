@@ -111,7 +111,7 @@ extension LoaderCore {
         if let coding = representation.contentCoding, !coding.equalsIgnoringCase("identity"), !coding.isEmpty {
             return fallBack(.contentCoding(coding))
         }
-        guard let length = representation.length else { return fallBack(.unknownLength) }
+        guard let length = representation.length else { return hasNoLength(representation) }
         guard length > 0 else {
             return discoveryFailed(CacheError(.notMedia, "the origin answered with an empty body", key: source.key))
         }
@@ -126,6 +126,16 @@ extension LoaderCore {
         // it began.
         perform(machine.discovered(length: length, now: now))
         leaveDiscovery(explicitly: false)
+    }
+
+    /// Sends the player away, because content information without a length does not exist. The
+    /// proxy passes a body without length on and stores it. A live stream has no use of that.
+    private func hasNoLength(_ representation: Representation) {
+        guard source.storesOpenEndedBodies, !OpenEndedBody.isLive(representation), let place = source.proxyRoute?() else {
+            return fallBack(.unknownLength)
+        }
+        if redirectPlace == nil { redirectPlace = place }
+        fallBack(.openEnded)
     }
 
     /// Removes a page that replaced media, such as that of a hotel's network, so that it is not
@@ -172,11 +182,12 @@ extension LoaderCore {
         return [.store, .storeLocked, .closed].contains(error.code)
     }
 
-    /// Sends the player to the original URL.
+    /// Sends the player to the original URL, or to the proxy.
     ///
     /// - Parameter isLasting: Whether later assets of the resource skip the cache as well.
     private func fallBack(_ reason: FallbackReason, isLasting: Bool = true) {
-        leaveDiscovery(explicitly: true)
+        // The proxy's reader joins the fetch that lingers.
+        leaveDiscovery(explicitly: reason != .openEnded)
         // An asset that ended does not count against the resource.
         guard !isEnded else { return perform(machine.end(.released)) }
         guard told == nil else {
@@ -184,7 +195,9 @@ extension LoaderCore {
             return perform(machine.discoveryFailed(LoadingFailure(reason.error(source.key)), now: now))
         }
         if isLasting { door.remember(reason, for: source.key) }
-        cache.record(.degradedToPassthrough(source.key, reason: "the player loads the original: \(reason.words)"))
+        if reason != .openEnded {
+            cache.record(.degradedToPassthrough(source.key, reason: "the player loads the original: \(reason.words)"))
+        }
         log.fellBack(reason)
         perform(machine.fellBack(reason))
     }

@@ -37,8 +37,8 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     var deliveredBytes: Int64 = 0
     /// Whether the store is suspended, or about to be. Readers wait.
     var isHeld = false
-    /// The place at the proxy to which the player was sent, for as long as the asset lives.
-    var visit: ProxyVisit?
+    /// The place to which the player was sent, for as long as the asset lives.
+    var redirectPlace: ProxyRoute?
     /// The renewal of the URL in progress, if any, and the number of renewals since the last byte.
     var renewal = Renewal()
     /// The requests of AVFoundation for a renewal, until there is a fresh URL.
@@ -101,6 +101,8 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         }
         waitingForRenewal = []
         perform(machine.end(.released))
+        // The body may be complete now.
+        if door.fallback(of: source.key) == .openEnded { door.forgetOpenEndedIfComplete(source.key, in: cache) }
     }
 
     func prioritized(_ priority: LoadingPriority) {
@@ -213,9 +215,10 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     /// Redirects the player, which works only for HTTP and HTTPS, and only before the player got
     /// information.
     private func redirect(_ id: LoadingRequestID, _ reason: FallbackReason) {
-        let place = source.redirectTarget(reason)
+        // Each place at the proxy ends with its visit, so several requests share one.
+        let place = redirectPlace ?? source.redirectTarget(reason)
+        redirectPlace = place
         let target = place.url
-        visit = place.visit
         report.note(reason.error(source.key))
         end(id) { request in
             var redirect = URLRequest(url: target)

@@ -22,8 +22,11 @@ package struct LoaderSource: Sendable {
     package var cookies: (@Sendable (URL) -> [HTTPCookie])?
     /// The player's own fields about the play, from its last request.
     var playerFields: HTTPFields = [:]
-    /// Returns the place at the proxy for a resource that turns out to be a playlist.
-    var playlistRoute: (@Sendable () -> PlaylistRoute?)?
+    /// Returns the place at the proxy for a resource that turns out to be a playlist, or to have no
+    /// length.
+    var proxyRoute: (@Sendable () -> ProxyRoute?)?
+    /// Whether the player gets a body without length from the proxy, which stores it.
+    var storesOpenEndedBodies = false
     /// The URL of the next requests: the original one, or the last fresh one.
     package var presentURL: URL
 
@@ -66,10 +69,10 @@ package struct LoaderSource: Sendable {
         return fields
     }
 
-    /// Returns the place for a player that cannot be served: the proxy for a playlist if there is
-    /// one, and otherwise the original URL.
-    func redirectTarget(_ reason: FallbackReason) -> PlaylistRoute {
-        (reason == .playlist ? playlistRoute?() : nil) ?? PlaylistRoute(url: presentURL)
+    /// Returns the place for a player that the loader cannot serve: the proxy if it can, and
+    /// otherwise the original URL.
+    func redirectTarget(_ reason: FallbackReason) -> ProxyRoute {
+        (reason.usesProxy ? proxyRoute?() : nil) ?? ProxyRoute(url: presentURL)
     }
 }
 
@@ -78,6 +81,7 @@ extension FallbackReason {
     var words: String {
         switch self {
         case .unknownLength: "the origin does not tell how long it is"
+        case .openEnded: "the origin does not tell how long it is, and the proxy stores it"
         case .playlist: "it is a playlist, whose segments the loader can't give"
         case .contentCoding(let coding): "its bytes are coded by \(coding)"
         case .trouble(let code): "the cache can't serve it: \(code)"
@@ -85,8 +89,12 @@ extension FallbackReason {
         }
     }
 
+    /// Whether the player gets the resource from the proxy, if there is one.
+    var usesProxy: Bool { self == .playlist || self == .openEnded }
+
     func error(_ key: ResourceKey) -> CacheError {
-        CacheError(.fellBack, "the player loads the original URL by itself: \(words)", key: key)
+        let place = self == .openEnded ? "the player loads it through the proxy" : "the player loads the original URL by itself"
+        return CacheError(.fellBack, "\(place): \(words)", key: key)
     }
 }
 

@@ -57,6 +57,11 @@ extension NotStoredReason: CustomStringConvertible {
 }
 
 extension NotStoredReason {
+    /// Whether the resource exceeds the limit for one resource.
+    var isTooLarge: Bool {
+        if case .tooLarge = self { true } else { false }
+    }
+
     /// Whether the response itself or its request forbids storing. Such a response answers the
     /// requests that were waiting for it, and no later one.
     var forbidsReuse: Bool {

@@ -96,7 +96,8 @@ extension SessionState {
         guard let fetch = fetches.first(where: { $0.id == id }) else { return [] }
         origin.batchCame(fetch, now: now)
         var actions = wakeReaders()
-        if let limit = ledger.rules.maxResourceBytes, !fetch.isRelay, fetch.front > limit, let generation = fetch.generation {
+        let limit = version?.storedBytesLimit(ledger.rules, limits)
+        if let limit, !fetch.isRelay, fetch.front > limit, let generation = fetch.generation {
             // The origin stated no length, and the body has now exceeded the limit.
             actions += storeFailed(generation, .tooLarge(limit: limit), now: now)
         }

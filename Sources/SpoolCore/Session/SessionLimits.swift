@@ -24,6 +24,9 @@ package struct SessionLimits: Hashable, Sendable {
     package var lostBytes: ClosedRange<Int64> = (256 << 10)...(1 << 20)
     /// The memory of a relay for the readers at its front, in bytes.
     package var relayBytes: Int64 = 256 << 10
+    /// The most bytes that are stored of a body without length and without a strong validator. Only
+    /// a clean end completes it, and a live stream has none.
+    package var openEndedBytes: Int64 = 2 << 30
     /// The failures in a row, without a byte between them, after which waiting readers fail.
     package var failures = 5
     /// The responses in a row that end early without a new byte, after which a reader fails if its

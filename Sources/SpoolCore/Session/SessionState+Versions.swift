@@ -54,7 +54,7 @@ extension SessionState {
     /// Most such bodies are live streams, whose next listener does not need the beginning.
     mutating func dropUnfinished() -> [SessionAction] {
         guard readers.isEmpty, fetches.isEmpty, let version, version.representation.length == nil, !version.isCombinable,
-            version.passReason == nil
+            version.passReason?.isTooLarge != false
         else { return [] }
         ledger.version = nil
         return [.unfinished(version.generation)]

@@ -67,6 +67,12 @@ extension SessionVersion {
     /// Whether bytes of several responses may be combined (RFC 9110 §15.3.7.3).
     package var isCombinable: Bool { self.identity != .validator || self.representation.validator.isStrong }
 
+    /// Returns the most bytes of the version that are stored, or nil for no limit.
+    func storedBytesLimit(_ rules: StoringRules, _ limits: SessionLimits) -> Int64? {
+        guard self.representation.length == nil, !isCombinable else { return rules.maxResourceBytes }
+        return min(rules.maxResourceBytes ?? .max, limits.openEndedBytes)
+    }
+
     /// Whether the body of a response from `offset` on may be stored with the bytes that are stored
     /// already.
     ///

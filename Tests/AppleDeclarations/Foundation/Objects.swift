@@ -125,6 +125,7 @@ open class FileManager: NSObject, @unchecked Sendable {
 open class Bundle: NSObject, @unchecked Sendable {
     open class var main: Bundle { fatalError("declaration") }
     open var bundleIdentifier: String? { nil }
+    open var infoDictionary: [String: Any]? { nil }
 }
 /// The compiler calls it for `error as NSError`.
 public func _convertErrorToNSError(_ error: any Error) -> NSError { fatalError("declaration") }

@@ -11,46 +11,6 @@ import Testing
 
 /// Playlists, which start the proxy of their cache by themselves.
 @Suite(.timeLimit(.minutes(20))) struct PlaylistProxyTests {
-    /// A cache in a directory of its own, over an origin on this machine.
-    private final class Scene {
-        let origin: RawOrigin
-        let cache: MediaCache
-        private let directory: URL
-
-        init(_ documents: [String: String] = [:]) throws {
-            directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-door-" + UUID().uuidString)
-            origin = try RawOrigin(script: { request, _ in
-                guard let text = documents[URL(string: request.url)?.path ?? ""] else { return .correct }
-                return .status(200, fields: ["Content-Type": "application/vnd.apple.mpegurl"], body: Array(text.utf8))
-            })
-            for name in ["/s/1.ts", "/s/2.ts", "/song.mp3"] {
-                origin.serve(VirtualResource(url: origin.url(name), seed: 7, length: 100_000, contentType: "audio/mpeg"))
-            }
-            var configuration = Configuration()
-            configuration.storage.directory = directory.path
-            cache = try MediaCache(configuration: configuration)
-        }
-
-        func close() async throws {
-            await cache.close()
-            origin.stop()
-            try FileManager.default.removeItem(at: directory)
-        }
-
-        func url(_ path: String) throws -> URL { try #require(URL(string: origin.url(path))) }
-
-        /// Gets a URL as a player does, and returns head and body.
-        func get(_ url: URL, _ path: String? = nil) throws -> String {
-            let port = UInt16(url.port ?? 0)
-            let request = "GET \(path ?? url.path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\r\n"
-            return try LoopbackHTTPClient.perform(request, host: "127.0.0.1", port: port)
-        }
-
-        func request(_ path: String) -> OriginRequest? {
-            origin.log.entries.last { URL(string: $0.request.url)?.path == path }?.request
-        }
-    }
-
     private static let playlist = """
         #EXTM3U
         #EXT-X-TARGETDURATION:4
@@ -64,7 +24,7 @@ import Testing
         """
 
     @Test func `a playlist starts the proxy of its cache, and headers, cookies and key go with every request`() async throws {
-        let scene = try Scene(["/s/list.m3u8": Self.playlist])
+        let scene = try ProxyScene(["/s/list.m3u8": Self.playlist])
         let cookie = try #require(
             HTTPCookie(properties: [.name: "session", .value: "1", .domain: "127.0.0.1", .path: "/s", .version: "0"]))
         let key = ResourceKey(normalized: "film")
@@ -94,7 +54,7 @@ import Testing
     }
 
     @Test func `a place at the proxy ends with its asset, and its settings go to no other player`() async throws {
-        let scene = try Scene(["/s/list.m3u8": Self.playlist])
+        let scene = try ProxyScene(["/s/list.m3u8": Self.playlist])
         var first: CachingAVURLAsset? = scene.cache.asset(for: try scene.url("/s/list.m3u8"), headers: ["Authorization": "Bearer 1"])
         let second = scene.cache.asset(for: try scene.url("/s/list.m3u8"))
         let url = try #require(first?.url)
@@ -110,7 +70,7 @@ import Testing
     }
 
     @Test func `a cache that is closed serves no player, and one without the option starts no proxy`() async throws {
-        let scene = try Scene(["/s/list.m3u8": Self.playlist])
+        let scene = try ProxyScene(["/s/list.m3u8": Self.playlist])
         var factory = CachingAssetFactory(cache: scene.cache)
         factory.startsProxy = false
         #expect(factory.asset(for: try scene.url("/s/list.m3u8")).route == .original(.playlistWithoutEndpoint))
@@ -121,7 +81,7 @@ import Testing
     }
 
     @Test func `one cache plays through both doors, and no byte is fetched twice`() async throws {
-        let scene = try Scene(["/s/list.m3u8": Self.playlist])
+        let scene = try ProxyScene(["/s/list.m3u8": Self.playlist])
         let list = scene.cache.asset(for: try scene.url("/s/list.m3u8"))
         #expect(list.route == .loopback)
         let local = try #require(scene.cache.loopback?.url(for: scene.origin.url("/song.mp3")))
@@ -132,10 +92,10 @@ import Testing
         let asset = scene.cache.asset(for: try scene.url("/song.mp3"))
         #expect(asset.route == .cache)
         let world = PlaybackWorld(time: SystemTime(), random: SystemRandom())
-        let bytes = await Self.load(asset, world)
+        let bytes = await ProxyScene.load(asset, world)
         #expect(bytes == VirtualResource(url: scene.origin.url("/song.mp3"), seed: 7, length: 100_000).content.bytes(at: 0, count: 100_000))
         // And a segment that the loader stored, through the proxy.
-        #expect(await Self.load(scene.cache.asset(for: try scene.url("/s/1.ts")), world).count == 100_000)
+        #expect(await ProxyScene.load(scene.cache.asset(for: try scene.url("/s/1.ts")), world).count == 100_000)
         #expect(try scene.get(list.url).hasPrefix("HTTP/1.1 200"))
         #expect(try scene.get(list.url.deletingLastPathComponent().appendingPathComponent("1.ts")).hasPrefix("HTTP/1.1 200"))
         for path in ["/song.mp3", "/s/1.ts"] { #expect(scene.origin.log.entries.count { $0.request.url.hasSuffix(path) } == 1, "\(path)") }
@@ -143,25 +103,5 @@ import Testing
         #expect(world.journal.breaches == [])
         withExtendedLifetime((asset, list)) {}
         try await scene.close()
-    }
-
-    /// Loads a resource as a player does: the information first, and then all bytes.
-    private static func load(_ asset: CachingAVURLAsset, _ world: PlaybackWorld) async -> [UInt8] {
-        let mailbox = world.mailbox("player")
-        let bytes = Locked<[UInt8]>([])
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let ask = AVFoundation.LoadingAsk(
-                url: asset.url, wantsInformation: true, data: AVFoundation.LoadingAsk.Data(offset: 0, length: .max, toEnd: true))
-            mailbox.post {
-                _ = asset.resourceLoader.begin(ask, for: asset, world: world, on: mailbox) { event in
-                    switch event {
-                    case .accepted: break
-                    case .data(let data, _): bytes.withLock { $0 += data }
-                    case .finished, .refused, .unanswered, .redirected, .failed, .cancelled: continuation.resume()
-                    }
-                }
-            }
-        }
-        return bytes.withLock { $0 }
     }
 }

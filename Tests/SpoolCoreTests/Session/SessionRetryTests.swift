@@ -96,6 +96,32 @@ import Testing
         }
     }
 
+    @Test func `of an endless stream a bounded part is stored, and none of it after its last listener`() {
+        let probe = SessionProbe { $0.openEndedBytes = 100_000 }
+        let listener = probe.join(0)
+        probe.openEmpty()
+        probe.step(listener)
+        let fetch = probe.startedIDs[0]
+        probe.full(fetch, length: nil, fields: [:])
+        probe.body(fetch, 131_072)
+        #expect(probe.passing == [.tooLarge(limit: 100_000)])
+        #expect(probe.read(listener) == 131_072)
+        probe.leave(listener)
+        probe.pass(.seconds(1))
+        #expect(probe.actions.contains { if case .unfinished = $0 { true } else { false } })
+    }
+
+    @Test(arguments: [(nil, SessionProbe.etag), (200_000, [:])] as [(Int64?, HTTPFields)])
+    func `the bound for endless streams holds for no body with a length or a strong validator`(length: Int64?, fields: HTTPFields) {
+        let probe = SessionProbe { $0.openEndedBytes = 100_000 }
+        let reader = probe.join(0)
+        probe.openEmpty()
+        probe.step(reader)
+        probe.full(probe.startedIDs[0], length: length, fields: fields)
+        probe.body(probe.startedIDs[0], 131_072)
+        #expect(probe.passing == [])
+    }
+
     @Test func `an identity by length and date tolerates different tags of one file`() {
         let dated: HTTPFields = ["ETag": "\"a\"", "Last-Modified": "Thu, 01 Jan 1970 00:00:00 GMT"]
         let probe = SessionProbe(rules: { $0.identity = .lengthAndLastModified })

@@ -4,26 +4,26 @@ import Spool
 import SpoolCore
 import SpoolProxy
 
-/// The place at which a player gets a playlist and its segments.
-package struct PlaylistRoute: Sendable {
+/// The place at which a player gets a playlist and its segments, or a body without length.
+package struct ProxyRoute: Sendable {
     var url: URL
     /// The visit that has to live as long as the player uses the URL, or nil for none.
     var visit: ProxyVisit?
 }
 
 extension CachingAssetFactory {
-    /// Returns the place at the cache's loopback endpoint for a playlist, or nil when there is none.
+    /// Returns the place of a resource at the cache's loopback endpoint, or nil when there is none.
     ///
     /// At a proxy of `SpoolProxy` with a token, the asset has a place of its own: its key, fields,
     /// cookies and networks apply to every request there, also to those of segments.
-    func playlistRoute(for url: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> PlaylistRoute? {
+    func proxyRoute(for url: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> ProxyRoute? {
         guard let endpoint = cache.loopback ?? (startsProxy ? door.proxy(of: cache) : nil) else { return nil }
         if let visit = (endpoint as? ProxyServer)?.visit(settings(for: url, parsed, key)),
             let place = visit.url(for: url.absoluteString).flatMap({ URL(string: $0) })
         {
-            return PlaylistRoute(url: place, visit: visit)
+            return ProxyRoute(url: place, visit: visit)
         }
-        return endpoint.url(for: url.absoluteString).flatMap { URL(string: $0) }.map { PlaylistRoute(url: $0) }
+        return endpoint.url(for: url.absoluteString).flatMap { URL(string: $0) }.map { ProxyRoute(url: $0) }
     }
 
     private func settings(for url: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> VisitSettings {
