@@ -31,18 +31,11 @@ struct CachedBar: View {
     let progress: AssetProgress
 
     var body: some View {
-        GeometryReader { space in
-            ZStack(alignment: .leading) {
-                Capsule().fill(.quaternary)
-                ForEach(progress.cachedFractions, id: \.lowerBound) { stretch in
-                    Rectangle()
-                        .fill(.tint)
-                        .frame(width: max(1, space.size.width * (stretch.upperBound - stretch.lowerBound)))
-                        .offset(x: space.size.width * stretch.lowerBound)
-                }
-            }
-            .clipShape(Capsule())
+        ZStack {
+            Capsule().fill(.quaternary)
+            StoredRangesShape(progress: progress).fill(.tint)
         }
+        .clipShape(Capsule())
     }
 }
 

@@ -66,6 +66,7 @@ enum ModuleMap {
         "os": ["Spool"],
         "AVFoundation": ["SpoolAVFoundation", "SpoolBenchmarks"],
         "UniformTypeIdentifiers": ["SpoolAVFoundation"],
+        "SwiftUI": ["SpoolAVFoundation"],
         "Combine": ["SpoolAVFoundation", "Spool"],
     ]
 

@@ -30,6 +30,19 @@ public struct AssetProgress: Hashable, Sendable {
         return all > 0 ? Double(bytesFromCache) / Double(all) : 0
     }
 
+    /// The stored part in whole percent. 100 only if every byte is stored.
+    package var percentCached: Int { isComplete ? 100 : min(99, Int(fractionCached * 100)) }
+
+    /// The stored ranges in a bar of this width. Each is at least one point wide, and stays inside
+    /// the bar.
+    package func stretches(inWidth width: Double) -> [ClosedRange<Double>] {
+        guard width >= 1 else { return [] }
+        return cachedFractions.map { stretch in
+            let lower = min(stretch.lowerBound * width, width - 1)
+            return lower...min(width, max(stretch.upperBound * width, lower + 1))
+        }
+    }
+
     /// The stored ranges as parts of the whole, from 0 to 1, for drawing.
     public var cachedFractions: [ClosedRange<Double>] {
         guard let length, length > 0 else { return [] }

@@ -17,6 +17,21 @@ import Testing
         return (seen, broadcast)
     }
 
+    @Test func `a bar shows each stored stretch, with a point at least, and inside of it`() throws {
+        var progress = AssetProgress()
+        #expect(progress.stretches(inWidth: 100) == [] && progress.percentCached == 0)
+        progress.length = 1_000_000
+        for range in [ByteRange(0, 250_000), ByteRange(500_000, 500_010), ByteRange(999_999, 1_000_000)] {
+            progress.cached.insert(try #require(range))
+        }
+        #expect(progress.stretches(inWidth: 100) == [0...25, 50...51, 99...100])
+        #expect(progress.stretches(inWidth: 0.5) == [] && progress.percentCached == 25)
+        progress.cached.insert(try #require(ByteRange(0, 999_999)))
+        #expect(progress.stretches(inWidth: 100) == [0...100] && progress.percentCached == 100)
+        progress.length = 1_000_001
+        #expect(progress.percentCached == 99)
+    }
+
     @Test func `progress reports growing ranges and each value once`() throws {
         let world = try DoorWorld(length: 1_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
