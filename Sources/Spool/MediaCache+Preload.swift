@@ -35,13 +35,18 @@ extension MediaCache {
 extension Preload {
     /// Makes a preload that has begun.
     ///
-    /// - Parameter isStoredElsewhere: Whether the URL is that of a process that stores the bytes.
+    /// - Parameters:
+    ///   - isStoredElsewhere: Whether the URL is that of a process that stores the bytes.
+    ///   - refusal: Called with the length, if known, before the first byte is taken. An error ends
+    ///     the preload. With it, a manifest is a resource like any other.
     package static func started(
         in cache: MediaCache, _ url: String, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey?,
-        priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false
+        priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false,
+        refusal: (@Sendable (Int64?) -> CacheError?)? = nil
     ) throws(CacheError) -> Preload {
         let preload = try made(
-            in: cache, url, amount, variant: variant, key: key, priority: priority, options: options, isStoredElsewhere: isStoredElsewhere)
+            in: cache, url, amount, variant: variant, key: key, priority: priority, options: options, isStoredElsewhere: isStoredElsewhere,
+            refusal: refusal)
         preload.begin()
         return preload
     }
@@ -51,7 +56,8 @@ extension Preload {
     /// - Parameter protects: Whether nothing evicts its bytes as long as it exists.
     static func made(
         in cache: MediaCache, _ url: String, _ amount: PreloadAmount, variant: PresentationSelection.Quality, key: ResourceKey?,
-        priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false, protects: Bool = false
+        priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false, protects: Bool = false,
+        refusal: (@Sendable (Int64?) -> CacheError?)? = nil
     ) throws(CacheError) -> Preload {
         var options = options
         options.priority = priority
@@ -60,6 +66,6 @@ extension Preload {
             url: url, key: cache.readingKey(for: try MediaURL(cachable: url), chosen: key), amount: amount, variant: variant,
             settings: .init(
                 cache: cache, options: options, isStoredElsewhere: isStoredElsewhere, mailbox: cache.environment.dataLanes[0],
-                protects: protects))
+                protects: protects, refusal: refusal))
     }
 }

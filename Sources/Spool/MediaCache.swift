@@ -179,7 +179,7 @@ public final class MediaCache: Sendable {
     /// Ends all sessions, and removes all resources and pins from the store.
     package func removeAll(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
         for session in engine.sessions.withLock({ $0.removeAll() }) { session.end(.removed) }
-        onIndexLane(nil, done) { [store] () throws(StoreError) in try store.removeAll() }
+        onIndexLane(nil, done) { [engine] () throws(StoreError) in try engine.removeAllStored() }
     }
 
     /// Returns the state that the players of this cache share, and makes it at the first call.

@@ -155,6 +155,21 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// `removeAll` leaves it. An index that is set aside takes it with it.
     func setHistory(_ text: String) throws(StoreError)
 
+    /// Returns the entries of the list of downloads, in any order, at most
+    /// `StoredDownload.maximumCount`. Index call.
+    func downloads() throws(StoreError) -> [StoredDownload]
+
+    /// Enters, replaces or, with nil, removes the entry of a key in the list of downloads. Index
+    /// call.
+    ///
+    /// Eviction skips the resources of entries. Like a pin, an entry belongs to a key and not to
+    /// stored bytes, and survives `remove`. `removeAll` removes it.
+    func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError)
+
+    /// Returns the bytes of `totalSizeBytes` that belong to entries of the list of downloads. Index
+    /// call.
+    func downloadBytes() throws(StoreError) -> Int64
+
     /// Pins or unpins a key. Eviction skips the resource of a pinned key. Returns false when
     /// nothing changed.
     ///
@@ -177,7 +192,7 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// (UTF-8). Does not access their files.
     func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource]
 
-    /// Returns up to `limit` unpinned resources, longest unused first by the access times of
+    /// Returns up to `limit` unpinned resources that are no downloads, longest unused first by the access times of
     /// `touch` and `commit`. Resources with the same access time have a stable order.
     ///
     /// - Parameter last: the last candidate of the previous call, unchanged, or nil to start at the
@@ -256,6 +271,14 @@ extension ResourceStore {
     public func suspend() throws(StoreError) {}
     /// Returns true. No other process can have written.
     public func resume() throws(StoreError) -> Bool { true }
+    /// Returns none.
+    public func downloads() throws(StoreError) -> [StoredDownload] { [] }
+    /// Fails. The store keeps no list of downloads.
+    public func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
+        if entry != nil { throw .readOnly }
+    }
+    /// Returns 0.
+    public func downloadBytes() throws(StoreError) -> Int64 { 0 }
     /// Returns none.
     public func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey] { [] }
     /// False.

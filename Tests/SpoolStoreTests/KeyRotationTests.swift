@@ -35,15 +35,19 @@ import Testing
         }
         _ = try store.setPinned(films[1].key, true, time: Timestamp(seconds: 5))
         _ = try store.setPinned(pinnedOnly, true, time: Timestamp(seconds: 5))
+        for download in downloads { try store.setDownload(download.key, download) }
         try store.touch([films[0].key: Timestamp(seconds: 1_800_000_000)])
         try store.makeDurable()
         return stored
     }
 
+    /// One download with stored bytes, and one without.
+    private static let downloads = [films[0].key, pinnedOnly].map { StoredDownload(key: $0, members: ["url": $0.string]) }
     private static let pinnedOnly = ResourceKey(normalized: "https://media.example/not-stored-yet")
 
     /// Expects every byte and every attribute that `fill` stored.
     private static func expectEverything(_ stored: [Stored], in store: SQLiteStore, _ label: String) throws {
+        #expect(try Set(store.downloads()) == Set(downloads), "\(label): the list of downloads")
         for one in stored {
             let film = films[one.film]
             guard let found = try store.lookup(film.key) else {

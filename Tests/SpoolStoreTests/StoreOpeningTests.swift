@@ -68,8 +68,8 @@ import Testing
         try storeAndClose()
         // The user version is at offset 60 of the header, big-endian (SQLite's file format, §1.3).
         try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 99])
-        #expect(throws: StoreError.formatTooNew(found: 99, supported: 7)) { try disk.open() }
-        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 7])
+        #expect(throws: StoreError.formatTooNew(found: 99, supported: 8)) { try disk.open() }
+        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 8])
         let store = try disk.open()
         #expect(try store.lookup(film.key)?.spans == .of(0..<100_000))
         #expect(disk.log.notes == [])
@@ -79,6 +79,7 @@ import Testing
     /// Statements that turn a store of the current format into an older one: each step reverts the
     /// migration to the next format.
     private static let stepsBack = [
+        7: "DROP TABLE downloads; PRAGMA user_version = 7;",
         6: "PRAGMA user_version = 6;",
         5: "PRAGMA user_version = 5;",
         4: """
@@ -97,7 +98,7 @@ import Testing
         1: "PRAGMA user_version = 1;",
     ]
 
-    @Test(arguments: [6, 5, 4, 3, 2, 1])
+    @Test(arguments: [7, 6, 5, 4, 3, 2, 1])
     func `an older format is migrated in place, with its bytes and pins`(format: Int) throws {
         let other = StoreSample("other")
         let store = try disk.open()
@@ -106,7 +107,7 @@ import Testing
         #expect(try store.setPinned(film.key, true, time: film.time))
         let before = try #require(try store.lookup(film.key))
         try store.close()
-        for step in (format...6).reversed() { try execute(#require(Self.stepsBack[step]), onIndex: disk.root + "/spool.sqlite") }
+        for step in (format...7).reversed() { try execute(#require(Self.stepsBack[step]), onIndex: disk.root + "/spool.sqlite") }
         let version = try POSIXFileSystem().open(disk.root + "/spool.sqlite", .read)
         #expect(try version.byte(at: 63) == UInt8(format))
 
@@ -119,7 +120,7 @@ import Testing
         #expect(try migrated.evictionCandidates(after: nil, limit: 10).map(\.key) == [other.key])
         try film.store([200_000..<200_010], of: after.generation, in: migrated)
         try migrated.close()
-        #expect(try version.byte(at: 63) == 7)
+        #expect(try version.byte(at: 63) == 8)
         #expect(disk.log.notes == [])
         let again = try disk.open()
         #expect(try again.lookup(film.key)?.spans == .of(0..<100_000, 150_000..<150_010, 200_000..<200_010))

@@ -46,6 +46,9 @@ private final class StubbornStore: ResourceStore {
     func beginDurablePoint() throws(StoreError) -> DurablePoint? { try base.beginDurablePoint() }
     func finish(_ point: DurablePoint) -> DurablePointOutcome { base.finish(point) }
     func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) { try base.touch(accesses) }
+    func downloads() throws(StoreError) -> [StoredDownload] { try base.downloads() }
+    func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) { try base.setDownload(key, entry) }
+    func downloadBytes() throws(StoreError) -> Int64 { try base.downloadBytes() }
     func history() throws(StoreError) -> String? { try base.history() }
     func setHistory(_ text: String) throws(StoreError) { try base.setHistory(text) }
     func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {

@@ -18,6 +18,8 @@ final class Engine: Sendable {
     private let links: LinkRates?
     let counters = Counters()
     let temporaryPins = TemporaryPins()
+    let downloadKeys = DownloadKeys()
+    let downloads: DownloadRunner
     private let rest = Locked(StoreCooldown())
     let committer: Committer
     let historyKeeper: HistoryKeeper
@@ -68,9 +70,13 @@ final class Engine: Sendable {
         openFileLimits = configuration.storage.openFileLimits
         let sinks = sinks
         let record: @Sendable (CacheEvent) -> Void = { event in for sink in sinks { sink.record(event) } }
-        evictor = Evictor(environment: environment, store: store, limits: configuration.limits, pins: temporaryPins, record: record)
+        evictor = Evictor(
+            environment: environment, store: store, limits: configuration.limits, pins: temporaryPins,
+            downloads: downloadKeys, record: record)
         committer = Committer(environment: environment, store: store, quotaBytes: configuration.limits.quotaBytes, record: record)
         historyKeeper = HistoryKeeper(environment: environment, store: store)
+        downloads = DownloadRunner(
+            environment: environment, store: store, keys: downloadKeys, minimumFreeBytes: configuration.limits.minimumFreeBytes)
         let sessions = Locked(SessionTable(idleLimit: configuration.fetching.idleSessionCount))
         self.sessions = sessions
         evictor.connect(
@@ -89,6 +95,7 @@ final class Engine: Sendable {
         committer.connect(writesCounts: { [weak self] in self?.keepHistory(isLast: false) }) { generation, left in
             for session in sessions.withLock({ $0.all }) { session.lost(allBut: left, of: generation) }
         }
+        readDownloads()
         startSweeping()
         startEnforcing()
         monitor?.start { [limiter] conditions in limiter.conditionsChanged(conditions) }
@@ -251,6 +258,7 @@ final class Engine: Sendable {
         }
         guard isFirst else { return }
         monitor?.stop()
+        downloads.close()
         for session in sessions { session.end(.closed) }
         resumeRotation()
         afterWrites { [self] in

@@ -94,17 +94,19 @@ final class Evictor: Sendable {
     private let store: any ResourceStore
     private let limits: StorageLimits
     private let pins: TemporaryPins
+    private let downloads: DownloadKeys
     private let record: @Sendable (CacheEvent) -> Void
     private let state: Locked<State>
 
     init(
         environment: CacheEnvironment, store: any ResourceStore, limits: StorageLimits, pins: TemporaryPins,
-        record: @escaping @Sendable (CacheEvent) -> Void
+        downloads: DownloadKeys, record: @escaping @Sendable (CacheEvent) -> Void
     ) {
         self.environment = environment
         self.store = store
         self.limits = limits
         self.pins = pins
+        self.downloads = downloads
         self.record = record
         state = Locked(State(ledger: RoomLedger(quotaBytes: limits.quotaBytes, minimumFreeBytes: limits.minimumFreeBytes)))
     }
@@ -136,9 +138,11 @@ final class Evictor: Sendable {
         _ bytes: Int64, of session: ResourceSession? = nil, length: Int64? = nil, isModest: Bool = false,
         _ answer: @escaping @Sendable (Bool) -> Void
     ) -> Bool? {
-        let isOversized = (length ?? 0) > (limits.quotaBytes ?? .max)
+        // Downloads have an allowance of their own, which the list of downloads checks.
+        let isDownload = session.map { downloads.contains($0.key) } ?? false
+        let isOversized = !isDownload && (length ?? 0) > (limits.quotaBytes ?? .max)
         let (isGranted, mustServe) = state.withLock { state -> (Bool?, Bool) in
-            guard state.ledger.isLimited, let request = state.ledger.ask(bytes) else { return (true, false) }
+            guard state.ledger.isLimited, let request = state.ledger.ask(bytes, ignoresQuota: isDownload) else { return (true, false) }
             state.answers[request.id] = answer
             if isOversized { state.oversized[request.id] = session }
             if isModest { state.modest.insert(request.id) }
@@ -221,7 +225,7 @@ final class Evictor: Sendable {
             if missing <= 0 { return true }
             // Another program fills the disk: even an empty store would leave too little room.
             // Evict nothing.
-            if isDiskShort { guard try missing <= store.totalSizeBytes() + uncommitted else { return false } }
+            if isDiskShort { guard try missing <= countedBytes() + uncommitted else { return false } }
             let (session, wanted, isModest) = state.withLock { state in
                 let first = state.ledger.waiting.first
                 return (first.flatMap { state.oversized[$0.id] }, first?.bytes ?? 0, first.map { state.modest.contains($0.id) } == true)
@@ -284,7 +288,7 @@ final class Evictor: Sendable {
     private func quota() throws(StoreError) -> Int64? {
         guard let quota = limits.quotaBytes, limits.keepsPresentSize else { return limits.quotaBytes }
         if let present = state.withLock({ $0.presentBytes }) { return max(quota, present) }
-        let present = try store.totalSizeBytes()
+        let present = try countedBytes()
         state.withLock { state in
             state.presentBytes = present
             state.ledger.setQuota(max(quota, present))
@@ -292,9 +296,15 @@ final class Evictor: Sendable {
         return max(quota, present)
     }
 
+    /// Returns the bytes that count towards the quota: those of all resources but downloads.
+    private func countedBytes() throws(StoreError) -> Int64 {
+        let all = try store.totalSizeBytes()
+        return downloads.isEmpty ? all : max(0, all - (try store.downloadBytes()))
+    }
+
     private func refreshUsage() throws(StoreError) {
         let quota = try quota()
-        var occupied = try store.totalSizeBytes()
+        var occupied = try countedBytes()
         occupied += uncounted(beside: occupied, quota)
         var free: Int64?
         if limits.minimumFreeBytes != nil {
@@ -561,7 +571,7 @@ final class Evictor: Sendable {
 
     private func evictExcess() throws(StoreError) {
         guard let quota = try quota() else { return }
-        let excess = try store.totalSizeBytes() - quota
+        let excess = try countedBytes() - quota
         guard excess > 0 else { return }
         hooks.writeTouches()
         try evict(excess, slack: 0)

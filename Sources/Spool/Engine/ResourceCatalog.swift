@@ -40,6 +40,7 @@ struct ResourceCatalog {
         }
         let existed = try store.remove(key)
         if owesUnpinning { _ = try store.setPinned(key, false, time: engine.environment.time.wallNow) }
+        try engine.downloads.forget(key)
         if existed { engine.record(.removed(key)) }
         return existed
     }

@@ -34,6 +34,9 @@ final class ResourcePreload: Sendable {
         let mailbox: any Mailbox
         /// Whether nothing evicts the bytes as long as the preload exists.
         var protects = false
+        /// Returns the error that ends the preload when the length of its resource is known. With it, a
+        /// manifest is a resource like any other.
+        var refusal: (@Sendable (Int64?) -> CacheError?)?
     }
 
     private struct State {
@@ -161,7 +164,7 @@ final class ResourcePreload: Sendable {
         case .beginning(let amount):
             // Coded bytes can't be read here.
             let suspicion =
-                representation.contentCoding == nil
+                representation.contentCoding == nil && settings.refusal == nil
                 ? ManifestSuspicion(contentType: representation.contentType, url: representation.finalURL ?? url) : .none
             return PreloadPlan(amount, length: representation.length, suspicion: suspicion)
         }
@@ -220,6 +223,10 @@ final class ResourcePreload: Sendable {
             return false
         case .ready(_, let representation):
             reader.markTold()
+            if let error = settings.refusal?(representation.length) {
+                end(.failure(error))
+                return false
+            }
             let plan = plan(for: representation)
             state.withLock { ($0.plan, $0.finalURL) = (plan, representation.finalURL) }
             moveOn(reader)

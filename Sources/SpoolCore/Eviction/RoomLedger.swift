@@ -11,6 +11,8 @@ package struct RoomLedger: Sendable {
     private let minimumFreeBytes: Int64?
     /// The bytes that may still be promised; nil when the usage has not been measured.
     private var roomBytes: Int64?
+    /// The same for writes to which the quota does not apply.
+    private var diskRoomBytes: Int64?
     /// The promised bytes that the store's own count of its files does not include yet.
     private var unsettledBytes: Int64 = 0
     /// The promised bytes that the disk's count of free space does not include yet.
@@ -26,6 +28,8 @@ package struct RoomLedger: Sendable {
         package let id: UInt64
         /// The number of bytes that the write may add.
         package let bytes: Int64
+        /// Whether the quota does not apply to the write, but only the room on the disk.
+        package let ignoresQuota: Bool
     }
 
     /// Creates a ledger with these limits; nil for none.
@@ -43,18 +47,22 @@ package struct RoomLedger: Sendable {
     // MARK: Promises
 
     /// Requests room for a write.
+    ///
+    /// - Parameter ignoresQuota: whether only the room on the disk limits the write.
     /// - Returns: nil if the room was promised at once; otherwise the request, which waits behind
     ///   earlier ones.
-    package mutating func ask(_ bytes: Int64) -> Request? {
-        if waiting.isEmpty, let roomBytes, bytes <= roomBytes {
+    package mutating func ask(_ bytes: Int64, ignoresQuota: Bool = false) -> Request? {
+        if waiting.isEmpty, let room = roomBytes(ignoresQuota), bytes <= room {
             promise(bytes)
             return nil
         }
-        let request = Request(id: nextRequest, bytes: bytes)
+        let request = Request(id: nextRequest, bytes: bytes, ignoresQuota: ignoresQuota)
         nextRequest += 1
         waiting.append(request)
         return request
     }
+
+    private func roomBytes(_ ignoresQuota: Bool) -> Int64? { ignoresQuota ? diskRoomBytes : roomBytes }
 
     /// Whether the disk limits the room more than the quota does.
     package private(set) var isDiskShort = false
@@ -63,7 +71,7 @@ package struct RoomLedger: Sendable {
     /// it.
     package var shortageBytes: Int64 {
         guard let first = waiting.first else { return 0 }
-        return first.bytes - (roomBytes ?? 0)
+        return first.bytes - (roomBytes(first.ignoresQuota) ?? 0)
     }
 
     /// Removes the first waiting request, with a promise of its room or without.
@@ -77,6 +85,8 @@ package struct RoomLedger: Sendable {
         unsettledBytes += bytes
         unwrittenBytes += bytes
         roomBytes = roomBytes.map { $0 - bytes }
+        // Without a limit this is the largest number, and the sum of promises is far below it.
+        diskRoomBytes = diskRoomBytes.map { $0 - bytes }
     }
 
     // MARK: Settling promises
@@ -94,11 +104,12 @@ package struct RoomLedger: Sendable {
         let quotaRoom = quotaBytes.map { $0 - occupiedBytes - unsettledBytes }
         let diskRoom = minimumFreeBytes.flatMap { minimum in freeBytes.map { $0 - minimum - unwrittenBytes } }
         roomBytes = min(quotaRoom ?? .max, diskRoom ?? .max)
+        diskRoomBytes = diskRoom ?? .max
         isDiskShort = (diskRoom ?? .max) < (quotaRoom ?? .max)
     }
 
     /// Invalidates the measurement: no room is promised until the next one.
-    package mutating func forget() { roomBytes = nil }
+    package mutating func forget() { (roomBytes, diskRoomBytes) = (nil, nil) }
 
     /// The promised bytes that are not settled; for tests.
     package var promisedBytes: Int64 { unsettledBytes }

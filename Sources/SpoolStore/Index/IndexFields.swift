@@ -15,6 +15,7 @@ struct IndexFields: Sendable {
         case validator = 3
         case headerBlock = 4
         case previousKeys = 5
+        case download = 6
     }
 
     /// The row that a field belongs to.

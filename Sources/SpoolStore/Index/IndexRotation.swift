@@ -34,6 +34,7 @@ struct IndexRotation {
         try index.changeDurably { () throws(StoreError) in
             removed = try resealResources(new)
             try resealPins(new)
+            try index.downloads.reseal(new)
             try index.meta.set(.previousKeys, new.sealedSecret(of: previous))
             try index.meta.set(.previousCipher, previous.media.cipher.algorithm.rawValue)
             try index.meta.set(.previousGeneration, previous.lastGeneration.rawValue)

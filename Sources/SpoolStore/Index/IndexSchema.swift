@@ -109,5 +109,13 @@ enum IndexSchema {
         // The header block may have the mark of a variant. The number keeps programs that would
         // serve a variant to every client from opening the store.
         Migration(number: 7, name: "variants", statements: ""),
+        Migration(
+            number: 8, name: "downloads",
+            statements: """
+                CREATE TABLE downloads (
+                    key_hash BLOB PRIMARY KEY,
+                    entry ANY NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """),
     ]
 }

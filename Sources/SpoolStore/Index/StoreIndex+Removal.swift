@@ -16,6 +16,7 @@ extension StoreIndex {
             try sizes.removeAll()
             try unsynced.removeAll()
             try pins.removeAll()
+            try downloads.removeAll()
             try representations.removeAll()
             try resources.removeAll()
         }

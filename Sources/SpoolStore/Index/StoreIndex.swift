@@ -16,6 +16,7 @@ final class StoreIndex {
     let pieces: PieceTable
     let sizes: SizeTable
     let pins: PinTable
+    let downloads: DownloadTable
     let unsynced: UnsyncedTable
     /// Reads the stored resources.
     let entries: EntryQuery
@@ -66,6 +67,7 @@ final class StoreIndex {
         pieces = PieceTable(database)
         sizes = SizeTable(database)
         pins = PinTable(database)
+        downloads = DownloadTable(database)
         unsynced = UnsyncedTable(database)
         entries = EntryQuery(database, pieces)
         eviction = EvictionQuery(database)

@@ -14,6 +14,7 @@ public final class MemoryStore: ResourceStore {
     private struct State {
         var entries: [ResourceKey: Entry] = [:]
         var pins: Set<ResourceKey> = []
+        var downloads: [ResourceKey: StoredDownload] = [:]
         var history: String?
         /// The files that are open or in `entries`.
         var files: [GenerationID: WeakFile] = [:]
@@ -152,6 +153,19 @@ public final class MemoryStore: ResourceStore {
     /// Keeps a text about the past of the cache.
     public func setHistory(_ text: String) throws(StoreError) { try use { $0.history = text } }
 
+    /// Returns the entries of the list of downloads.
+    public func downloads() throws(StoreError) -> [StoredDownload] { try use { Array($0.downloads.values) } }
+
+    /// Enters, replaces or removes an entry of the list of downloads.
+    public func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
+        try use { $0.downloads[key] = entry }
+    }
+
+    /// Returns the memory that downloads use, in bytes.
+    public func downloadBytes() throws(StoreError) -> Int64 {
+        try use { state in state.downloads.keys.reduce(0) { $0 + (state.entries[$1]?.file?.allocatedBytes ?? 0) } }
+    }
+
     /// Pins or unpins a key. Returns whether its state changed.
     public func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
         try use { (state) throws(StoreError) in
@@ -183,6 +197,7 @@ public final class MemoryStore: ResourceStore {
             for file in state.files.values { file.file?.retire() }
             state.entries = [:]
             state.pins = []
+            state.downloads = [:]
         }
     }
 
@@ -197,7 +212,9 @@ public final class MemoryStore: ResourceStore {
     /// Returns up to `limit` unpinned resources after `last`, longest unused first.
     public func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
         try use { (state) throws(StoreError) in
-            let found = state.entries.values.filter { !state.pins.contains($0.resource.key) }.map { entry in
+            let found = state.entries.values.filter { entry in
+                !state.pins.contains(entry.resource.key) && state.downloads[entry.resource.key] == nil
+            }.map { entry in
                 EvictionCandidate(
                     key: entry.resource.key, allocatedBytes: entry.file?.allocatedBytes ?? 0, length: entry.resource.representation.length,
                     lastAccess: entry.resource.lastAccess)

@@ -19,6 +19,7 @@ struct EvictionQuery {
             FROM resources JOIN representations USING (resource) LEFT JOIN sizes USING (generation)
             WHERE (last_access, key_hash) > (?1, ?2) AND variant = '' AND is_current = 1
                 AND coalesce(allocated_bytes, 0) > ?4 AND key_hash NOT IN (SELECT key_hash FROM pins)
+                AND key_hash NOT IN (SELECT key_hash FROM downloads)
             ORDER BY last_access, key_hash LIMIT ?3
             """
         ) { (select) throws(StoreError) in
@@ -52,6 +53,7 @@ struct EvictionQuery {
             SELECT count(*) FROM resources JOIN representations USING (resource)
             WHERE is_current = 1 AND length IS NOT 0 AND NOT EXISTS (SELECT 1 FROM pieces WHERE generation = representations.generation)
                 AND key_hash NOT IN (SELECT key_hash FROM pins)
+                AND key_hash NOT IN (SELECT key_hash FROM downloads)
             """)
         let excess = (found ?? 0) - Int64(kept)
         guard excess > 0 else { return [] }
@@ -60,6 +62,7 @@ struct EvictionQuery {
             SELECT key, key_hash FROM resources JOIN representations USING (resource)
             WHERE is_current = 1 AND length IS NOT 0 AND NOT EXISTS (SELECT 1 FROM pieces WHERE generation = representations.generation)
                 AND key_hash NOT IN (SELECT key_hash FROM pins)
+                AND key_hash NOT IN (SELECT key_hash FROM downloads)
             ORDER BY last_access, key_hash LIMIT ?1
             """
         ) { (select) throws(StoreError) in

@@ -1,0 +1,408 @@
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+
+/// Starts and stops the transfers of the list of downloads, and keeps the list in the store.
+///
+/// The list changes on the control lane, except for the progress of transfers. Each transfer is a
+/// `Preload` of the whole resource: it yields to players, joins fetches in flight and fetches no
+/// stored byte.
+final class DownloadRunner: Sendable {
+    /// The time between two looks at the transfers.
+    private static let interval: Nanoseconds = .milliseconds(100)
+
+    private struct Transfer {
+        /// Distinguishes the transfers of one key.
+        var number: Int
+        var preload: Preload
+        /// The bytes that were stored when it began, and those that were available at the last look.
+        var storedBytes: Int64
+        var seenBytes: Int64 = 0
+    }
+
+    private struct State {
+        var list = DownloadList()
+        var isLoaded = false
+        var waitingForLoad: [@Sendable (Result<Void, CacheError>) -> Void] = []
+        var transfers: [ResourceKey: Transfer] = [:]
+        var lastNumber = 0
+        var pace = DownloadPace()
+        var isTicking = false
+        /// The time of the timer that waits for the next attempt.
+        var wakeTime: MonotonicInstant?
+        var listeners: [Int: AsyncStream<[Download]>.Continuation] = [:]
+        weak var cache: MediaCache?
+    }
+
+    private let environment: CacheEnvironment
+    private let store: any ResourceStore
+    private let keys: DownloadKeys
+    private let minimumFreeBytes: Int64?
+    private let state = Locked(State())
+
+    init(environment: CacheEnvironment, store: any ResourceStore, keys: DownloadKeys, minimumFreeBytes: Int64?) {
+        self.environment = environment
+        self.store = store
+        self.keys = keys
+        self.minimumFreeBytes = minimumFreeBytes
+    }
+
+    // MARK: The store
+
+    /// Reads the keys of the list. Runs on the index lane.
+    func readKeys() throws(StoreError) { keys.replace(by: try store.downloads().map(\.key)) }
+
+    /// Calls `done` on the control lane, once the list is read. A process that only reads the store
+    /// reads the list each time, because the writer changes it.
+    private func load(_ cache: MediaCache, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+        let (isLoaded, isFirst) = state.withLock { state in
+            if state.isLoaded { return (true, false) }
+            state.waitingForLoad.append(done)
+            return (false, state.waitingForLoad.count == 1)
+        }
+        if isLoaded {
+            // The lane of a closed cache may have ended.
+            guard !cache.isClosed else { return done(.failure(CacheError(.closed, "the cache is closed"))) }
+            return environment.control.post { done(.success(())) }
+        }
+        guard isFirst else { return }
+        cache.onIndexLane(
+            nil,
+            { [self] (read: Result<DownloadList, CacheError>) in
+                if case .failure(let error) = read, error.code == .closed { return loaded(read) }
+                environment.control.post { [self] in loaded(read) }
+            }
+        ) { [store] () throws(StoreError) in
+            var list = DownloadList()
+            for stored in try store.downloads() {
+                let found = try store.lookup(stored.key)
+                let bytes = found?.spans.totalBytes ?? 0
+                list.load(stored, storedBytes: bytes, isComplete: found?.representation.length == bytes)
+            }
+            return list
+        }
+    }
+
+    private func loaded(_ read: Result<DownloadList, CacheError>) {
+        let waiting = state.withLock { state in
+            if case .success(var list) = read {
+                (list.settings, list.isStarted) = (state.list.settings, state.list.isStarted)
+                state.list = list
+                state.isLoaded = store.isWritable
+            }
+            defer { state.waitingForLoad = [] }
+            return state.waitingForLoad
+        }
+        for done in waiting { done(read.map { _ in }) }
+    }
+
+    /// Keeps the entries of some keys. Runs on the control lane, so the writes have the order of the
+    /// changes.
+    private func save(_ saved: [ResourceKey], _ cache: MediaCache, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+        let entries = state.withLock { state in saved.map { ($0, state.list.stored($0)) } }
+        for (key, entry) in entries where entry != nil { keys.set(key, isDownload: true) }
+        guard !entries.isEmpty else { return done(.success(())) }
+        cache.onIndexLane(entries.first?.0, done) { [store] () throws(StoreError) in
+            for (key, entry) in entries { try store.setDownload(key, entry) }
+        }
+    }
+
+    private func saveQuietly(_ key: ResourceKey, _ cache: MediaCache) {
+        save([key], cache) { result in
+            if case .failure(let error) = result, error.code != .closed { cache.record(.storeTrouble("downloads: \(error)")) }
+        }
+    }
+
+    /// Removes the entry of a resource that is removed. Runs on the index lane.
+    func forget(_ key: ResourceKey) throws(StoreError) {
+        guard keys.contains(key), store.isWritable else { return }
+        try store.setDownload(key, nil)
+        keys.set(key, isDownload: false)
+        environment.control.post { [self] in
+            stop(key)
+            state.withLock { $0.list.remove(key) }
+            turn()
+        }
+    }
+
+    /// Ends all downloads after everything was removed. Callable on any thread.
+    func forgetAll() {
+        keys.replace(by: [])
+        environment.control.post { [self] in
+            for key in state.withLock({ Array($0.transfers.keys) }) { stop(key) }
+            state.withLock { $0.list.removeAll() }
+            turn()
+        }
+    }
+
+    /// Ends all transfers, because the cache is closed. Callable on any thread.
+    func close() {
+        let (transfers, listeners) = state.withLock { state in
+            defer { (state.transfers, state.listeners) = ([:], [:]) }
+            return (state.transfers.values, state.listeners.values)
+        }
+        for transfer in transfers { transfer.preload.cancel() }
+        for listener in listeners { listener.finish() }
+    }
+
+    // MARK: Changes
+
+    /// Changes the list, keeps the keys that `body` returns, and acts.
+    func change(
+        _ cache: MediaCache, _ done: @escaping @Sendable (Result<DownloadList, CacheError>) -> Void,
+        _ body: @escaping @Sendable (inout DownloadList) throws(CacheError) -> [ResourceKey]
+    ) {
+        load(cache) { [self] loaded in
+            do throws(CacheError) {
+                try loaded.get()
+                let (before, saved) = try state.withLock { (state) throws(CacheError) -> (DownloadList, [ResourceKey]) in
+                    state.cache = cache
+                    let before = state.list
+                    return (before, try body(&state.list))
+                }
+                save(saved, cache) { [self] result in
+                    environment.control.post { [self] in
+                        if case .failure(let error) = result {
+                            // The list has no entry that the store lacks.
+                            state.withLock { state in for key in saved where before[key] == nil { state.list.remove(key) } }
+                            return done(.failure(error))
+                        }
+                        turn()
+                        done(.success(state.withLock { $0.list }))
+                    }
+                }
+            } catch {
+                done(.failure(error))
+            }
+        }
+    }
+
+    var settings: DownloadSettings {
+        get { state.withLock { $0.list.settings } }
+        set {
+            state.withLock { $0.list.settings = newValue }
+            environment.control.post { [self] in turn() }
+        }
+    }
+
+    /// The list now, and after each change, the newest first if the consumer is slow.
+    var updates: AsyncStream<[Download]> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let (number, downloads) = state.withLock { state in
+                state.lastNumber += 1
+                state.listeners[state.lastNumber] = continuation
+                return (state.lastNumber, state.list.downloads)
+            }
+            continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.listeners[number] = nil } }
+            continuation.yield(downloads)
+        }
+    }
+
+    private func publish() {
+        let (listeners, downloads) = state.withLock { state in
+            (state.listeners.values, state.listeners.isEmpty ? [] : state.list.downloads)
+        }
+        for listener in listeners { listener.yield(downloads) }
+    }
+
+    // MARK: Transfers
+
+    /// Starts and stops transfers. Runs on the control lane.
+    private func turn() {
+        guard let cache = state.withLock({ $0.cache }), !cache.isClosed else { return }
+        let now = environment.time.now
+        let (actions, lost) = state.withLock { state in
+            let actions = state.list.turn(now: now)
+            return (actions, state.transfers.keys.filter { state.list[$0]?.state != .running })
+        }
+        for key in lost { stop(key) }
+        for action in actions {
+            switch action {
+            case .stop(let key): stop(key)
+            case .start(let key): start(key, cache)
+            }
+        }
+        wakeForRetry(now)
+        publish()
+    }
+
+    private func wakeForRetry(_ now: MonotonicInstant) {
+        let due = state.withLock { state -> MonotonicInstant? in
+            guard let next = state.list.nextRetry, next > now, state.wakeTime.map({ next < $0 }) ?? true else { return nil }
+            state.wakeTime = next
+            return next
+        }
+        guard let due else { return }
+        _ = environment.time.after(due - now, on: environment.control) { [weak self] in
+            self?.state.withLock { $0.wakeTime = nil }
+            self?.turn()
+        }
+    }
+
+    private func stop(_ key: ResourceKey) {
+        state.withLock { $0.transfers.removeValue(forKey: key) }?.preload.cancel()
+    }
+
+    private func start(_ key: ResourceKey, _ cache: MediaCache) {
+        guard let download = state.withLock({ $0.list[key] }) else { return }
+        do throws(CacheError) {
+            let preload = try Preload.started(
+                in: cache, download.url, .whole, key: key, priority: .prefetch, options: ReadOptions(),
+                refusal: { [weak self, weak cache] length in cache.flatMap { self?.refusal(of: key, length, $0) } })
+            let number = state.withLock { state in
+                state.lastNumber += 1
+                state.transfers[key] = Transfer(number: state.lastNumber, preload: preload, storedBytes: download.doneBytes)
+                return state.lastNumber
+            }
+            preload.whenOver { [weak self, weak cache] result in
+                guard let self, let cache else { return }
+                environment.control.post { [weak self] in self?.ended(key, number, result.map { _ in }, cache) }
+            }
+            tick()
+        } catch {
+            end(key, error, cache)
+        }
+    }
+
+    /// Looks at the transfers now, and then at intervals while there are any.
+    private func tick() {
+        guard
+            !state.withLock({ state in
+                defer { state.isTicking = true }
+                return state.isTicking
+            })
+        else { return }
+        look()
+    }
+
+    private func look() {
+        let now = environment.time.now
+        let (preloads, mayRun) = state.withLock { state in
+            var fetched: Int64 = 0
+            for (key, var transfer) in state.transfers {
+                guard let progress = transfer.preload.currentProgress else { continue }
+                fetched += max(0, progress.doneBytes - max(transfer.storedBytes, transfer.seenBytes))
+                transfer.seenBytes = progress.doneBytes
+                state.list.progressed(key, done: max(progress.doneBytes, transfer.storedBytes), total: progress.totalBytes)
+                state.transfers[key] = transfer
+            }
+            let mayRun = state.pace.mayRun(fetched: fetched, limit: state.list.settings.bytesPerSecond, now: now)
+            return (state.transfers.values.map(\.preload), mayRun)
+        }
+        for preload in preloads { if mayRun { preload.resume() } else { preload.pause() } }
+        publish()
+        let isOver = state.withLock { state in
+            state.isTicking = !state.transfers.isEmpty
+            return !state.isTicking
+        }
+        if isOver { return }
+        _ = environment.time.after(Self.interval, on: environment.control) { [weak self] in self?.look() }
+    }
+
+    /// Returns the error of a download without room for its length, which is known now. Runs on a
+    /// data lane, before the first byte is taken.
+    private func refusal(of key: ResourceKey, _ length: Int64?, _ cache: MediaCache) -> CacheError? {
+        guard let length else { return nil }
+        var room: Int64?
+        do throws(StoreError) {
+            room = try store.freeBytes().map { max(0, $0 - (minimumFreeBytes ?? 0)) }
+        } catch {
+            // The writes find out then.
+            if error != .closed && error != .suspended { cache.record(.storeTrouble("downloads: \(error)")) }
+        }
+        let reason = state.withLock { state in
+            state.list.progressed(key, done: state.list[key]?.doneBytes ?? 0, total: length)
+            return state.list.missingRoom(for: key, freeBytes: room)
+        }
+        return reason.map { CacheError(.noRoom, $0, key: key) }
+    }
+
+    // MARK: Ends
+
+    private func isCurrent(_ key: ResourceKey, _ number: Int) -> Bool { state.withLock { $0.transfers[key]?.number == number } }
+
+    private func ended(_ key: ResourceKey, _ number: Int, _ result: Result<Void, CacheError>, _ cache: MediaCache) {
+        guard isCurrent(key, number) else { return }
+        switch result {
+        case .failure(let error): end(key, error, cache)
+        case .success: verify(key, number, cache)
+        }
+    }
+
+    /// Enters the received bytes into the index, and compares all of them with their checks.
+    private func verify(_ key: ResourceKey, _ number: Int, _ cache: MediaCache) {
+        cache.enterReceived { [self] _ in
+            cache.verify(key, isRepairing: true, progress: { _ in }) { [self] found in
+                cache.onIndexLane(
+                    key,
+                    { [self] (stored: Result<StoredResource?, CacheError>) in
+                        environment.control.post { [self] in
+                            guard isCurrent(key, number) else { return }
+                            verified(key, found, stored, cache)
+                        }
+                    }
+                ) { [store] () throws(StoreError) in try store.lookup(key) }
+            }
+        }
+    }
+
+    private func verified(
+        _ key: ResourceKey, _ found: Result<Verification?, CacheError>, _ stored: Result<StoredResource?, CacheError>, _ cache: MediaCache
+    ) {
+        do throws(CacheError) {
+            let damaged = try found.get()?.damaged.totalBytes ?? 0
+            let bytes = try stored.get()?.spans.totalBytes ?? 0
+            let length = try stored.get()?.representation.length
+            guard damaged == 0, length == nil || length == bytes else {
+                let missing = (length ?? bytes) - bytes
+                throw CacheError(.originMalformed, "\(missing) bytes are missing after the check, and are fetched again", key: key)
+            }
+            state.withLock { state in
+                state.transfers[key] = nil
+                state.list.completed(key, bytes: bytes)
+            }
+            saveQuietly(key, cache)
+            turn()
+        } catch {
+            end(key, error, cache)
+        }
+    }
+
+    private func end(_ key: ResourceKey, _ error: CacheError, _ cache: MediaCache) {
+        guard error.code != .closed else { return }
+        let (now, jitter) = (environment.time.now, environment.random.next())
+        state.withLock { state in
+            state.transfers[key] = nil
+            state.list.ended(key, DownloadList.Failure(error), now: now, jitter: jitter)
+        }
+        saveQuietly(key, cache)
+        turn()
+    }
+}
+
+extension DownloadList.Failure {
+    fileprivate init(_ error: CacheError) {
+        switch error.code {
+        case .originUnreachable, .originTimeout, .networkRefused: self = .network(error.message)
+        case .representationChanged, .removed: self = .temporary(error.message)
+        default: self = error.isRetryable ? .temporary(error.message) : .permanent(error.message)
+        }
+    }
+}
+
+extension Engine {
+    /// Removes all resources, pins and downloads from the store. Runs on the index lane.
+    func removeAllStored() throws(StoreError) {
+        try store.removeAll()
+        downloads.forgetAll()
+    }
+
+    /// Reads the keys of downloads, so that their bytes do not count towards the quota.
+    func readDownloads() {
+        environment.indexLane.post { [self] in
+            do throws(StoreError) { try downloads.readKeys() } catch {
+                if error != .closed && error != .suspended { record(.storeTrouble("downloads: \(error)")) }
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+public import SpoolCore
+
+/// An entry of the list of downloads, as a store keeps it.
+///
+/// The text has one line for each member: its name, a space and its value. A line that is not known
+/// is kept out: another version of the program may have written it.
+public struct StoredDownload: Hashable, Sendable {
+    /// The most entries that a store returns.
+    public static let maximumCount = 10_000
+    /// The longest text that is read, in bytes.
+    static let maximumBytes = 64 << 10
+
+    /// The identity of the resource.
+    public var key: ResourceKey
+    /// The other members by name. Neither names nor values contain a line break.
+    public var members: [String: String]
+
+    /// Creates an entry.
+    public init(key: ResourceKey, members: [String: String]) {
+        self.key = key
+        self.members = members
+    }
+
+    private static let keyName = "key"
+
+    /// Reads the text of an entry, or returns nil if it names no key.
+    init?(_ text: String) {
+        guard text.utf8.count <= Self.maximumBytes else { return nil }
+        var members: [String: String] = [:]
+        for line in text.split(separator: "\n") {
+            let name = line.prefix { $0 != " " }
+            members[String(name)] = String(line.dropFirst(name.count + 1))
+        }
+        guard let key = members.removeValue(forKey: Self.keyName), !key.isEmpty else { return nil }
+        self.init(key: ResourceKey(normalized: key), members: members)
+    }
+
+    /// The text of the entry.
+    var text: String {
+        let lines = members.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }
+        return ([Self.keyName + " " + key.string + "\n"] + lines).joined()
+    }
+
+    /// Whether the text of the entry reads as the same entry: no member contains a line break.
+    public var isStorable: Bool { StoredDownload(text) == self }
+}

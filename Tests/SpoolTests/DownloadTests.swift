@@ -1,0 +1,141 @@
+import Spool
+import SpoolCore
+import SpoolStore
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// The list of downloads on an origin, a store and a clock of the test.
+@Suite(.timeLimit(.minutes(20))) struct DownloadTests {
+    private static let length: Int64 = 3 << 20
+    private let film = VirtualResource(url: "http://origin.test/film.bin", seed: 1, length: DownloadTests.length)
+    private let song = VirtualResource(url: "http://origin.test/song.bin", seed: 2, length: 1 << 20)
+    private let disk = MemoryDisk()
+
+    private func openStore() throws -> SQLiteStore {
+        var options = SQLiteStore.Options()
+        options.usesFileSystemForIndex = true
+        return try SQLiteStore(directory: "/cache", fileSystem: disk, random: SeededRandom(seed: 1), options: options)
+    }
+
+    /// Waits until a download meets `condition`.
+    @discardableResult
+    private func download(
+        _ resource: VirtualResource, in world: EngineWorld, when condition: (Download.State) -> Bool
+    ) async throws -> Download {
+        try await eventually("the download of \(resource.url)") {
+            try await world.cache.downloads.list().first { $0.url == resource.url && condition($0.state) }
+        }
+    }
+
+    private func flowing() -> ManualTime {
+        let clock = ManualTime()
+        clock.flow()
+        return clock
+    }
+
+    @Test func `downloads are stored as a whole, verified and complete`() async throws {
+        let world = try EngineWorld([film, song], time: flowing())
+        try await world.cache.downloads.add(film.url)
+        try await world.cache.downloads.add(song.url)
+        #expect(try await world.cache.downloads.list().map(\.state) == [.queued, .queued])
+        #expect(world.origin.log.entries.isEmpty, "a list that was not started asks no origin")
+        try await world.cache.downloads.start()
+        for resource in [film, song] {
+            let done = try await download(resource, in: world) { $0 == .complete }
+            #expect(done.doneBytes == resource.length && done.totalBytes == resource.length)
+            #expect(try await world.cache.status(of: resource.url)?.isComplete == true)
+        }
+        #expect(world.cache.statistics.fetchedBytes == film.length + song.length)
+        await world.cache.close()
+    }
+
+    @Test func `the list outlives the process, and goes on at the first missing byte`() async throws {
+        let first = try EngineWorld([film, song], store: openStore(), time: flowing())
+        // A player left the first MiB.
+        _ = try await first.cache.preload(film.url, .bytes(1 << 20)).result()
+        try await first.cache.downloads.add(film.url, group: "trip", priority: 2)
+        try await first.cache.downloads.add(song.url)
+        #expect(try await first.cache.downloads.pause(song.url))
+        let before = first.cache.statistics.fetchedBytes
+        await first.cache.close()
+
+        let second = try EngineWorld([film, song], store: openStore(), time: flowing())
+        let list = try await second.cache.downloads.list()
+        #expect(list.map(\.url) == [film.url, song.url])
+        #expect(list.map(\.state) == [.queued, .paused])
+        #expect(list.first?.group == "trip" && list.first?.priority == 2)
+        try await second.cache.downloads.start()
+        try await download(film, in: second) { $0 == .complete }
+        #expect(second.cache.statistics.fetchedBytes == film.length - before)
+        await second.cache.close()
+
+        let third = try EngineWorld([film, song], store: openStore(), time: flowing())
+        #expect(try await third.cache.downloads.list().map(\.state) == [.complete, .paused])
+        try await third.cache.downloads.start()
+        #expect(try await third.cache.downloads.resume(song.url))
+        try await download(song, in: third) { $0 == .complete }
+        #expect(third.cache.statistics.fetchedBytes == song.length)
+        await third.cache.close()
+    }
+
+    @Test func `an origin without an answer makes a download wait for the network, and its return ends that`() async throws {
+        let isAway = Locked(true)
+        let world = try EngineWorld(
+            [film], time: flowing(),
+            script: { _, _ in
+                isAway.withLock { $0 } ? .refuse : .correct
+            })
+        try await world.cache.downloads.add(film.url)
+        try await world.cache.downloads.start()
+        try await download(film, in: world) { if case .waitingForNetwork = $0 { true } else { false } }
+        isAway.withLock { $0 = false }
+        try await download(film, in: world) { $0 == .complete }
+        await world.cache.close()
+    }
+
+    @Test func `a download that is larger than its allowance fails with the numbers`() async throws {
+        let world = try EngineWorld([film], time: flowing())
+        world.cache.downloads.settings.allowanceBytes = 1 << 20
+        try await world.cache.downloads.add(film.url)
+        try await world.cache.downloads.start()
+        let failed = try await download(film, in: world) { if case .failed = $0 { true } else { false } }
+        #expect(failed.state == .failed(reason: "it has 3145728 bytes, and 1048576 of the 1048576 bytes for downloads are left"))
+        world.cache.downloads.settings.allowanceBytes = nil
+        #expect(try await world.cache.downloads.resume(film.url))
+        try await download(film, in: world) { $0 == .complete }
+        await world.cache.close()
+    }
+
+    @Test func `downloads are outside the quota, and playing evicts none of their bytes`() async throws {
+        let world = try EngineWorld([film, song], store: openStore(), time: flowing()) { $0.limits.quotaBytes = 2 << 20 }
+        try await world.cache.downloads.add(film.url)
+        try await world.cache.downloads.start()
+        try await download(film, in: world) { $0 == .complete }
+        #expect(try await world.cache.pin(film.url))
+        // The whole quota is left for what is played.
+        try await world.play(song)
+        #expect(try await world.cache.status(of: film.url)?.isComplete == true)
+        #expect(try await world.cache.downloads.room().usedBytes >= film.length)
+        // Bytes that are kept without the entry count again.
+        #expect(try await world.cache.downloads.remove(film.url, keepingBytes: true))
+        #expect(try await world.cache.downloads.room().usedBytes == 0)
+        #expect(try await world.cache.downloads.list().isEmpty)
+        await world.cache.close()
+    }
+
+    @Test func `a removal takes the bytes along, and a removal of the resource takes the entry along`() async throws {
+        let world = try EngineWorld([film, song], time: flowing())
+        try await world.cache.downloads.start()
+        for resource in [film, song] {
+            try await world.cache.downloads.add(resource.url)
+            try await download(resource, in: world) { $0 == .complete }
+        }
+        #expect(try await world.cache.downloads.remove(film.url))
+        #expect(try await world.cache.status(of: film.url) == nil)
+        #expect(try await !world.cache.downloads.remove(film.url))
+        #expect(try await world.cache.remove(song.url))
+        #expect(try await world.cache.downloads.list().isEmpty)
+        await world.cache.close()
+    }
+}
