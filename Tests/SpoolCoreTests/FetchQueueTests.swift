@@ -111,6 +111,29 @@ import Testing
         #expect(queue.preemptible == [])
     }
 
+    /// A player moves on to the next item, and the requests of the last one are less urgent from then
+    /// on. They pause for the player, which waits for a slot: none of them would ever go on.
+    @Test func `requests that pause for a player keep no request for playback waiting, up to a bound`() {
+        var queue = FetchQueue(total: 64, perHost: 2)
+        let later = queue.submitted(host: "a", priority: .upcoming, sequence: 0)
+        let last = queue.submitted(host: "a", priority: .playing, sequence: 0)
+        let playing = queue.submitted(host: "a", priority: .playing, sequence: 0)
+        let next = queue.submitted(host: "a", priority: .upcoming, sequence: 0)
+        #expect(queue.prioritized(last, .upcoming, sequence: 1) == [])
+        #expect(queue.setHeld(later, true, keepsSlot: true) == [playing])
+        #expect(queue.setHeld(last, true, keepsSlot: true) == [])
+        #expect(queue.queue.map(\.id) == [next], "less urgent requests find no slot")
+        #expect(queue.submitted(host: "a", priority: .playing, sequence: 0) == queue.active.last?.id)
+        #expect(queue.setHeld(later, false) == [] && queue.setHeld(last, false) == [])
+        // A user who skips through a queue leaves one such request behind for each item.
+        for number in 0..<20 {
+            let id = queue.submitted(host: "b", priority: .playing, sequence: 0)
+            _ = queue.prioritized(id, .upcoming, sequence: 1)
+            _ = queue.setHeld(id, true, keepsSlot: true)
+            #expect(queue.active.count { $0.host == "b" } == min(number + 1, 8))
+        }
+    }
+
     @Test func `random queues exceed no limit, lose no request and leave no usable slot empty`() {
         for seed in UInt64(1)...200 {
             var numbers = Numbers(state: seed)

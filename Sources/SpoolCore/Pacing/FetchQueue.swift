@@ -19,13 +19,18 @@ package struct FetchQueue: Sendable {
         /// Whether the network policy holds it back. Then it does not start, and keeps no other
         /// request of its host waiting.
         fileprivate var isHeld = false
+        /// Whether it runs and is held for a moment, because a player is short of data. It keeps its
+        /// slot, and keeps no request for playback waiting: the player may be the one that waits for
+        /// a slot.
+        fileprivate var isYielding = false
         /// The sequence number of the requester's last priority change. A change that arrives late
         /// has a lower number and is ignored.
         fileprivate var sequence: UInt64
     }
 
-    /// How many times the requests of a host may exceed its limit, because late ones do not count.
-    /// So a host that answers nothing leaves room to other hosts.
+    /// How many times the requests of a host may exceed its limit, because late ones do not count,
+    /// and those that yield to a player do not count for it. So a host that answers nothing leaves
+    /// room to other hosts.
     private static let lateFactor = 4
 
     /// The slots of a host that are kept for playback: a player has up to two requests at a time,
@@ -103,7 +108,10 @@ package struct FetchQueue: Sendable {
     ///   a moment only.
     /// - Returns: the requests that start now.
     package mutating func setHeld(_ id: UInt64, _ isHeld: Bool, keepsSlot: Bool = false) -> [UInt64] {
-        if let index = active.firstIndex(where: { $0.id == id }) { active[index].isHeld = isHeld && !keepsSlot }
+        if let index = active.firstIndex(where: { $0.id == id }) {
+            active[index].isHeld = isHeld && !keepsSlot
+            active[index].isYielding = isHeld && keepsSlot
+        }
         if let index = queue.firstIndex(where: { $0.id == id }) { queue[index].isHeld = isHeld }
         return startQueued()
     }
@@ -152,7 +160,7 @@ package struct FetchQueue: Sendable {
     /// - Returns: nil if none has to.
     private func obstacles(to entry: Entry) -> [Entry]? {
         let ofHost = active.filter { $0.host == entry.host }
-        let sameHost = ofHost.filter { !$0.isLate && !$0.isHeld }
+        let sameHost = ofHost.filter { !$0.isLate && !$0.isHeld && !($0.isYielding && entry.priority == .playing) }
         if sameHost.count >= perHost { return sameHost }
         if ofHost.count >= perHost * Self.lateFactor { return ofHost }
         if active.count >= total { return active }

@@ -237,12 +237,12 @@ import Testing
         withExtendedLifetime(watching) {}
     }
 
-    @Test func `the playing item gets its origin request before later items, which wait their turn`()
-        throws
-    {
+    /// The seed decides which of the later items has the second slot.
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func `the playing item gets its origin request before later items, which wait their turn`(seed: UInt64) throws {
         var plan = World.Plan()
         plan.fetchesPerHost = 2
-        let world = try DoorWorld(length: 8_000_000, plan: plan)
+        let world = try DoorWorld(seed: seed, length: 8_000_000, plan: plan)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 500_000) }
         let names = ["next", "after next"].map { $0.replacing(" ", with: "-") }
         let items = ([world.url] + names.map { Self.serve(world, $0, length: 8_000_000) }).map { world.factory.playerItem(for: $0) }
