@@ -192,8 +192,9 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// (UTF-8). Does not access their files.
     func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource]
 
-    /// Returns up to `limit` unpinned resources that are no downloads, longest unused first by the access times of
-    /// `touch` and `commit`. Resources with the same access time have a stable order.
+    /// Returns up to `limit` unpinned resources that are no downloads, longest unused first by the
+    /// access times of `touch` and `commit`. Resources with the same access time have a stable
+    /// order.
     ///
     /// - Parameter last: the last candidate of the previous call, unchanged, or nil to start at the
     ///   beginning.

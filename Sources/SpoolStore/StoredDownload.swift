@@ -9,6 +9,8 @@ public struct StoredDownload: Hashable, Sendable {
     public static let maximumCount = 10_000
     /// The longest text that is read, in bytes.
     static let maximumBytes = 64 << 10
+    /// The part of it that is left to members which change later, such as a reason.
+    static let reservedBytes = 8 << 10
 
     /// The identity of the resource.
     public var key: ResourceKey
@@ -27,9 +29,10 @@ public struct StoredDownload: Hashable, Sendable {
     init?(_ text: String) {
         guard text.utf8.count <= Self.maximumBytes else { return nil }
         var members: [String: String] = [:]
-        for line in text.split(separator: "\n") {
-            let name = line.prefix { $0 != " " }
-            members[String(name)] = String(line.dropFirst(name.count + 1))
+        // Bytes, because a mark that follows a space or a line break is one character with it.
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+            let name = line.prefix { $0 != UInt8(ascii: " ") }
+            members[String(decoding: name, as: UTF8.self)] = String(decoding: line.dropFirst(name.count + 1), as: UTF8.self)
         }
         guard let key = members.removeValue(forKey: Self.keyName), !key.isEmpty else { return nil }
         self.init(key: ResourceKey(normalized: key), members: members)
@@ -41,6 +44,7 @@ public struct StoredDownload: Hashable, Sendable {
         return ([Self.keyName + " " + key.string + "\n"] + lines).joined()
     }
 
-    /// Whether the text of the entry reads as the same entry: no member contains a line break.
-    public var isStorable: Bool { StoredDownload(text) == self }
+    /// Whether the text of the entry reads as the same entry, with room for further members: no member
+    /// contains a line break.
+    public var isStorable: Bool { text.utf8.count <= Self.maximumBytes - Self.reservedBytes && StoredDownload(text) == self }
 }

@@ -138,6 +138,21 @@ import Testing
         #expect(again[key("b")]?.priority == -3)
     }
 
+    @Test(arguments: [
+        "404\r\nstate complete", "404\r", "\u{301}404", "404\u{2028}not\u{0}found", String(repeating: "x", count: 100_000),
+    ])
+    func `a reason of any text leaves its entry as it is`(reason: String) {
+        var list = list("a")
+        _ = list.turn(now: Self.start)
+        list.ended(key("a"), .permanent(reason), now: Self.start, jitter: 0)
+        let stored = list.stored(key("a"))
+        #expect(stored?.isStorable == true)
+        var again = DownloadList()
+        if let stored { again.load(stored, storedBytes: 0, isComplete: false) }
+        #expect(again[key("a")]?.url == list[key("a")]?.url)
+        #expect(again[key("a")]?.state.name == "failed" && again[key("a")]?.state.reason?.isEmpty == false)
+    }
+
     @Test func `a finished download that lost bytes is queued again`() {
         var list = list("a")
         _ = list.turn(now: Self.start)

@@ -5,7 +5,7 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// The list of downloads on an origin, a store and a clock of the test.
+/// The list of downloads on an origin and a store of the test.
 @Suite(.timeLimit(.minutes(20))) struct DownloadTests {
     private static let length: Int64 = 3 << 20
     private let film = VirtualResource(url: "http://origin.test/film.bin", seed: 1, length: DownloadTests.length)
@@ -21,11 +21,10 @@ import Testing
     /// Waits until a download meets `condition`.
     @discardableResult
     private func download(
-        _ resource: VirtualResource, in world: EngineWorld, clock: ManualTime? = nil, when condition: (Download.State) -> Bool
+        _ resource: VirtualResource, in world: EngineWorld, when condition: (Download.State) -> Bool
     ) async throws -> Download {
         try await eventually("the download of \(resource.url)") {
-            clock?.advance(by: .milliseconds(20))
-            return try await world.cache.downloads.list().first { $0.url == resource.url && condition($0.state) }
+            try await world.cache.downloads.list().first { $0.url == resource.url && condition($0.state) }
         }
     }
 
@@ -76,20 +75,12 @@ import Testing
 
     @Test func `an origin without an answer makes a download wait for the network, and its return ends that`() async throws {
         let isAway = Locked(true)
-        let clock = ManualTime()
-        let world = try EngineWorld(
-            [film], time: clock,
-            script: { _, _ in
-                isAway.withLock { $0 } ? .refuse : .correct
-            })
+        let world = try EngineWorld([film], script: { _, _ in isAway.withLock { $0 } ? .refuse : .correct })
         try await world.cache.downloads.add(film.url)
         try await world.cache.downloads.start()
-        try await download(film, in: world, clock: clock) { if case .waitingForNetwork = $0 { true } else { false } }
+        try await download(film, in: world) { if case .waitingForNetwork = $0 { true } else { false } }
         isAway.withLock { $0 = false }
-        try await download(film, in: world, clock: clock) { state in
-            // The looks of the transfer for its bytes would run out before real threads wrote them.
-            state == .complete
-        }
+        try await download(film, in: world) { $0 == .complete }
         await world.cache.close()
     }
 
@@ -120,6 +111,64 @@ import Testing
         #expect(try await world.cache.downloads.remove(film.url, keepingBytes: true))
         #expect(try await world.cache.downloads.room().usedBytes == 0)
         #expect(try await world.cache.downloads.list().isEmpty)
+        await world.cache.close()
+    }
+
+    @Test func `a download of which nothing may be stored fails with the reason`() async throws {
+        let world = try EngineWorld([film], script: { _, _ in .fields(["Cache-Control": "no-store"], .correct) })
+        try await world.cache.downloads.add(film.url)
+        try await world.cache.downloads.start()
+        let failed = try await download(film, in: world) { if case .failed = $0 { true } else { false } }
+        #expect(failed.state.reason?.contains("no-store") == true)
+        await world.cache.close()
+    }
+
+    @Test func `a download without a stated length is complete at its end`() async throws {
+        let world = try EngineWorld([film], script: { _, _ in .unknownLength(.chunked, .ignoresRange) })
+        try await world.cache.downloads.add(film.url)
+        try await world.cache.downloads.start()
+        #expect(try await download(film, in: world) { $0 == .complete }.totalBytes == film.length)
+        await world.cache.close()
+    }
+
+    @Test func `a download without a stated length ends when it has outgrown its allowance`() async throws {
+        let world = try EngineWorld([film], script: { _, _ in .unknownLength(.chunked, .ignoresRange) })
+        world.cache.downloads.settings.allowanceBytes = 1 << 20
+        try await world.cache.downloads.add(film.url)
+        try await world.cache.downloads.start()
+        let failed = try await download(film, in: world) { if case .failed = $0 { true } else { false } }
+        #expect(failed.state.reason?.contains("1048576 of the 1048576 bytes for downloads are left") == true)
+        await world.cache.close()
+    }
+
+    @Test func `a download that is removed while it runs does not come back`() async throws {
+        let world = try EngineWorld([film, song], store: openStore(), script: { _, _ in .slow(bytesPerSecond: 1 << 20) })
+        try await world.cache.downloads.start()
+        for resource in [film, song] {
+            try await world.cache.downloads.add(resource.url)
+            try await download(resource, in: world) { $0 == .running }
+        }
+        #expect(try await world.cache.downloads.remove(film.url))
+        try await world.cache.removeAll()
+        #expect(try await world.cache.downloads.list().isEmpty)
+        await world.cache.close()
+        let next = try EngineWorld([film, song], store: openStore())
+        #expect(try await next.cache.downloads.list().isEmpty)
+        await next.cache.close()
+    }
+
+    @Test func `an entry that another process adds while this one is suspended is found and runs`() async throws {
+        let world = try EngineWorld([film, song], store: openStore())
+        try await world.cache.downloads.add(film.url)
+        try await world.cache.downloads.start()
+        try await download(film, in: world) { $0 == .complete }
+        try await world.cache.suspend()
+        let other = try EngineWorld([film, song], store: openStore())
+        try await other.cache.downloads.add(song.url)
+        await other.cache.close()
+        try await world.cache.resume()
+        try await download(song, in: world) { $0 == .complete }
+        #expect(try await world.cache.downloads.list().map(\.url) == [film.url, song.url])
         await world.cache.close()
     }
 

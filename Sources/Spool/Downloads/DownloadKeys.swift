@@ -7,6 +7,8 @@ final class DownloadKeys: Sendable {
 
     var isEmpty: Bool { keys.withLock { $0.isEmpty } }
 
+    var count: Int { keys.withLock { $0.count } }
+
     func contains(_ key: ResourceKey) -> Bool { keys.withLock { $0.contains(key) } }
 
     func set(_ key: ResourceKey, isDownload: Bool) {

@@ -87,9 +87,6 @@ package struct DownloadList {
     /// Removes a download.
     package mutating func remove(_ key: ResourceKey) { entries[key] = nil }
 
-    /// Removes all downloads.
-    package mutating func removeAll() { entries = [:] }
-
     /// Pauses a download that is not over.
     package mutating func pause(_ key: ResourceKey) -> Bool {
         guard let state = entries[key]?.download.state, state.waits || state == .running else { return false }
@@ -158,15 +155,18 @@ package struct DownloadList {
         if let total { entries[key]?.download.totalBytes = total }
     }
 
-    /// Returns the reason why the length of a download leaves no room, or nil if there is room.
+    /// Returns the reason why the length of a download leaves no room, or nil if there is room. The
+    /// stored bytes count in the place of an unknown length.
     ///
     /// - Parameter freeBytes: The bytes that downloads may take of the disk, or nil if not known.
     package func missingRoom(for key: ResourceKey, freeBytes: Int64?) -> String? {
-        guard let download = entries[key]?.download, let total = download.totalBytes else { return nil }
+        guard let download = entries[key]?.download else { return nil }
+        let total = download.totalBytes ?? download.doneBytes
         let others = entries.values.map(\.download).filter { $0.key != key }
         if let allowance = settings.allowanceBytes {
             let left = max(0, others.reduce(allowance) { $0.subtractingClamped($1.promisedBytes) })
-            if total > left { return "it has \(total) bytes, and \(left) of the \(allowance) bytes for downloads are left" }
+            let soFar = download.totalBytes == nil ? " so far" : ""
+            if total > left { return "it has \(total) bytes\(soFar), and \(left) of the \(allowance) bytes for downloads are left" }
         }
         if let freeBytes {
             let left = max(0, others.filter { $0.state == .running }.reduce(freeBytes) { $0.subtractingClamped($1.missingBytes) })
@@ -222,7 +222,10 @@ extension DownloadList {
         ]
         if !download.group.isEmpty { members[Member.group] = download.group }
         if case .failed(let reason) = download.state {
-            members[Member.reason] = reason.split(separator: "\n").joined(separator: " ")
+            // The text may come from an origin. A line break in it, or too long a text, would make the
+            // entry another one, or none.
+            let line = reason.split(whereSeparator: \.isNewline).joined(separator: " ")
+            members[Member.reason] = String(String.UnicodeScalarView(line.unicodeScalars.prefix(Self.reasonLimit)))
         }
         if let total = download.totalBytes { members[Member.bytes] = "\(total)" }
         return StoredDownload(key: key, members: members)
@@ -252,6 +255,8 @@ extension DownloadList {
     }
 
     private static let orderLimit: Int64 = 1 << 60
+    /// The most scalars of a reason that the store keeps.
+    private static let reasonLimit = 500
 }
 
 extension Download {

@@ -25,6 +25,9 @@ final class DownloadRunner: Sendable {
         var isLoaded = false
         var waitingForLoad: [@Sendable (Result<Void, CacheError>) -> Void] = []
         var transfers: [ResourceKey: Transfer] = [:]
+        /// The downloads whose length the origin does not state. Their bytes are compared with the
+        /// room as they come.
+        var unbounded: Set<ResourceKey> = []
         var lastNumber = 0
         var pace = DownloadPace()
         var isTicking = false
@@ -51,6 +54,18 @@ final class DownloadRunner: Sendable {
 
     /// Reads the keys of the list. Runs on the index lane.
     func readKeys() throws(StoreError) { keys.replace(by: try store.downloads().map(\.key)) }
+
+    /// Reads the list again, because another process may have changed it. Runs on the index lane.
+    func storeChanged() {
+        let cache = state.withLock { state in
+            state.isLoaded = false
+            return state.cache
+        }
+        do throws(StoreError) { try readKeys() } catch {
+            if error != .closed && error != .suspended { cache?.record(.storeTrouble("downloads: \(error)")) }
+        }
+        if let cache { change(cache, { _ in }, { _ in [] }) }
+    }
 
     /// Calls `done` on the control lane, once the list is read. A process that only reads the store
     /// reads the list each time, because the writer changes it.
@@ -120,8 +135,21 @@ final class DownloadRunner: Sendable {
         keys.set(key, isDownload: false)
         environment.control.post { [self] in
             stop(key)
-            state.withLock { $0.list.remove(key) }
+            drop([key])
             turn()
+        }
+    }
+
+    /// Takes entries out of the list, and out of the store once more: the end of a transfer may have
+    /// entered them again meanwhile. Runs on the control lane.
+    private func drop(_ dropped: [ResourceKey]) {
+        let cache = state.withLock { state in
+            for key in dropped { state.list.remove(key) }
+            return state.cache
+        }
+        guard let cache else { return }
+        save(dropped, cache) { result in
+            if case .failure(let error) = result, error.code != .closed { cache.record(.storeTrouble("downloads: \(error)")) }
         }
     }
 
@@ -130,7 +158,7 @@ final class DownloadRunner: Sendable {
         keys.replace(by: [])
         environment.control.post { [self] in
             for key in state.withLock({ Array($0.transfers.keys) }) { stop(key) }
-            state.withLock { $0.list.removeAll() }
+            drop(state.withLock { $0.list.keys(group: nil) })
             turn()
         }
     }
@@ -164,7 +192,10 @@ final class DownloadRunner: Sendable {
                     environment.control.post { [self] in
                         if case .failure(let error) = result {
                             // The list has no entry that the store lacks.
-                            state.withLock { state in for key in saved where before[key] == nil { state.list.remove(key) } }
+                            for key in saved where before[key] == nil {
+                                state.withLock { $0.list.remove(key) }
+                                keys.set(key, isDownload: false)
+                            }
                             return done(.failure(error))
                         }
                         turn()
@@ -290,6 +321,7 @@ final class DownloadRunner: Sendable {
             return (state.transfers.values.map(\.preload), mayRun)
         }
         for preload in preloads { if mayRun { preload.resume() } else { preload.pause() } }
+        endWithoutRoom()
         publish()
         let isOver = state.withLock { state in
             state.isTicking = !state.transfers.isEmpty
@@ -299,9 +331,25 @@ final class DownloadRunner: Sendable {
         _ = environment.time.after(Self.interval, on: environment.control) { [weak self] in self?.look() }
     }
 
+    /// Ends the downloads of unknown length that have outgrown their room. An origin may send without
+    /// an end.
+    private func endWithoutRoom() {
+        guard let cache = state.withLock({ $0.cache }) else { return }
+        let ended = state.withLock { state in
+            state.unbounded.compactMap { key in state.list.missingRoom(for: key, freeBytes: nil).map { (key, $0) } }
+        }
+        for (key, reason) in ended where state.withLock({ $0.transfers[key] }) != nil {
+            stop(key)
+            end(key, CacheError(.noRoom, reason, key: key), cache)
+        }
+    }
+
     /// Returns the error of a download without room for its length, which is known now. Runs on a
     /// data lane, before the first byte is taken.
     private func refusal(of key: ResourceKey, _ length: Int64?, _ cache: MediaCache) -> CacheError? {
+        state.withLock { state in
+            if length == nil { state.unbounded.insert(key) } else { state.unbounded.remove(key) }
+        }
         guard let length else { return nil }
         var room: Int64?
         do throws(StoreError) {
@@ -352,13 +400,17 @@ final class DownloadRunner: Sendable {
         do throws(CacheError) {
             let damaged = try found.get()?.damaged.totalBytes ?? 0
             let bytes = try stored.get()?.spans.totalBytes ?? 0
-            let length = try stored.get()?.representation.length
-            guard damaged == 0, length == nil || length == bytes else {
-                let missing = (length ?? bytes) - bytes
-                throw CacheError(.originMalformed, "\(missing) bytes are missing after the check, and are fetched again", key: key)
+            // Without a known length, the next process could not see that nothing is missing.
+            guard damaged == 0, let length = try stored.get()?.representation.length, length == bytes else {
+                throw CacheError(.originMalformed, "bytes are missing after the check, and are fetched again", key: key)
             }
-            state.withLock { state in
+            try state.withLock { (state) throws(CacheError) in
+                state.list.progressed(key, done: bytes, total: bytes)
+                if state.unbounded.contains(key), let reason = state.list.missingRoom(for: key, freeBytes: nil) {
+                    throw CacheError(.noRoom, reason, key: key)
+                }
                 state.transfers[key] = nil
+                state.unbounded.remove(key)
                 state.list.completed(key, bytes: bytes)
             }
             saveQuietly(key, cache)
@@ -373,6 +425,7 @@ final class DownloadRunner: Sendable {
         let (now, jitter) = (environment.time.now, environment.random.next())
         state.withLock { state in
             state.transfers[key] = nil
+            state.unbounded.remove(key)
             state.list.ended(key, DownloadList.Failure(error), now: now, jitter: jitter)
         }
         saveQuietly(key, cache)

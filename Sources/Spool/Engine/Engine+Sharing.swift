@@ -41,6 +41,7 @@ extension Engine {
             }
             record(.becameWriter)
             evictor.forget()
+            downloads.storeChanged()
             // Sessions that began as readers stay readers. Once they are idle, the next reader gets
             // a session that stores.
             sessions.withLock { $0.makeStale() }
@@ -100,6 +101,7 @@ extension Engine {
         onIndexLane(nil, done) { [self] () throws(StoreError) in
             if try !store.resume() {
                 for session in sessions.withLock({ $0.all }) { session.loseEverything() }
+                downloads.storeChanged()
             }
             evictor.forget()
             sessions.withLock { $0.makeStale() }

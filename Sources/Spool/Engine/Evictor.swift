@@ -540,7 +540,7 @@ final class Evictor: Sendable {
     func enforce(sparing key: ResourceKey? = nil) {
         do throws(StoreError) {
             if let age = limits.maximumAge { try removeUnused(since: environment.time.wallNow.before(age), sparing: key) }
-            if let maximum = limits.maximumCount { try removeUnused(try store.count() - maximum, sparing: key) }
+            if let maximum = limits.maximumCount { try removeUnused(try store.count() - downloads.count - maximum, sparing: key) }
             try evictExcess()
         } catch { note(error) }
     }

@@ -24,23 +24,27 @@ struct ResourceCatalog {
         }
     }
 
-    /// Removes a resource with its pin. Runs on the index lane.
+    /// Removes a resource with its pin and its download. Runs on the index lane.
     ///
     /// - Returns: Whether the resource was stored.
     func remove(_ key: ResourceKey) throws(StoreError) -> Bool {
-        // The pin goes first. A process that stops in between leaves the resource, which may be
-        // evicted. In the other order it would leave a pin on bytes that are stored later.
+        // The pin and the download go first. A process that stops in between leaves the resource,
+        // which may be evicted. In the other order it would leave a pin on bytes that are stored
+        // later, or a download that fetches them again.
         var owesUnpinning = false
         do throws(StoreError) {
             if store.isWritable { _ = try store.setPinned(key, false, time: engine.environment.time.wallNow) }
+            try engine.downloads.forget(key)
         } catch {
             // On a full disk, the removal makes the room for the change of the pin.
             guard error == .full else { throw error }
             owesUnpinning = true
         }
         let existed = try store.remove(key)
-        if owesUnpinning { _ = try store.setPinned(key, false, time: engine.environment.time.wallNow) }
-        try engine.downloads.forget(key)
+        if owesUnpinning {
+            _ = try store.setPinned(key, false, time: engine.environment.time.wallNow)
+            try engine.downloads.forget(key)
+        }
         if existed { engine.record(.removed(key)) }
         return existed
     }
