@@ -9,7 +9,7 @@ package struct Program {
     /// Every command, in the order of the help.
     package static let commands: [any Command.Type] = [
         ServeCommand.self, GetCommand.self, PreloadCommand.self, ListCommand.self, StatCommand.self, PinCommand.self, UnpinCommand.self,
-        RemoveCommand.self,
+        RemoveCommand.self, DownloadCommand.self,
         LimitsCommand.self,
         VerifyCommand.self, RekeyCommand.self, ExportCommand.self, ImportCommand.self, AdoptCommand.self,
         PlayCommand.self, DemoCommand.self,

@@ -15,7 +15,7 @@ struct ServeCommand: Command {
             "When it accepts connections it prints one line, 'listening on http://HOST:PORT/', on a terminal with the token. Ctrl-C stops it,"
                 + " and what was fetched stays. SIGTERM lets the answers under way finish first.",
         ],
-        flags: ProxySettings.all + [drain, loops] + CacheSettings.fetching,
+        flags: ProxySettings.all + [drain, loops] + DownloadFlags.all + CacheSettings.fetching,
         examples: [
             .init("spool serve", "Serve on 127.0.0.1:8080. Then: mpv http://127.0.0.1:8080/https/example.com/film.mp4"),
             .init(
@@ -38,6 +38,7 @@ struct ServeCommand: Command {
     private let arguments: Arguments
     private let drainTime: Nanoseconds
     private let loopCount: Int?
+    private let downloads: DownloadSettings
     private let cacheSettings: CacheSettings
     private let proxySettings: ProxySettings
 
@@ -49,6 +50,7 @@ struct ServeCommand: Command {
         loopCount = try arguments.value(Self.loops, expected: "a number from 1 to 64") { text in
             Int(text).flatMap { ProxyOptions.loopCounts.contains($0) ? $0 : nil }
         }
+        downloads = try DownloadFlags.settings(arguments)
         let proxySettings = try Self.proxySettings(arguments)
         var cacheSettings = try CacheSettings(arguments)
         cacheSettings.configuration.security.privateNames = proxySettings.privateNames
@@ -88,6 +90,7 @@ struct ServeCommand: Command {
                 service.log.log(.warning, "commands on the store won't find this server: \(error)")
             }
             warnOfEnvironmentProxies(service.log)
+            await runDownloads(service)
             try OutputStream.output.write("listening on \(isShownToPerson ? service.baseURL : service.publicAddress)\n")
             // With a fixed origin, the page has an address that the site's scripts cannot guess.
             if options.fixedOrigin != nil, isShownToPerson, let page = service.proxy.pageURL {
@@ -149,6 +152,15 @@ struct ServeCommand: Command {
         guard service.cache.store.isWritable, let directory = cacheSettings.configuration.storage.directory else { return }
         do throws(SystemError) { try cacheSettings.keepLimits(in: directory) } catch {
             service.log.log(.warning, "the limits hold for this run only: \(error)")
+        }
+    }
+
+    /// Runs the list of downloads of the store, when this process is its writer.
+    private func runDownloads(_ service: ProxyService) async {
+        service.cache.downloads.settings = downloads
+        guard service.cache.store.isWritable else { return }
+        do throws(CacheError) { try await service.cache.downloads.start() } catch {
+            service.log.log(.warning, "the list of downloads does not run: \(error)")
         }
     }
 

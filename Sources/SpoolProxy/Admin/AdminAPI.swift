@@ -10,7 +10,7 @@ import SpoolSystem
 /// be loopback. Requests with fields that browsers send are refused: a page cannot read the file,
 /// and its requests name their site.
 ///
-/// To add a verb, add an entry to `verbs`.
+/// To add a verb, add an entry to `verbs`. Those of the list of downloads are in `downloadVerbs`.
 struct AdminAPI: Sendable {
     /// Runs a command with the cache, the long commands under way and the query. Answers once, on
     /// any thread.
@@ -85,7 +85,7 @@ struct AdminAPI: Sendable {
         if let refusal = refusal(of: request, exchange) { return exchange.respond(.error(403, refusal)) }
         let name = path.prefix { $0 != "?" }
         guard path.utf8.count <= Self.queryLimitBytes, name.hasPrefix(Self.path),
-            let verb = Self.verbs[String(name.dropFirst(Self.path.count))]
+            let verb = Self.verb(named: String(name.dropFirst(Self.path.count)))
         else {
             return exchange.respond(.error(404, "there is no command '/_spool/\(name)'"))
         }
@@ -95,6 +95,8 @@ struct AdminAPI: Sendable {
             loop.post { reply.value.respond(Self.response(answer)) }
         }
     }
+
+    private static func verb(named name: String) -> Verb? { verbs[name] ?? downloadVerbs[name] }
 
     private func refusal(of request: RequestHead, _ exchange: Exchange) -> String? {
         guard exchange.peerAddress?.isLoopback == true else { return "commands are taken from this machine only" }
