@@ -14,7 +14,10 @@ enum CrashTest {
         do {
             let options = try CrashOptions(Array(CommandLine.arguments.dropFirst()))
             if let life = options.life {
-                try await Player(life).play()
+                switch life.work {
+                case .plays: try await Player(life).play()
+                case .downloads, .downloadsToEnd: try await Downloader(life).download()
+                }
             } else {
                 try PowerLosses.run(count: options.powerLosses, seed: options.seed)
                 try PowerLosses.runWorlds(count: options.worlds, seed: options.seed)
@@ -22,6 +25,7 @@ enum CrashTest {
                 try FaultTable.run(places: options.faults, seed: options.seed)
                 print("\(options.powerLosses) power losses, \(options.worlds) worlds, \(options.flips) flips, faults: all is right")
                 try Killer(options).run()
+                try DownloadKiller(options).run()
             }
         } catch {
             FileHandle.standardError.write(Data("crash-test: \(error)\n".utf8))
@@ -34,9 +38,15 @@ enum CrashTest {
 struct CrashOptions {
     /// One life of the process that is killed, as its parent passes it.
     struct Life {
+        /// The work of the process until it is killed, or until its downloads are complete.
+        enum Work: String {
+            case plays, downloads, downloadsToEnd
+        }
+
         var directory: String
         var seed: UInt64
         var quotaBytes: Int64?
+        var work = Work.plays
     }
 
     struct Complaint: Error, CustomStringConvertible {
@@ -44,6 +54,8 @@ struct CrashOptions {
     }
 
     var rounds = 300
+    /// The number of kills of a process that downloads.
+    var downloads = 60
     /// The numbers of power losses of stores and of worlds, of flipped index bytes, and of places
     /// at which each system call fails.
     var powerLosses = 2000
@@ -66,14 +78,16 @@ struct CrashOptions {
             return number
         }
         rounds = try number("--rounds").map(Int.init) ?? rounds
+        downloads = try number("--downloads").map(Int.init) ?? downloads
         powerLosses = try number("--power-losses").map(Int.init) ?? powerLosses
         worlds = try number("--worlds").map(Int.init) ?? worlds
         flips = try number("--flips").map(Int.init) ?? flips
         faults = try number("--faults").map(Int.init) ?? faults
         seed = try number("--seed").map(UInt64.init) ?? seed
         let quota = try number("--quota")
+        let work = values.removeValue(forKey: "--work").flatMap(Life.Work.init) ?? .plays
         if let directory = values.removeValue(forKey: "--child") {
-            life = Life(directory: directory, seed: seed, quotaBytes: quota.flatMap { $0 == 0 ? nil : $0 })
+            life = Life(directory: directory, seed: seed, quotaBytes: quota.flatMap { $0 == 0 ? nil : $0 }, work: work)
         }
         if let unknown = values.keys.min() { throw Complaint(description: "unknown argument \(unknown)") }
     }
@@ -88,5 +102,11 @@ enum Programme {
             length: [90_000, 400_000, 1 << 20, 2_500_000, 65_536, 3 << 20][number])
     }
 
-    static func resource(_ url: String) -> VirtualResource? { resources.first { $0.url == url } }
+    /// The resources to download.
+    static let downloads = (0..<20).map { number in
+        VirtualResource(
+            url: "http://origin.test/download/\(number).mp4", seed: UInt64(number) + 100, length: Int64(number * number) * 4000 + 1)
+    }
+
+    static func resource(_ url: String) -> VirtualResource? { (resources + downloads).first { $0.url == url } }
 }

@@ -20,9 +20,10 @@ struct Killer {
     init(_ options: CrashOptions) { self.options = options }
 
     func run() throws {
+        guard options.rounds > 0 else { return }
         let random = SeededRandom(seed: options.seed)
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("spool-crash-" + UUID().uuidString).path
-        defer { do { try FileManager.default.removeItem(atPath: root) } catch { say("\(root) stays: \(error)") } }
+        defer { do { try FileManager.default.removeItem(atPath: root) } catch { Self.say("\(root) stays: \(error)") } }
         var stored: Int64 = 0
         // The most bytes that a store with a quota occupied.
         var occupied: Int64 = 0
@@ -34,7 +35,8 @@ struct Killer {
             var ledger = Ledger()
             for _ in 0..<min(Self.roundsPerStore, options.rounds - round) {
                 let seed = random.next() >> 24
-                let lines = try liveAndDie(CrashOptions.Life(directory: directory, seed: seed, quotaBytes: quota), random)
+                let life = CrashOptions.Life(directory: directory, seed: seed, quotaBytes: quota)
+                let lines = try Self.live(life, lifeMicroseconds: Self.lifeMicroseconds, random)
                 ledger.read(lines)
                 let remainder = try Remainder(directory, isTakenOver: random.next(below: 2) == 0, options: options)
                 let problems = ledger.problems + remainder.problems + ledger.check(remainder, quota: quota)
@@ -53,26 +55,32 @@ struct Killer {
         print("quota \(Self.quotaBytes >> 10) KiB, up to \(occupied >> 10) KiB occupied")
     }
 
-    /// Runs one player until it is killed, and returns its output.
-    private func liveAndDie(_ life: CrashOptions.Life, _ random: SeededRandom) throws -> [String] {
+    /// Runs one process, and returns its output.
+    ///
+    /// - Parameter lifeMicroseconds: The longest time until it is killed, or nil if it ends by itself.
+    static func live(_ life: CrashOptions.Life, lifeMicroseconds: UInt64?, _ random: SeededRandom) throws -> [String] {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-        process.arguments = ["--child", life.directory, "--seed", "\(life.seed)", "--quota", "\(life.quotaBytes ?? 0)"]
+        process.arguments = [
+            "--child", life.directory, "--seed", "\(life.seed)", "--quota", "\(life.quotaBytes ?? 0)", "--work", life.work.rawValue,
+        ]
         process.standardOutput = output
         try process.run()
-        // The player writes one line when it begins. A kill before that line is a kill during the
+        // The process writes one line when it begins. A kill before that line is a kill during the
         // opening, which happens in every tenth round.
         var said = Data()
-        if random.next(below: 10) != 0 { said = output.fileHandleForReading.availableData }
-        usleep(UInt32(random.next(below: Self.lifeMicroseconds)))
-        kill(process.processIdentifier, SIGKILL)
+        if let lifeMicroseconds {
+            if random.next(below: 10) != 0 { said = output.fileHandleForReading.availableData }
+            usleep(UInt32(random.next(below: lifeMicroseconds)))
+            kill(process.processIdentifier, SIGKILL)
+        }
         said += output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         return String(decoding: said, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: true).map(String.init)
     }
 
-    private func say(_ text: String) { FileHandle.standardError.write(Data("crash-test: \(text)\n".utf8)) }
+    static func say(_ text: String) { FileHandle.standardError.write(Data("crash-test: \(text)\n".utf8)) }
 }
 
 /// The bytes that the players reported as stored, by resource.
@@ -120,6 +128,9 @@ struct Remainder {
     private(set) var problems: [String] = []
     /// Stored bytes by URL.
     private(set) var stored: [String: Int64] = [:]
+    private(set) var spans: [String: ByteRangeSet] = [:]
+    /// The entries of the list of downloads.
+    private(set) var downloads: [StoredDownload] = []
     private(set) var allocatedBytes: Int64 = 0
     /// The occupied bytes of the files according to the index.
     private(set) var countedBytes: Int64 = 0
@@ -140,6 +151,7 @@ struct Remainder {
         for resource in try store.resources(after: nil, limit: 100) where !resource.spans.isEmpty {
             try look(at: resource, in: store)
         }
+        downloads = try store.downloads()
         allocatedBytes = try Self.allocatedBytes(directory + "/data")
         countedBytes = try store.totalSizeBytes()
         try store.close()
@@ -150,6 +162,7 @@ struct Remainder {
         guard let source = Programme.resource(resource.url) else { return problems.append("\(resource.url) was never asked") }
         guard let found = try store.lookup(resource.key) else { return problems.append("\(resource.key) is listed and not found") }
         stored[found.url] = found.spans.totalBytes
+        spans[found.url] = found.spans
         let file = try store.dataFile(of: found.generation, key: found.key, fileExtension: found.fileExtension)
         let damaged = try store.damagedSpans(of: found, in: file)
         if !damaged.isEmpty { problems.append("\(damaged) of \(found.url) does not match its checks") }

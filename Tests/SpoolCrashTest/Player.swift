@@ -64,7 +64,7 @@ struct Player {
 
 /// Writes each event to standard output as one line, so that a kill between two events leaves whole
 /// lines.
-private struct Reporter: EventSink {
+struct Reporter: EventSink {
     func record(_ event: CacheEvent) {
         switch event {
         case .bytesCommitted(let key, let bytes): Self.say("c \(key) \(bytes)")
