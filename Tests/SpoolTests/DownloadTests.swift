@@ -114,6 +114,46 @@ import Testing
         await world.cache.close()
     }
 
+    /// A reader that asks the origin, such as that of a page that is loaded again.
+    private func read(_ resource: VirtualResource, in world: EngineWorld, takesAnyStatus: Bool, mode: ReadMode) async throws -> [UInt8] {
+        var options = ReadOptions(mode: mode)
+        options.takesAnyStatus = takesAnyStatus
+        return try await world.cache.reader(for: resource.url, options: options).bytes()
+    }
+
+    @Test(arguments: [404, 410], [false, true])
+    func `an origin that has a finished download no more does not take it away`(status: Int, takesAnyStatus: Bool) async throws {
+        let isGone = Locked(false)
+        let world = try EngineWorld(
+            [film, song], configuration: { $0.freshness.policy = .standard },
+            script: { _, _ in isGone.withLock { $0 } ? .status(status) : .fields(["Cache-Control": "max-age=0"], .correct) })
+        try await world.cache.downloads.add(film.url)
+        try await world.cache.downloads.start()
+        try await download(film, in: world) { $0 == .complete }
+        try await world.play(song)
+        isGone.withLock { $0 = true }
+        // The bytes are stale, so the origin is asked.
+        let asked = world.origin.log.entries.count
+        for _ in 0..<2 {
+            let bytes = try await read(film, in: world, takesAnyStatus: takesAnyStatus, mode: .automatic)
+            #expect(bytes == world.expected(film, 0..<film.length))
+        }
+        #expect(world.origin.log.entries.count > asked)
+        // A reader that insists gets the answer, and removes nothing.
+        if !takesAnyStatus {
+            let error = await #expect(throws: CacheError.self) { try await read(film, in: world, takesAnyStatus: false, mode: .reload) }
+            #expect(error?.status == status)
+        } else {
+            #expect(try await read(film, in: world, takesAnyStatus: true, mode: .reload) == [])
+        }
+        #expect(try await world.cache.status(of: film.url)?.isComplete == true)
+        #expect(try await world.cache.downloads.list().map(\.state) == [.complete])
+        // What is no download goes.
+        _ = try? await read(song, in: world, takesAnyStatus: false, mode: .automatic)
+        #expect(try await world.cache.status(of: song.url) == nil)
+        await world.cache.close()
+    }
+
     @Test func `a download of which nothing may be stored fails with the reason`() async throws {
         let world = try EngineWorld([film], script: { _, _ in .fields(["Cache-Control": "no-store"], .correct) })
         try await world.cache.downloads.add(film.url)

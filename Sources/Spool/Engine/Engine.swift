@@ -216,7 +216,7 @@ final class Engine: Sendable {
             storeFailed: { [weak self] in self?.storeFailed() },
             makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } },
             via: names.withLock { $0.areInVia ? $0.pseudonyms : nil },
-            bounds: bounds, links: links)
+            bounds: bounds, links: links, downloadKeys: downloadKeys)
     }
 
     /// Passes an event to every sink. Callable on any thread, outside every lock.

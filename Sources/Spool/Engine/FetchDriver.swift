@@ -134,7 +134,8 @@ struct FetchDriver {
             session.noteRefusal(head, of: intake, &state, &effects)
             let actions = state.machine.headReceived(
                 intake.id, head, requestTime: intake.requestTime, responseTime: responseTime, newGeneration: generation,
-                passReason: state.passReason ?? session.passReason(for: head, intake), now: session.now)
+                passReason: state.passReason ?? session.passReason(for: head, intake),
+                isDownload: session.shared.downloadKeys.contains(session.key), now: session.now)
             intake.generation = state.machine.version?.generation
             // The fields of this client selected the version.
             if intake.generation == generation { state.client = intake.client }

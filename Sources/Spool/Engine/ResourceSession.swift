@@ -65,6 +65,8 @@ final class ResourceSession: Sendable {
         let bounds: OriginBounds
         /// The rates of links, if streams are paced.
         let links: LinkRates?
+        /// The keys of the list of downloads.
+        let downloadKeys: DownloadKeys
 
         /// Returns the fields of every request to `url`, before those of readers.
         func requestFields(for url: MediaURL) -> HTTPFields {

@@ -110,9 +110,9 @@ struct FetchEnd {
         session.backOff(after: error, now: now)
         var actions: [SessionAction] = [.ended(fetch.id, error)]
         if let version = session.version, version.generation == fetch.revalidates {
-            let isGone = error.isGone && session.ledger.holdsForEverybody(fetch)
+            let isGone = session.ledger.isRemoved(by: error, to: fetch)
             for index in session.readers.indices where session.readers[index].awaitsOrigin && session.readers[index].failure == nil {
-                if !error.isGone, error.isTransient, session.readers[index].mayDoWithoutOrigin {
+                if session.ledger.serves(after: error), session.readers[index].mayDoWithoutOrigin {
                     actions.append(.usedUnvalidated(error))
                     session.trust(index)
                 } else {

@@ -13,11 +13,11 @@ extension ReceivedHead {
             reader.id == fetch.askedBy && reader.takesAnyStatus && reader.failure == nil && reader.told == nil
         }
         guard let asker, case .full(let length) = ResponseOutcome.whole(head) else { return nil }
-        guard !(fetch.isValidation && error.isTransient && session.readers[asker].mayDoWithoutOrigin) else { return nil }
+        guard !(fetch.isValidation && session.ledger.serves(after: error) && session.readers[asker].mayDoWithoutOrigin) else { return nil }
         if mayReplace(error, fetch, session) { return full(index, length: length.bytes, &session, now: now) }
         passWhole(index, to: asker, representation(length: length.bytes), &session)
         var actions = settleOthers(besides: asker, error, fetch, &session)
-        if error.isGone, session.ledger.holdsForEverybody(fetch), let version = session.version, version.generation == fetch.revalidates {
+        if session.ledger.isRemoved(by: error, to: fetch), let version = session.version {
             actions += [.gone(version.generation)] + session.forgetVersion()
         }
         if error.isRetryable { session.backOff(after: error, now: now) }
@@ -27,10 +27,11 @@ extension ReceivedHead {
     /// Whether the response takes the place of the version. Bytes of the resource stay stored unless
     /// the resource is gone for every client: neither a refusal to one user nor a lifetime in the
     /// refusal of an expired token may delete a film. The answer to a request for a gap replaces
-    /// nothing.
+    /// nothing, and no status replaces a finished download.
     private func mayReplace(_ error: OriginError, _ fetch: FetchState, _ session: SessionState) -> Bool {
         guard passReason == nil, !fetch.isOwn else { return false }
         guard let version = session.version else { return true }
+        guard !session.ledger.isFinishedDownload else { return false }
         guard !version.representation.isContent || session.ledger.holdsForEverybody(fetch) else { return false }
         return fetch.isValidation && (error.isGone || !version.representation.isContent)
     }
@@ -46,7 +47,7 @@ extension ReceivedHead {
             guard reader.failure == nil, !reader.isApart else { continue }
             let isConcerned =
                 fetch.isValidation ? reader.awaitsOrigin : session.version == nil && reader.waitsFor != .nothing && !reader.onlyStored
-            if fetch.isValidation, !error.isGone, error.isTransient, reader.mayDoWithoutOrigin {
+            if fetch.isValidation, session.ledger.serves(after: error), reader.mayDoWithoutOrigin {
                 actions.append(.usedUnvalidated(error))
                 session.trust(index)
             } else if isConcerned {

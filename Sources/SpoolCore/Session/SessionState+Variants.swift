@@ -47,6 +47,16 @@ extension VersionLedger {
     func holdsForEverybody(_ fetch: FetchState) -> Bool {
         !fetch.isForOneUser && version?.representation.mark?.users.isEmpty != false
     }
+
+    /// Whether the error of a revalidation removes the version: the origin has the resource no more
+    /// (RFC 9111 §4.3.3). A finished download stays.
+    func isRemoved(by error: OriginError, to fetch: FetchState) -> Bool {
+        error.isGone && version?.generation == fetch.revalidates && holdsForEverybody(fetch) && !isFinishedDownload
+    }
+
+    /// Whether readers that may do without the origin use the version after the error of a
+    /// revalidation.
+    func serves(after error: OriginError) -> Bool { error.isTransient || (error.isGone && isFinishedDownload) }
 }
 
 extension SessionStateMachine {

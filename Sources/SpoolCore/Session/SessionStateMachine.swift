@@ -293,10 +293,12 @@ package struct SessionStateMachine: Sendable {
     /// - Parameter newGeneration: the generation to use if the response is of another version than
     ///   the current one.
     /// - Parameter passReason: a reason of the shell not to store the body, or nil.
+    /// - Parameter isDownload: whether the resource is in the list of downloads.
     package mutating func headReceived(
         _ id: FetchID, _ head: ResponseHead, requestTime: Timestamp, responseTime: Timestamp,
-        newGeneration: GenerationID, passReason: NotStoredReason?, now: MonotonicInstant
+        newGeneration: GenerationID, passReason: NotStoredReason?, isDownload: Bool = false, now: MonotonicInstant
     ) -> [SessionAction] {
+        state.ledger.isDownload = isDownload
         var received = ReceivedHead(
             head, requestTime: requestTime, responseTime: responseTime, newGeneration: newGeneration, passReason: passReason)
         return received.receive(id, &state, now: now)

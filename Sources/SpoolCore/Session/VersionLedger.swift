@@ -18,6 +18,8 @@ struct VersionLedger: Sendable {
     /// Whether the index has bytes of a version that is suspended. A head without bytes must not take
     /// their place.
     var hasSuspended = false
+    /// Whether the resource is in the list of downloads.
+    var isDownload = false
     /// The cached result of the freshness check, so that a hit need not repeat it.
     private var lease: FreshnessLease?
 
@@ -35,6 +37,10 @@ struct VersionLedger: Sendable {
 
     /// The result of comparing two requests by the fields that select a response.
     enum Selection { case matches, differs, unknown }
+
+    /// Whether the version is a download with all of its bytes. An origin that has the resource no
+    /// more does not take it away from the user.
+    var isFinishedDownload: Bool { isDownload && version?.isComplete == true }
 
     // MARK: Changes of the version
 
