@@ -41,12 +41,12 @@ struct DownloadTable {
     }
 
     /// Returns the entries that can be read, up to the bound of a list.
-    func entries() throws(StoreError) -> [StoredDownload] {
+    func all() throws(StoreError) -> [StoredDownload] {
         try all(limit: StoredDownload.maximumCount).compactMap(StoredDownload.init)
     }
 
     /// Returns the bytes that the files of all entries occupy.
-    func allocatedBytes() throws(StoreError) -> Int64 {
+    func bytes() throws(StoreError) -> Int64 {
         try database.connection.int64(
             """
             SELECT sum(allocated_bytes) FROM downloads JOIN resources USING (key_hash) JOIN representations USING (resource)
