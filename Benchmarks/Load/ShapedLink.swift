@@ -73,8 +73,21 @@ private struct Relay {
         var opened: UInt64
         var toOrigin: [Parcel] = []
         var toCache: [Parcel] = []
+        /// The most bytes on their way, and the time since which `taken` bytes went on to the cache.
+        var window = Relay.firstWindowBytes
+        var windowSince: UInt64 = 0
+        var taken = 0
         /// Whether the origin has closed.
         var hasEnded = false
+
+        /// Counts bytes that the cache took. Like Linux, the window is twice what the cache took in a
+        /// round trip (tcp(7), `tcp_moderate_rcvbuf`).
+        mutating func took(_ bytes: Int, _ now: UInt64, roundTrip: UInt64) {
+            taken += bytes
+            guard now - windowSince >= roundTrip else { return }
+            window = max(window, min(2 * taken, Relay.maximumWindowBytes))
+            (windowSince, taken) = (now, 0)
+        }
         /// The time at which the origin learns that the cache has closed, or nil.
         var leaves: UInt64?
         /// Whether the descriptor had bytes when it was polled last.
@@ -91,8 +104,11 @@ private struct Relay {
 
     /// The bytes of one packet train.
     private static let parcelBytes = 16 << 10
-    /// The most bytes of one connection on their way: twice what the default line holds.
-    private static let windowBytes = 640 << 10
+    /// The bytes of one connection on their way, at first and at most.
+    fileprivate static let firstWindowBytes = 64 << 10
+    fileprivate static let maximumWindowBytes = 4 << 20
+    /// The send buffer to the cache. The window stands for the buffers of the line.
+    private static let cacheBufferBytes: Int32 = 16 << 10
     /// The receive buffer from the origin, so that few bytes count as sent that are not on the line.
     private static let originBufferBytes: Int32 = 32 << 10
     private static let maximumPairs = 128
@@ -143,7 +159,7 @@ private struct Relay {
     }
 
     private func wantsAnswer(_ pair: Pair) -> Bool {
-        !pair.hasEnded && pair.toCache.count * Self.parcelBytes < Self.windowBytes
+        !pair.hasEnded && pair.toCache.count * Self.parcelBytes < pair.window
     }
 
     private mutating func poll() {
@@ -182,6 +198,8 @@ private struct Relay {
             }
             var one: Int32 = 1
             setsockopt(cache, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
+            var size = Self.cacheBufferBytes
+            setsockopt(cache, SOL_SOCKET, SO_SNDBUF, &size, 4)
             pairs.append(Pair(cache: cache, origin: origin, opened: nanoseconds() + 2 * shape.wayNanoseconds))
         }
     }
@@ -214,6 +232,7 @@ private struct Relay {
                 continue
             }
             let sent = parcel.bytes.withUnsafeBytes { send(pairs[index].cache, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if sent > 0 { pairs[index].took(sent, now, roundTrip: 2 * shape.wayNanoseconds) }
             if sent == parcel.bytes.count {
                 pairs[index].toCache.removeFirst()
             } else if sent > 0 {
