@@ -39,6 +39,9 @@ public struct ProxyOptions: Sendable {
     public var passedBodyBytes: Int64 = 4 << 30
     /// The tracks that the status page offers to play.
     public var demoTracks: [DemoTrack] = []
+    /// The address of the switches of a demo's origin (`http://127.0.0.1:8082`), or nil. The status
+    /// page may ask it.
+    package var demoSwitches: String?
     /// Called at the end of each response, on the proxy's thread. Use it for access logs.
     public var onResponse: (@Sendable (ProxyRecord) -> Void)?
 

@@ -28,6 +28,7 @@ public final class ProxyServer: LoopbackEndpoint {
     /// scripts share the proxy's browser origin, and must not be able to read the proxy's own
     /// pages.
     private let pageSecret: String?
+    private let traffic = RecentTrafficRecord()
     private let state = Locked(State())
 
     private struct State {
@@ -81,6 +82,7 @@ public final class ProxyServer: LoopbackEndpoint {
             state.withLock {
                 $0 = State(visits: visits, isStarted: true, server: server, threads: threads, port: addresses.first?.port, bound: bound)
             }
+            onLoops(every: .seconds(RecentTraffic.stepSeconds)) { [traffic, cache] in traffic.end(cache.statistics) }
         } catch {
             state.withLock { $0 = State() }
             // The system error for an address in use contains advice already.
@@ -108,16 +110,24 @@ public final class ProxyServer: LoopbackEndpoint {
     /// Calls `beat` after a turn of each of the proxy's event loops, again and again until the
     /// proxy stops, to show that the loops run. Does nothing while the proxy does not listen.
     package func onLoops(every interval: Nanoseconds, _ beat: @escaping @Sendable () -> Void) {
-        onLoops(state.withLock { $0.threads.map(\.loop) }[...], every: interval, beat)
+        let (loops, server) = state.withLock { ($0.threads.map(\.loop), $0.server) }
+        if let server { onLoops(loops[...], of: loops, server, every: interval, beat) }
     }
 
-    private func onLoops(_ loops: ArraySlice<EventLoop>, every interval: Nanoseconds, _ beat: @escaping @Sendable () -> Void) {
-        guard let loop = loops.first else { return }
-        loop.post { [weak self] in
-            guard let self, self.state.withLock({ $0.server != nil }) else { return }
-            guard loops.count == 1 else { return self.onLoops(loops.dropFirst(), every: interval, beat) }
+    private func onLoops(
+        _ rest: ArraySlice<EventLoop>, of loops: [EventLoop], _ server: HTTPServer, every interval: Nanoseconds,
+        _ beat: @escaping @Sendable () -> Void
+    ) {
+        guard let loop = rest.first else { return }
+        loop.post { [weak self, weak server] in
+            // A proxy that was stopped and started again has another server.
+            guard let self, let server, self.state.withLock({ $0.server === server }) else { return }
+            guard rest.count == 1 else { return self.onLoops(rest.dropFirst(), of: loops, server, every: interval, beat) }
             beat()
-            loop.after(interval) { [weak self] in self?.onLoops(every: interval, beat) }
+            loop.after(interval) { [weak self, weak server] in
+                guard let self, let server else { return }
+                self.onLoops(loops[...], of: loops, server, every: interval, beat)
+            }
         }
     }
 
@@ -131,10 +141,14 @@ public final class ProxyServer: LoopbackEndpoint {
         if site != nil { serverOptions.requestLimits.takenBodyBytes = options.passedBodyBytes }
         serverOptions.coldReads = ColdReads(lane: environment.dataLanes[0])
         serverOptions.onResponse = options.onResponse.map { Self.recorder($0, rules) }
-        let pages = OwnPages(cache: cache, demoTracks: options.demoTracks, secret: pageSecret) { [rules] url in
-            rules.proxied(url, prefix: prefix)
+        let playPath: @Sendable (String) -> String? = { [rules] in rules.proxied($0, prefix: prefix) }
+        let actions = options.commandToken.map { _ in
+            PageActions(cache: cache, cookiePath: prefix + ownPath) { playPath($0) != nil }
         }
-        let admin = options.commandToken.map { AdminAPI(cache: cache, token: $0) }
+        let pages = OwnPages(
+            cache: cache, demoTracks: options.demoTracks, demoSwitches: options.demoSwitches, secret: pageSecret, actions: actions,
+            traffic: traffic, playPath: playPath)
+        let admin = options.commandToken.flatMap { token in actions.map { AdminAPI(cache: cache, token: token, actions: $0) } }
         let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: serverOptions.wallNow)
         // Without a token, each path has a meaning already.
         let visits = options.token == nil || site != nil ? nil : ProxyVisits()
@@ -212,8 +226,11 @@ public final class ProxyServer: LoopbackEndpoint {
     /// The URL of the status page, or nil while the proxy does not listen. With a fixed origin the
     /// URL contains a secret, which hides the page from the site's scripts.
     public var pageURL: String? {
-        baseURL.map { $0 + ProxyTargetRules.ownPrefix + (pageSecret.map { "\($0)/" } ?? "") }
+        baseURL.map { $0 + ownPath }
     }
+
+    /// The path of the status page below the address of the proxy.
+    private var ownPath: String { ProxyTargetRules.ownPrefix + (pageSecret.map { "\($0)/" } ?? "") }
 
     /// Returns the URL by which a player gets the resource through the proxy.
     ///

@@ -96,8 +96,8 @@ public final class Preload: Sendable {
         }.get()
     }
 
-    /// The progress now, or nil before the length is known.
-    var currentProgress: PreloadProgress? { state.withLock { $0.progress } }
+    /// The progress of this moment, or nil before there is any.
+    package var currentProgress: PreloadProgress? { state.withLock { $0.progress } }
 
     /// Calls `body` with the result, now or when there is one, on any thread.
     package func whenOver(_ body: @escaping @Sendable (Result<PreloadResult, CacheError>) -> Void) {

@@ -64,7 +64,10 @@ struct AdminAPI: Sendable {
         },
     ]
 
-    private static let path = "api/"
+    /// The command that makes a login link for a browser.
+    static let login = "login"
+    /// The first part of every path here.
+    static let path = "api/"
     /// The longest query that is read, in bytes. The head of a request has its own bound.
     private static let queryLimitBytes = 16 << 10
 
@@ -72,10 +75,12 @@ struct AdminAPI: Sendable {
     private let token: String
     /// The long commands under way, as jobs that the caller can poll and stop.
     private let jobs = AdminJobs()
+    private let actions: PageActions
 
-    init(cache: MediaCache, token: String) {
+    init(cache: MediaCache, token: String, actions: PageActions) {
         self.cache = cache
         self.token = token
+        self.actions = actions
     }
 
     /// Answers a request for `path` (the part behind `/_spool/`). On the loop only.
@@ -84,6 +89,9 @@ struct AdminAPI: Sendable {
     func respond(to request: RequestHead, path: String, on exchange: Exchange) {
         if let refusal = refusal(of: request, exchange) { return exchange.respond(.error(403, refusal)) }
         let name = path.prefix { $0 != "?" }
+        if name == Self.path + Self.login {
+            return exchange.respond(Self.response(.object([("link", .string(actions.makeLink()))])))
+        }
         guard path.utf8.count <= Self.queryLimitBytes, name.hasPrefix(Self.path),
             let verb = Self.verb(named: String(name.dropFirst(Self.path.count)))
         else {

@@ -2,7 +2,7 @@ import SpoolCore
 
 /// A JSON value that can be written as text (RFC 8259). It has the features that the proxy's
 /// answers need.
-enum JSON {
+enum JSON: Sendable {
     case string(String)
     case integer(Int64)
     case number(Double)

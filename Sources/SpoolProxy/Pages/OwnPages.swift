@@ -12,49 +12,109 @@ struct OwnPages: Sendable {
 
     let cache: MediaCache
     let demoTracks: [DemoTrack]
+    /// The address at which a demo's origin can be made to fail, or nil without a demo.
+    var demoSwitches: String?
     /// The first segment of every path here, where a site's scripts could request the pages too, or
     /// nil for none.
     let secret: String?
+    /// The actions of the page, or nil where a program has its own way to change the store.
+    var actions: PageActions?
+    /// The traffic of the last hour.
+    var traffic = RecentTrafficRecord()
     /// Returns the path by which a resource plays through this proxy, or nil for one that the proxy
     /// does not serve.
     let playPath: @Sendable (_ url: String) -> String?
 
+    /// A page or a report: its name, and the answer.
+    typealias Page = @Sendable (OwnPages, Exchange) -> Void
+
+    /// The pages and reports by their names.
+    static let pages: [String: Page] = [
+        "": { pages, exchange in exchange.respond(pages.statusPage) },
+        "status.js": { _, exchange in exchange.respond(script(StatusScript.text)) },
+        "actions.js": { _, exchange in exchange.respond(script(ActionsScript.text)) },
+        "plots.js": { _, exchange in exchange.respond(script(PlotsScript.text)) },
+        "demo.js": { _, exchange in exchange.respond(script(DemoScript.text)) },
+        "icon.svg": { _, exchange in exchange.respond(Response(200, fields: iconFields, body: .bytes(Array(icon.utf8)))) },
+        "api/resources": { pages, exchange in pages.resources(exchange) },
+        "api/status": { pages, exchange in
+            pages.report(exchange) { [traffic = pages.traffic] in
+                Response(200, fields: JSON.fields, body: .bytes(StatusReport.json($0, traffic.value).bytes))
+            }
+        },
+        "metrics": { pages, exchange in
+            pages.report(exchange) {
+                Response(200, fields: StatusReport.metricFields, body: .bytes(Array(StatusReport.metrics($0).utf8)))
+            }
+        },
+    ]
+
     /// Answers a request for `path` (the part behind `/_spool/`). On the loop only.
     func respond(to path: String, on exchange: Exchange) {
-        var name = path.prefix { $0 != "?" }
         // Programs that check whether the server runs need no secret. The answer has none.
-        if name == "health" { return exchange.respond(Response(200, fields: Self.healthFields, body: .bytes(Array("ok\n".utf8)))) }
-        if let secret {
-            let end = name.firstIndex(of: "/") ?? name.endIndex
-            guard constantTimeEqual(name[..<end], secret), end < name.endIndex else {
-                return exchange.respond(
-                    .error(
-                        403, "this page has an address of its own, which 'spool serve' prints on a terminal and serve.json has"))
-            }
-            name = name[name.index(after: end)...]
+        if path.prefix(while: { $0 != "?" }) == "health" {
+            return exchange.respond(Response(200, fields: Self.healthFields, body: .bytes(Array("ok\n".utf8))))
         }
-        switch name {
-        case "":
-            exchange.respond(Response(200, fields: Self.pageFields, body: .bytes(Array(StatusPage.html.description.utf8))))
-        case "icon.svg":
-            exchange.respond(Response(200, fields: Self.iconFields, body: .bytes(Array(Self.icon.utf8))))
-        case "api/resources":
-            resources(exchange)
-        case "api/status":
-            report(exchange) { Response(200, fields: JSON.fields, body: .bytes(StatusReport.json($0).bytes)) }
-        case "metrics":
-            report(exchange) { Response(200, fields: StatusReport.metricFields, body: .bytes(Array(StatusReport.metrics($0).utf8))) }
-        default:
-            exchange.respond(.error(404, "there is no page '/_spool/\(name)'; the status page is /_spool/"))
+        guard let (name, query) = inside(path) else {
+            return exchange.respond(
+                .error(403, "this page has an address of its own, which 'spool serve' prints on a terminal and serve.json has"))
         }
+        if let actions, name.hasPrefix(PageActions.path) {
+            return actions.respond(to: exchange.request, name: name.dropFirst(PageActions.path.count), query: query, on: exchange)
+        }
+        guard let page = Self.pages[String(name)] else {
+            return exchange.respond(.error(404, "there is no page '/_spool/\(name)'; the status page is /_spool/"))
+        }
+        page(self, exchange)
     }
+
+    /// Answers a request that may be an action of the page. On the loop only.
+    ///
+    /// - Returns: False for a path that is no action.
+    func act(_ path: String, on exchange: Exchange) -> Bool {
+        guard let actions, let (name, query) = inside(path), name.hasPrefix(PageActions.path) else { return false }
+        actions.respond(to: exchange.request, name: name.dropFirst(PageActions.path.count), query: query, on: exchange)
+        return true
+    }
+
+    /// Returns the name and the query behind the secret, or nil without the secret.
+    private func inside(_ path: String) -> (name: Substring, query: Substring)? {
+        var name = path.prefix { $0 != "?" }
+        let query = path.dropFirst(name.count + 1)
+        guard let secret else { return (name, query) }
+        let end = name.firstIndex(of: "/") ?? name.endIndex
+        guard constantTimeEqual(name[..<end], secret), end < name.endIndex else { return nil }
+        name = name[name.index(after: end)...]
+        return (name, query)
+    }
+
+    private var statusPage: Response {
+        var fields = Self.pageFields
+        if let demoSwitches {
+            fields[.contentSecurityPolicy] = Self.policy + "; connect-src 'self' \(demoSwitches)"
+        }
+        return Response(200, fields: fields, body: .bytes(Array(StatusPage.html.description.utf8)))
+    }
+
+    private static func script(_ text: StaticString) -> Response {
+        Response(200, fields: scriptFields, body: .bytes(Array(text.description.utf8)))
+    }
+
+    /// The page runs its own scripts only, and loads nothing from other hosts.
+    private static let policy =
+        "default-src 'self'; style-src 'unsafe-inline'; script-src 'self'; worker-src 'none'; object-src 'none'; base-uri 'none'; "
+        + "form-action 'none'; frame-ancestors 'none'"
+
+    private static let scriptFields: HTTPFields = [
+        .contentType: "text/javascript; charset=utf-8", .cacheControl: "no-cache", .xContentTypeOptions: "nosniff",
+    ]
 
     private static let pageFields: HTTPFields = [
         .contentType: "text/html; charset=utf-8",
         .cacheControl: "no-cache",
         .xContentTypeOptions: "nosniff",
         .referrerPolicy: "no-referrer",
-        .contentSecurityPolicy: "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-ancestors 'none'",
+        .contentSecurityPolicy: policy,
     ]
 
     private static let healthFields: HTTPFields = [
@@ -98,6 +158,7 @@ struct OwnPages: Sendable {
             let body = JSON.object([
                 ("resources", .array(resources.map(json))), ("statistics", StatusReport.json(cache.statistics)),
                 ("demo", .array(demoTracks.map { .object([("title", .string($0.title)), ("play", play($0.url))]) })),
+                ("demoSwitches", demoSwitches.map(JSON.string) ?? .null),
             ])
             return Response(200, fields: JSON.fields, body: .bytes(body.bytes))
         case .failure(let error):
@@ -115,6 +176,7 @@ struct OwnPages: Sendable {
             ("stored", .array(ranges.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })),
             ("storedBytes", .integer(resource.stored.totalBytes)),
             ("complete", .bool(resource.isComplete)),
+            ("pinned", .bool(resource.isPinned)),
             ("readers", .integer(Int64(resource.readers))),
             ("fetches", .integer(Int64(resource.fetches))),
             ("because", resource.notStoredBecause.map(JSON.string) ?? .null),

@@ -12,10 +12,11 @@ enum StatusReport {
     /// The largest number of stored ranges of one of them.
     private static let listedRanges = 200
 
-    static func json(_ report: CacheReport) -> JSON {
+    static func json(_ report: CacheReport, _ traffic: RecentTraffic) -> JSON {
         .object([
             ("statistics", json(report.statistics)),
             ("days", .array(report.days.suffix(listedDays).map(json))),
+            ("recent", json(traffic)),
             (
                 "store",
                 .object([
@@ -31,6 +32,14 @@ enum StatusReport {
             ("fetches", .integer(Int64(report.fetches))),
             ("activeResources", .integer(Int64(report.activeCount))),
             ("active", .array(report.active.map(json))),
+        ])
+    }
+
+    private static func json(_ traffic: RecentTraffic) -> JSON {
+        .object([
+            ("seconds", .integer(RecentTraffic.stepSeconds)),
+            ("served", .array(traffic.steps.map { .integer($0.servedBytes) })),
+            ("fetched", .array(traffic.steps.map { .integer($0.fetchedBytes) })),
         ])
     }
 

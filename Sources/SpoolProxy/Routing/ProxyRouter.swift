@@ -70,8 +70,9 @@ final class ProxyRouter: Handler {
     }
 
     func respond(to request: RequestHead, on exchange: Exchange) {
-        if request.method == "POST", let admin, case .own(let path) = rules.read(path: request.path, host: request.authority) {
-            return admin.respond(to: request, path: path, on: exchange)
+        if request.method == "POST", case .own(let path) = rules.read(path: request.path, host: request.authority) {
+            if pages.act(path, on: exchange) { return }
+            if let admin { return admin.respond(to: request, path: path, on: exchange) }
         }
         let isTunnelled = site?.tunnels(request) == true
         if request.method != "GET" && request.method != "HEAD" && !isTunnelled {

@@ -46,6 +46,7 @@ function makeCard(key, list) {
   card.play.onclick = () => toggle(card);
   card.bar.onclick = event => seek(card, event.offsetX / card.bar.clientWidth);
   node.append(card.play, card.name, card.share, card.facts, card.state, card.bar);
+  addTools(card);
   list.append(node);
   cards.set(key, card);
   return card;
@@ -56,6 +57,7 @@ function showCard(card, title, resource, path) {
   const storedBytes = resource ? resource.storedBytes : 0;
   card.path = path;
   card.title = title;
+  card.resource = resource;
   card.type = resource ? resource.type : "";
   card.stored = resource ? resource.stored : [];
   card.length = length || 0;
@@ -67,6 +69,7 @@ function showCard(card, title, resource, path) {
   const ranges = plural(card.stored.length, "stored range");
   card.bar.setAttribute("aria-label", `${title}: ${card.share.textContent} stored, ${ranges}`);
   showButton(card);
+  showTools(card);
   draw(card);
 }
 
@@ -75,6 +78,7 @@ function facts(resource) {
   const parts = [resource.type || "unknown type"];
   parts.push(resource.length === null ? "length unknown" : size(resource.storedBytes) + " of " + size(resource.length));
   parts.push(plural(resource.stored.length, "range"));
+  if (resource.pinned) parts.push("pinned");
   if (resource.readers > 0) parts.push(plural(resource.readers, "reader"));
   if (resource.because) parts.push("not stored: " + resource.because);
   return parts.join(" · ");
@@ -149,7 +153,8 @@ function start(card) {
 }
 
 function toggle(card) {
-  if (card !== current) return start(card);
+  // After an error, only a new start plays again.
+  if (card !== current || player.error) return start(card);
   if (player.paused) player.play().catch(() => {}); else player.pause();
 }
 
@@ -163,10 +168,14 @@ player.onerror = () => {
   if (current) text(byId("now"), current.title + " can't be played: " + (player.error.message || "unknown media"));
 };
 
-(function follow() {
-  if (current) draw(current);
-  requestAnimationFrame(follow);
-})();
+// Moves the play head. Nothing runs while nothing plays.
+function follow() {
+  if (!current) return;
+  draw(current);
+  if (!player.paused) requestAnimationFrame(follow);
+}
+player.onplaying = follow;
+player.onseeked = player.onseeking = () => { if (current) draw(current); };
 
 // MARK: All of them
 
@@ -197,6 +206,7 @@ function show(answer) {
     cards.delete(key);
   }
   byId("empty").hidden = byId("list").children.length > 0;
+  showDemo(answer);
   showTotals(answer);
 }
 
@@ -226,16 +236,17 @@ async function pollDays() {
   try {
     const response = await fetch("api/status", { cache: "no-store" });
     if (!response.ok) throw new Error(response.status);
-    const { days } = await response.json();
+    const { days, recent } = await response.json();
+    showPlots(days, recent);
     const saved = Math.max(0, days.reduce((sum, day) => sum + day.savedBytes, 0));
     const last = days.at(-1);
     const today = last?.day === new Date().toISOString().slice(0, 10) ? Math.max(0, last.savedBytes) : 0;
     lead("saved", size(saved));
     text(byId("today"), size(today) + " today");
-  } catch (error) {
-    console.error(error);
+  } catch {
+    // The line at the top says so.
   }
-  setTimeout(pollDays, 30_000);
+  setTimeout(pollDays, document.hidden ? 300_000 : 20_000);
 }
 
 function tell(isLive) {
@@ -243,17 +254,30 @@ function tell(isLive) {
   text(byId("live"), isLive ? "live" : "the proxy does not answer");
 }
 
+// While nothing moves, the proxy is asked less often, so that an open page costs it almost nothing.
+const pollMilliseconds = { busy: 500, idle: 2_000, hidden: 30_000 };
+let nextPoll = 0;
+
+function schedule(isBusy) {
+  const pause = document.hidden ? pollMilliseconds.hidden : isBusy ? pollMilliseconds.busy : pollMilliseconds.idle;
+  clearTimeout(nextPoll);
+  nextPoll = setTimeout(poll, pause);
+}
+
 async function poll() {
+  let isBusy = false;
   try {
     const response = await fetch("api/resources", { cache: "no-store" });
     if (!response.ok) throw new Error(response.status);
-    show(await response.json());
+    const answer = await response.json();
+    show(answer);
+    isBusy = !player.paused || answer.resources.some(resource => resource.readers > 0 || resource.fetches > 0);
     tell(true);
-  } catch (error) {
-    console.error(error);
+  } catch {
     tell(false);
   }
-  setTimeout(poll, 500);
+  if (await showJobs()) isBusy = true;
+  schedule(isBusy);
 }
 
 byId("form").textContent = location.origin + base + "https/example.com/film.mp4";
@@ -269,5 +293,9 @@ byId("open").onsubmit = event => {
 const repaint = () => { for (const card of cards.values()) { card.drawn = ""; draw(card); } };
 matchMedia("(prefers-color-scheme: dark)").onchange = repaint;
 addEventListener("resize", repaint);
+document.onvisibilitychange = () => { if (!document.hidden) schedule(true); };
+player.addEventListener("play", () => schedule(true));
+setUpActions();
+setUpDemo();
 poll();
 pollDays();
