@@ -13,6 +13,7 @@ package struct Program {
         LimitsCommand.self,
         VerifyCommand.self, RekeyCommand.self, ExportCommand.self, ImportCommand.self, AdoptCommand.self,
         PlayCommand.self, DemoCommand.self,
+        LoginCommand.self,
         TopCommand.self, DoctorCommand.self, ConfigCommand.self, CompletionsCommand.self, ManualCommand.self, VersionCommand.self,
         HelpCommand.self,
     ]

@@ -133,6 +133,13 @@ struct RunningServer {
     /// index.
     func enterReceived() throws { _ = try post("enter-received") }
 
+    /// Returns a link to the status page that logs one browser in.
+    func loginLink() throws -> String {
+        guard let secret = try post("login").member("link") else { throw incomprehensible }
+        // A browser sends no fragment to a server, so no log contains it.
+        return "\(page ?? address + "_spool/")#login=\(secret)"
+    }
+
     var incomprehensible: Failure {
         Failure("the server at \(publicAddress) answers what this program does not understand; use the same version of both", .inputOutput)
     }

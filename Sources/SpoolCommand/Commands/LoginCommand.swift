@@ -1,0 +1,38 @@
+import Spool
+import SpoolCore
+
+/// `spool login`: prints a link that logs a browser in to the status page of the running server.
+struct LoginCommand: Command {
+    static let json = Flag("json", help: "Print one JSON object.")
+
+    static let syntax = CommandSyntax(
+        "login", "Print a link that lets a browser change what is stored",
+        discussion: [
+            "The status page of a running server shows what is stored. A browser that has opened the link can also pin, remove, verify, fetch"
+                + " and export there, for 12 hours. The link works once, within 10 minutes, in a browser on this machine.",
+            "The server is asked with the token in serve.json, which only its user can read.",
+        ],
+        flags: [CacheSettings.directory, json],
+        examples: [.init("spool login", "Open the printed link in a browser.")])
+
+    private let settings: CacheSettings
+    private let isJSON: Bool
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        settings = try CacheSettings(arguments)
+        isJSON = arguments.isJSON
+    }
+
+    func run() async throws -> ExitCode {
+        let directory = try settings.directory()
+        guard let server = RunningServer.announced(in: directory) else {
+            throw Failure(
+                "no server has the store at \(directory); start 'spool serve' first, or name its store with --cache", .inputOutput)
+        }
+        let link = try server.loginLink()
+        var json = JSONWriter()
+        json.object { $0.field("link", link) }
+        try OutputStream.output.write((isJSON ? json.text : link) + "\n")
+        return .success
+    }
+}
