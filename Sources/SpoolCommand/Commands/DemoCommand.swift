@@ -16,8 +16,8 @@ struct DemoCommand: Command {
     static let syntax = CommandSyntax(
         "demo", "Try it: generated music from a slow origin, the proxy, and a page that shows what is stored",
         discussion: [
-            "Open the page that is printed and play something: the bar fills with what is stored. Seek, play it again, watch what the origin"
-                + " is asked. Any other URL can be played through the same proxy."
+            "Open the page that is printed and play something: the bar fills with what is stored. The page leads through the first minute, with"
+                + " switches that stop the origin, slow it down or make it answer wrongly. Any other URL can be played through the same proxy."
         ],
         flags: [ProxySettings.listen, ProxySettings.token, directory, rate, CacheSettings.readAhead, CacheSettings.policy]
             + EncryptionSettings.all + [IdentitySettings.identity, LimitFlags.maximumResource]
@@ -73,23 +73,63 @@ struct DemoCommand: Command {
     private func serve(_ origin: DemoOrigin, _ settings: CacheSettings) async throws -> ExitCode {
         var options = proxySettings.options
         options.demoTracks = origin.files.map { DemoTrack(title: $0.title, url: origin.url(of: $0)) }
+        let switches = DemoSwitches(of: origin)
+        options.demoSwitches = try origin.startSwitches(switches)
+        let token = ProxySettings.randomToken()
+        options.commandToken = token
         let service = try await ProxyService.start(settings, options)
         do {
-            try OutputStream.output.write(invitation(service, origin))
+            allowPage(of: service, switches)
+            let server = RunningServer(address: service.baseURL, token: token, isGeneral: true)
+            try announce(service, server)
+            try OutputStream.output.write(invitation(service, origin, page: page(of: service, server)))
             await service.interruption.wait()
         } catch {
             await service.stop()
             throw error
         }
+        do throws(SystemError) { try retract(service) } catch { service.log.log(.warning, "\(error)") }
         await service.stop()
         return .success
     }
 
-    private func invitation(_ service: ProxyService, _ origin: DemoOrigin) -> String {
+    /// Lets the page use the switches, by each name that a browser has for this machine.
+    private func allowPage(of service: ProxyService, _ switches: DemoSwitches) {
+        guard let origin = try? URIReference(service.baseURL).origin else { return }
+        switches.allow(page: origin.description)
+        switches.allow(page: "http://localhost:\(origin.port)")
+    }
+
+    /// Returns the address of the page. On a terminal it logs one browser in. Other output ends in a
+    /// log, which gets no secret.
+    private func page(of service: ProxyService, _ server: RunningServer) -> String {
+        let page = service.baseURL + "_spool/"
+        guard OutputStream.output.isTerminal else { return page }
+        do { return try server.loginLink() } catch {
+            // The page works as well, and only shows.
+            service.log.log(.warning, "\(error)")
+            return page
+        }
+    }
+
+    /// Lets `spool login` find this server.
+    private func announce(_ service: ProxyService, _ server: RunningServer) throws(SystemError) {
+        guard service.cache.store.isWritable, let directory = service.cache.configuration.storage.directory else { return }
+        try server.announce(in: directory)
+    }
+
+    private func retract(_ service: ProxyService) throws(SystemError) {
+        guard service.cache.store.isWritable, let directory = service.cache.configuration.storage.directory else { return }
+        try RunningServer.retract(in: directory)
+    }
+
+    private func invitation(_ service: ProxyService, _ origin: DemoOrigin, page: String) -> String {
         let pace = bytesPerSecond.map { "\(ByteCount.text($0))/s" } ?? "full speed"
-        var lines = ["listening on \(service.baseURL)", "", "Open  \(service.baseURL)_spool/", ""]
+        var lines = ["listening on \(service.baseURL)", "", "Open  \(page)", ""]
         lines.append("or play from the slow origin (\(pace)) with any player:")
         lines += origin.files.compactMap { service.proxy.url(for: origin.url(of: $0)) }.map { "      mpv \($0)" }
+        let directory = service.cache.configuration.storage.directory ?? ""
+        lines += ["", "To pin, remove, fetch and export on the page:  spool login --cache \(directory)"]
         lines += ["", "Other URLs: \(service.baseURL)https/example.com/film.mp4 is https://example.com/film.mp4. Ctrl-C stops.", ""]
         return lines.joined(separator: "\n")
     }

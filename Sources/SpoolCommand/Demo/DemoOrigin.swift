@@ -11,12 +11,20 @@ final class DemoOrigin: Handler {
     private let loop: EventLoop
     private let thread: SystemThread
     private let time = SystemTime()
-    private let place = Locked<Place?>(nil)
+    private let state = Locked(State())
 
-    private struct Place {
-        var server: HTTPServer
-        var address: SocketAddress
+    private struct State {
+        var faults = DemoFaults()
+        /// The server of the files, or nil while it is stopped.
+        var server: HTTPServer?
+        /// The server of the switches, or nil without them.
+        var switches: HTTPServer?
+        /// The address of the files, which stays the same when the origin is stopped for a while.
+        var address: SocketAddress?
     }
+
+    /// The rate of an origin that is slower than its music.
+    private static let slowBytesPerSecond: Int64 = 100_000
 
     /// Creates an origin that does not listen yet.
     ///
@@ -30,26 +38,78 @@ final class DemoOrigin: Handler {
 
     /// Listens on this machine only. Port 0 takes a free one.
     func start(port: UInt16) throws(SystemError) {
+        let (server, addresses) = try listen(self, port: port)
+        state.withLock {
+            $0.server = server
+            $0.address = addresses.first
+        }
+    }
+
+    /// Listens for the page's switches.
+    ///
+    /// - Returns: The base URL of the switches, without a slash at its end.
+    func startSwitches(_ switches: DemoSwitches) throws(SystemError) -> String {
+        let (server, addresses) = try listen(switches, port: 0)
+        state.withLock { $0.switches = server }
+        return addresses.first.map { "http://\($0)" } ?? ""
+    }
+
+    private func listen(_ handler: any Handler, port: UInt16) throws(SystemError) -> (HTTPServer, [SocketAddress]) {
         let time = time
-        let server = HTTPServer(loop: loop, options: ServerOptions(wallNow: { time.wallNow }), handler: self)
-        let addresses = try server.listen(host: "127.0.0.1", port: port)
-        place.withLock { $0 = addresses.first.map { Place(server: server, address: $0) } }
+        let server = HTTPServer(loop: loop, options: ServerOptions(wallNow: { time.wallNow }), handler: handler)
+        return (server, try server.listen(host: "127.0.0.1", port: port))
     }
 
     /// Closes every connection, and returns when the thread has ended.
     func stop() {
-        let server = place.withLock { place in
-            defer { place = nil }
-            return place?.server
+        let servers = state.withLock { state in
+            defer { (state.server, state.switches, state.address) = (nil, nil, nil) }
+            return [state.server, state.switches].compactMap { $0 }
         }
-        let loop = loop
-        if let server { server.stop { loop.stop() } } else { loop.stop() }
+        stop(servers[...])
         thread.join()
+    }
+
+    private func stop(_ servers: ArraySlice<HTTPServer>) {
+        guard let server = servers.first else { return loop.stop() }
+        server.stop { self.stop(servers.dropFirst()) }
+    }
+
+    // MARK: Faults
+
+    /// The faults of this moment.
+    var faults: DemoFaults { state.withLock { $0.faults } }
+
+    /// Changes the faults. Calls `done` on the origin's loop when they have an effect.
+    func set(_ faults: DemoFaults, _ done: @escaping @Sendable () -> Void) {
+        let (server, address) = state.withLock { state -> (HTTPServer?, SocketAddress?) in
+            state.faults = faults
+            defer { if faults.isStopped { state.server = nil } }
+            return (state.server, state.address)
+        }
+        if faults.isStopped {
+            guard let server else { return loop.post(done) }
+            // A reader in the middle of its bytes loses its connection, as with a real failure.
+            server.stop { done() }
+        } else {
+            if server == nil, let address { reopen(port: address.port) }
+            loop.post(done)
+        }
+    }
+
+    /// Listens on the same port again. The switch stays off if another program has taken the port.
+    private func reopen(port: UInt16) {
+        do throws(SystemError) {
+            let (server, _) = try listen(self, port: port)
+            state.withLock { $0.server = server }
+        } catch {
+            state.withLock { $0.faults.isStopped = true }
+        }
     }
 
     /// The base URL, `http://127.0.0.1:PORT/`. Empty while the origin does not listen.
     var baseURL: String {
-        place.withLock { $0 }.map { "http://\($0.address)/" } ?? ""
+        state.withLock { $0.address }.map { "http://\($0)/" } ?? ""
     }
 
     func url(of file: DemoFile) -> String { baseURL + file.name }
@@ -63,6 +123,9 @@ final class DemoOrigin: Handler {
     private func response(to request: RequestHead, loop: EventLoop) -> Response {
         guard request.method == "GET" || request.method == "HEAD" else {
             return .error(405, "this origin only has files to read", fields: ["Allow": "GET, HEAD"])
+        }
+        if faults.isWrong {
+            return Response(200, fields: [.contentType: "text/html", .cacheControl: "no-store"], body: .bytes(Array(Self.page.utf8)))
         }
         let path = request.path.prefix { $0 != "?" }
         guard let file = files.first(where: { "/" + $0.name == path }) else {
@@ -93,8 +156,12 @@ final class DemoOrigin: Handler {
         }
     }
 
+    /// The wrong answer.
+    private static let page = "<!doctype html><title>Welcome</title><p>Sign in to use this network.</p>"
+
     private func body(_ file: DemoFile, _ range: ByteRange, loop: EventLoop) -> Response.Body {
-        .source(PacedBody(file, range, bytesPerSecond: bytesPerSecond, loop: loop), length: range.count)
+        let rate = faults.isSlow ? min(Self.slowBytesPerSecond, bytesPerSecond ?? .max) : bytesPerSecond
+        return .source(PacedBody(file, range, bytesPerSecond: rate, loop: loop), length: range.count)
     }
 }
 
