@@ -13,6 +13,7 @@ import cases_fleet
 import cases_http
 import cases_live
 import cases_network
+import cases_page
 import cases_players
 import cases_preload
 import cases_site
@@ -34,7 +35,7 @@ def main():
         case
         for module in (
             cases_http, cases_network, cases_bytes, cases_players, cases_preload, cases_site, cases_streams, cases_dash, cases_live,
-            cases_browser, cases_fields, cases_trouble, cases_encryption, cases_fleet)
+            cases_browser, cases_page, cases_fields, cases_trouble, cases_encryption, cases_fleet)
         for case in module.CASES
         if options.only.lower() in case.name.lower()
     ]

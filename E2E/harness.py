@@ -104,7 +104,10 @@ class Context:
         """Starts the proxy on a cache. In direct mode, returns the origin in its place."""
         if self.is_direct:
             return Direct(self.origin)
-        proxy = Spool(self.runner.binary, cache or self.cache_directory(), self.origin, options)
+        return self.start(Spool(self.runner.binary, cache or self.cache_directory(), self.origin, options))
+
+    def start(self, proxy):
+        """Starts a proxy, which is closed at the end of the case."""
         self._proxies.append(proxy)
         proxy.start()
         return proxy

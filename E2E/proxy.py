@@ -34,6 +34,8 @@ class Direct:
 class Spool:
     """`spool serve` on a cache directory."""
 
+    command = "serve"
+
     def __init__(self, binary, cache, origin, options=()):
         self.binary = binary
         self.cache = Path(cache)
@@ -48,7 +50,7 @@ class Spool:
     def start(self):
         self.cache.mkdir(parents=True, exist_ok=True)
         self.process = subprocess.Popen(
-            [str(self.binary), "serve", "--listen", "127.0.0.1:0", "--cache", str(self.cache), *self.options],
+            [str(self.binary), self.command, "--listen", "127.0.0.1:0", "--cache", str(self.cache), *self.options],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=open(self.errors, "ab"), start_new_session=True,
             env={**os.environ, "SWIFT_BACKTRACE": BACKTRACE})
         self.port = self._read_port()
@@ -87,6 +89,12 @@ class Spool:
     def query_url(self, path):
         """Returns the form with the origin's URL as a query item."""
         return f"http://{self.authority}/?url={quote(self.origin.url(path), safe='')}"
+
+    def login_link(self):
+        """Returns the link of `spool login`."""
+        done = subprocess.run(
+            [str(self.binary), "login", "--cache", str(self.cache)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60, check=True)
+        return done.stdout.decode().strip()
 
     def stop(self):
         """Interrupts the program as Ctrl-C does, and returns its exit code."""
@@ -130,3 +138,9 @@ class Spool:
         said = self.errors.read_text(errors="replace").splitlines()[-30:] if self.errors.exists() else []
         state = "running" if self.is_running() else f"ended with {self.process.returncode if self.process else None}"
         return [f"spool: {line}" for line in said] + [f"spool: {state}"]
+
+
+class Demo(Spool):
+    """`spool demo` on a cache directory."""
+
+    command = "demo"

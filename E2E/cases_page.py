@@ -1,0 +1,277 @@
+"""The status page in a real browser: its actions, its plots and the first minute of the demo."""
+
+import http.server
+import threading
+import urllib.request
+from pathlib import Path
+
+from browser import BROWSERS
+from harness import CaseList, expect, expect_equal
+from proxy import Demo
+from watched import WatchedChromium
+
+CASES = CaseList()
+case = CASES
+
+STRANGER = "stranger.example"
+LOOKS = [(width, dark) for width in (390, 1280) for dark in (False, True)]
+
+# The text of a card's result, and of the first card's parts.
+CARD = "#list .card"
+STATE = "return [...document.querySelectorAll('#list .facts')].map(node => node.textContent).join('|')"
+
+
+def fill(url):
+    """Reads a URL to its end."""
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        return answer.read()
+
+
+def open_tools(browser):
+    """Opens the actions of the first card."""
+    browser.until(f"document.querySelector('{CARD} .tools:not([hidden])')", "the actions are there")
+    browser.click(f"{CARD} .tools button")
+    browser.until(f"document.querySelector('{CARD} [data-verb=pin]')", "the actions are open")
+
+
+def log_in(browser, proxy):
+    expect_equal(browser.open(proxy.login_link()), None, "the login link")
+    browser.until("document.getElementById('notice').textContent.startsWith('Logged in')", "the browser is logged in")
+    expect_equal(browser.evaluate("return location.hash"), "", "the secret in the address")
+
+
+def result(browser, text):
+    browser.until(f"document.querySelector('{CARD} [role=status]')?.textContent.includes({text!r})", text)
+
+
+@case("chromium: the page only shows until a login link is opened, which counts once", "chromium", is_about_cache=True)
+def _(t):
+    proxy, file = t.proxy(), t.media["vbr.mp3"]
+    fill(proxy.url(file.name))
+    with WatchedChromium(t) as browser:
+        expect_equal(browser.open(proxy.page_url()), None, "the page")
+        browser.until(f"document.querySelector('{CARD}')", "the resource is listed")
+        expect(browser.evaluate("return !document.getElementById('access').hidden"), "the page does not say how to log in")
+        expect(browser.evaluate(f"return document.querySelector('{CARD} .tools').hidden"), "actions without a login")
+        link = proxy.login_link()
+        expect_equal(browser.open(link), None, "the login link")
+        browser.until("document.getElementById('notice').textContent.startsWith('Logged in')", "the browser is logged in")
+        browser.expect_clean()
+        expect_equal(browser.evaluate("return document.cookie"), "", "cookies that scripts can read")
+        # Another browser finds the link used.
+        with WatchedChromium(t) as other:
+            other.open(link)
+            other.until("document.getElementById('notice').textContent.includes('was used')", "the link is refused")
+        browser.click("#logout")
+        browser.until(f"document.querySelector('{CARD} .tools').hidden", "the actions are gone")
+
+
+@case("chromium: pin, fetch, verify, export and remove work by the pointer", "chromium", is_about_cache=True)
+def _(t):
+    proxy, file = t.proxy(), t.media["faststart.mp4"]
+    fill(proxy.url(t.media["vbr.mp3"].name))
+    request = urllib.request.Request(proxy.url(file.name), headers={"Range": "bytes=0-9999"})
+    fill(request)
+    with WatchedChromium(t) as browser:
+        browser.look(1280, False)
+        log_in(browser, proxy)
+        open_tools(browser)
+        expect(browser.evaluate(STATE).startswith("video/mp4"), "the film is the first of the list")
+        browser.click("[data-verb=pin]")
+        result(browser, "Pinned")
+        browser.until(f"document.querySelector('{CARD} .facts').textContent.includes('pinned')", "the card shows the pin")
+        browser.click("[data-verb=pin]")
+        result(browser, "Unpinned")
+        browser.click("[data-verb=fetch]")
+        browser.until(f"document.querySelector('{CARD} .state').textContent === 'complete'", "the film is complete")
+        browser.click("[data-verb=verify]")
+        browser.until("[...document.querySelectorAll('.job p')].some(job => job.textContent.includes('are sound'))", "the film is verified")
+        browser.click("[data-verb=export]")
+        exported = browser.downloads / file.name
+        browser.until(f"document.querySelector('{CARD} [role=status]').textContent.includes('download')", "the download begins")
+        wait_for_file(browser, exported, file.size)
+        expect_equal(exported.read_bytes(), Path(file.path).read_bytes(), "the exported bytes")
+        browser.click("[data-verb=remove]")
+        browser.until("document.getElementById('question').open", "the question")
+        browser.click("#question [value=keep]")
+        browser.until("!document.getElementById('question').open", "the question is gone")
+        expect("video/mp4" in browser.evaluate(STATE), "the film was removed without a yes")
+        browser.click("[data-verb=remove]")
+        browser.until("document.getElementById('question').open", "the question")
+        browser.click("#question [value=remove]")
+        browser.until("![...document.querySelectorAll('#list .facts')].some(node => node.textContent.startsWith('video/mp4'))", "it is gone")
+        browser.expect_clean()
+
+
+@case("chromium: the keyboard alone pins, removes and answers the question", "chromium", is_about_cache=True)
+def _(t):
+    proxy = t.proxy()
+    fill(proxy.url(t.media["vbr.mp3"].name))
+    with WatchedChromium(t) as browser:
+        log_in(browser, proxy)
+        browser.until(f"document.querySelector('{CARD} .tools:not([hidden])')", "the actions are there")
+        browser.tab_to(f"{CARD} .tools > button[aria-expanded]")
+        browser.press("Enter")
+        browser.tab_to("[data-verb=pin]")
+        browser.press("Space")
+        result(browser, "Pinned")
+        browser.tab_to("[data-verb=remove]")
+        browser.press("Enter")
+        browser.until("document.getElementById('question').open", "the question")
+        expect_equal(browser.evaluate("return document.activeElement.value"), "keep", "the focus of the question")
+        browser.press("Escape")
+        browser.until("!document.getElementById('question').open", "Escape keeps it")
+        expect(browser.evaluate("return document.activeElement.matches('[data-verb=remove]')"), "the focus is lost")
+        browser.press("Enter")
+        browser.until("document.getElementById('question').open", "the question")
+        browser.tab_to("#question [value=remove]")
+        browser.press("Enter")
+        browser.until(f"!document.querySelector('{CARD}')", "it is gone")
+        browser.expect_clean()
+
+
+@case("chromium: a page of another site, and one of another port, change nothing", "chromium", is_about_cache=True)
+def _(t):
+    proxy, file = t.proxy(), t.media["vbr.mp3"]
+    fill(proxy.url(file.name))
+    with Attacker() as attacker, WatchedChromium(t, foreign=[STRANGER]) as browser:
+        log_in(browser, proxy)
+        stored = browser.evaluate("return JSON.stringify((await (await fetch('api/resources')).json()).resources.map(one => one.key))")
+        expect(file.name in stored, "nothing is stored")
+        secrets = browser.evaluate("return Object.values(localStorage)")
+        expect(all(value not in browser.evaluate("return document.documentElement.outerHTML") for value in secrets), "a secret in the page")
+        for page in (f"http://{STRANGER}:{attacker.port}/", f"http://127.0.0.1:{attacker.port}/", f"http://localhost:{attacker.port}/"):
+            expect_equal(browser.open(page), None, "the attacker's page")
+            # Even with the second secret, which it can't have.
+            found = browser.evaluate(ATTACK % (proxy.page_url(), secrets[0], t.origin.url(file.name)), seconds=60)
+            expect(all(outcome in ("refused", "opaque") for outcome in found), f"{page}: {found}")
+            with urllib.request.urlopen(f"{proxy.page_url()}api/resources", timeout=10) as answer:
+                listing = answer.read().decode()
+            expect(file.name in listing and '"pinned":true' not in listing, f"{page} changed the store")
+        # A name that leads to this machine is not this proxy.
+        browser.open(f"http://{STRANGER}:{proxy.port}/_spool/")
+        expect("421" in browser.evaluate("return document.body.innerText"), "a rebound name shows the page")
+
+
+@case("chromium: the first minute of the demo completes, and its pictures are sound at each width", "chromium", is_about_cache=True)
+def _(t):
+    demo = t.start(Demo(t.runner.binary, Path(t.directory) / "demo", t.origin, ["--rate", "2M", "--seconds", "60"]))
+    with WatchedChromium(t) as browser:
+        browser.look(1280, False)
+        log_in(browser, demo)
+        browser.until("document.querySelectorAll('#demo-list .card').length === 3", "the tracks")
+        step = "[...document.querySelectorAll('#steps li')].filter(step => step.className === 'done').length"
+        browser.click("#demo-list .card .play")
+        browser.until(f"{step} >= 1", "the track plays")
+        browser.until("player.duration > 0 && document.querySelector('#demo-list canvas.seekable')", "the bar can be clicked")
+        browser.evaluate("seek([...cards.values()][0], .7)")
+        browser.until(f"{step} >= 2", "a seek makes an island")
+        island = "[...cards.values()][0].stored.at(-1)[1] === [...cards.values()][0].length"
+        browser.until(island, "the island reaches the end")
+        browser.click("[data-switch=stopped]")
+        browser.until("origin.stopped && document.getElementById('switch-state').textContent.includes('does not answer')", "the origin stops")
+        browser.evaluate("seek([...cards.values()][0], .8)")
+        browser.until(f"{step} >= 3", "stored parts play with the origin stopped")
+        browser.click("[data-switch=stopped]")
+        browser.until("!origin.stopped", "the origin works")
+        browser.evaluate("await act('fetch', { key: [...cards.values()][0].resource.key })")
+        browser.until(f"{step} === 4", "the minute completes")
+        browser.click("[data-switch=wrong]")
+        browser.until("origin.wrong", "the origin answers wrongly")
+        browser.click("[data-switch=wrong]")
+        browser.until("!origin.wrong", "the origin answers rightly")
+        browser.click("#demo-list .card .tools button")
+        for width, dark in LOOKS:
+            browser.look(width, dark)
+            browser.until("document.querySelectorAll('#plots svg').length === 3", "the plots")
+            expect(browser.evaluate("return document.documentElement.scrollWidth <= innerWidth"), f"the page overflows at {width}")
+            browser.picture(f"page-{width}-{'dark' if dark else 'light'}")
+        browser.evaluate("player.pause()")
+        expect_equal(browser.evaluate("return player.error?.message || ''"), "", "the player's error")
+        browser.expect_clean()
+
+
+@case("chromium: an idle page costs the proxy less than 1 % of a core", "chromium", is_about_cache=True)
+def _(t):
+    proxy = t.proxy()
+    fill(proxy.url(t.media["vbr.mp3"].name))
+    with WatchedChromium(t) as browser:
+        expect_equal(browser.open(proxy.page_url()), None, "the page")
+        browser.until(f"document.querySelector('{CARD}')", "the resource is listed")
+        before = processor_seconds(proxy)
+        browser.evaluate("await new Promise(done => setTimeout(done, 20000))")
+        share = (processor_seconds(proxy) - before) / 20
+        t.note(f"{share * 100:.2f} % of a core")
+        expect(share < 0.01, f"an idle page costs {share * 100:.2f} % of a core")
+        browser.expect_clean()
+
+
+def processor_seconds(proxy):
+    """Returns the processor time of the proxy's process."""
+    fields = Path(f"/proc/{proxy.process.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def wait_for_file(browser, path, size):
+    for _ in range(600):
+        if path.exists() and path.stat().st_size == size:
+            return
+        browser.evaluate("await new Promise(done => setTimeout(done, 100))")
+    expect(False, f"no download: {[str(file) for file in browser.downloads.iterdir()]}")
+
+
+# The attempts of a page that is not the proxy's. Each returns whether anything could be read.
+ATTACK = """
+const base = "%s", proof = "%s", key = encodeURIComponent("%s");
+const attempt = async (action, options) => {
+    try {
+        const answer = await fetch(base + "page/" + action + "?key=" + key, { method: "POST", credentials: "include", ...options });
+        return answer.type === "opaque" ? "opaque" : "read " + answer.status;
+    } catch { return "refused"; }
+};
+const form = (action, target) => new Promise(done => {
+    const element = document.createElement("form"), frame = document.createElement("iframe");
+    frame.name = element.target = "frame" + action;
+    element.method = "POST";
+    element.action = base + "page/" + action + "?key=" + key;
+    document.body.append(frame, element);
+    frame.onload = () => { try { done(frame.contentDocument ? "refused" : "opaque"); } catch { done("opaque"); } };
+    element.submit();
+    setTimeout(() => done("refused"), 3000);
+});
+const simple = { mode: "no-cors", headers: { "Content-Type": "application/x-www-form-urlencoded" } };
+return [
+    await attempt("remove", { headers: { "Spool-Page": proof } }), await attempt("pin", { headers: { "Spool-Page": proof } }),
+    await attempt("remove", simple), await attempt("pin", { ...simple, body: "key=" + key }), await attempt("remove", {}),
+    navigator.sendBeacon(base + "page/remove?key=" + key, new Blob([""], { type: "text/plain" })) ? "opaque" : "refused",
+    await form("remove"), await form("pin"),
+];
+"""
+
+
+class Attacker:
+    """A server of another port with an empty page."""
+
+    def __init__(self):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):  # pylint: disable=invalid-name
+                body = b"<!doctype html><title>attacker</title><body>"
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
