@@ -61,7 +61,11 @@ struct LinkSeekRow: Row {
         let origin = try bench.origin().port
         var contenders: [Contender] = []
         let ours = try ShapedLink(to: origin)
-        if let spool = try bench.emptySpool(origin: ours.port) { contenders.append(Contender(server: spool, link: ours)) } else { ours.close() }
+        if let spool = try bench.emptySpool(origin: ours.port) {
+            contenders.append(Contender(server: spool, link: ours))
+        } else {
+            ours.close()
+        }
         let slices = try ShapedLink(to: origin), whole = try ShapedLink(to: origin)
         contenders.append(Contender(server: try bench.emptyNginx("nginx-slice", .sliceCache(origin: slices.port)), link: slices))
         contenders.append(
