@@ -142,13 +142,14 @@ public final class ProxyServer: LoopbackEndpoint {
         serverOptions.coldReads = ColdReads(lane: environment.dataLanes[0])
         serverOptions.onResponse = options.onResponse.map { Self.recorder($0, rules) }
         let playPath: @Sendable (String) -> String? = { [rules] in rules.proxied($0, prefix: prefix) }
-        let actions = options.commandToken.map { _ in
-            PageActions(cache: cache, cookiePath: prefix + ownPath) { playPath($0) != nil }
-        }
+        // The pages of a fixed origin have the address of the status page, so their scripts could do what it does.
+        let actions =
+            options.commandToken == nil || site != nil
+            ? nil : PageActions(cache: cache, cookiePath: prefix + ownPath) { playPath($0) != nil }
         let pages = OwnPages(
             cache: cache, demoTracks: options.demoTracks, demoSwitches: options.demoSwitches, secret: pageSecret, actions: actions,
             traffic: traffic, playPath: playPath)
-        let admin = options.commandToken.flatMap { token in actions.map { AdminAPI(cache: cache, token: token, actions: $0) } }
+        let admin = options.commandToken.map { AdminAPI(cache: cache, token: $0, actions: actions) }
         let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: serverOptions.wallNow)
         // Without a token, each path has a meaning already.
         let visits = options.token == nil || site != nil ? nil : ProxyVisits()

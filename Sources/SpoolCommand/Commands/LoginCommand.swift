@@ -10,6 +10,7 @@ struct LoginCommand: Command {
         discussion: [
             "The status page of a running server shows what is stored. A browser that has opened the link can also pin, remove, verify, fetch"
                 + " and export there, for 12 hours. The link works once, within 10 minutes, in a browser on this machine.",
+            "A server with --origin prints no link: the pages of its site have the address of the status page, and could use the login.",
             "The server is asked with the token in serve.json, which only its user can read.",
         ],
         flags: [CacheSettings.directory, json],

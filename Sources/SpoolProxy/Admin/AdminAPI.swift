@@ -75,9 +75,9 @@ struct AdminAPI: Sendable {
     private let token: String
     /// The long commands under way, as jobs that the caller can poll and stop.
     private let jobs = AdminJobs()
-    private let actions: PageActions
+    private let actions: PageActions?
 
-    init(cache: MediaCache, token: String, actions: PageActions) {
+    init(cache: MediaCache, token: String, actions: PageActions?) {
         self.cache = cache
         self.token = token
         self.actions = actions
@@ -90,6 +90,10 @@ struct AdminAPI: Sendable {
         if let refusal = refusal(of: request, exchange) { return exchange.respond(.error(403, refusal)) }
         let name = path.prefix { $0 != "?" }
         if name == Self.path + Self.login {
+            guard let actions else {
+                return exchange.respond(
+                    .error(403, "with --origin, the site's pages share the address of the status page, so the page takes no actions"))
+            }
             return exchange.respond(Self.response(.object([("link", .string(actions.makeLink()))])))
         }
         guard path.utf8.count <= Self.queryLimitBytes, name.hasPrefix(Self.path),
