@@ -82,7 +82,9 @@ public final class ProxyServer: LoopbackEndpoint {
             state.withLock {
                 $0 = State(visits: visits, isStarted: true, server: server, threads: threads, port: addresses.first?.port, bound: bound)
             }
-            onLoops(every: .seconds(RecentTraffic.stepSeconds)) { [traffic, cache] in traffic.end(cache.statistics) }
+            onLoops(every: .seconds(RecentTraffic.stepSeconds)) { [traffic, weak cache] in
+                if let cache { traffic.end(cache.statistics) }
+            }
         } catch {
             state.withLock { $0 = State() }
             // The system error for an address in use contains advice already.
@@ -111,22 +113,23 @@ public final class ProxyServer: LoopbackEndpoint {
     /// proxy stops, to show that the loops run. Does nothing while the proxy does not listen.
     package func onLoops(every interval: Nanoseconds, _ beat: @escaping @Sendable () -> Void) {
         let (loops, server) = state.withLock { ($0.threads.map(\.loop), $0.server) }
-        if let server { onLoops(loops[...], of: loops, server, every: interval, beat) }
+        if let server { onLoops(loops[...], of: server, every: interval, beat) }
     }
 
     private func onLoops(
-        _ rest: ArraySlice<EventLoop>, of loops: [EventLoop], _ server: HTTPServer, every interval: Nanoseconds,
-        _ beat: @escaping @Sendable () -> Void
+        _ rest: ArraySlice<EventLoop>, of server: HTTPServer, every interval: Nanoseconds, _ beat: @escaping @Sendable () -> Void
     ) {
         guard let loop = rest.first else { return }
         loop.post { [weak self, weak server] in
             // A proxy that was stopped and started again has another server.
             guard let self, let server, self.state.withLock({ $0.server === server }) else { return }
-            guard rest.count == 1 else { return self.onLoops(rest.dropFirst(), of: loops, server, every: interval, beat) }
+            guard rest.count == 1 else { return self.onLoops(rest.dropFirst(), of: server, every: interval, beat) }
             beat()
+            // A timer must not hold the loop that holds it.
             loop.after(interval) { [weak self, weak server] in
                 guard let self, let server else { return }
-                self.onLoops(loops[...], of: loops, server, every: interval, beat)
+                let loops = self.state.withLock { $0.server === server ? $0.threads.map(\.loop) : [] }
+                self.onLoops(loops[...], of: server, every: interval, beat)
             }
         }
     }
