@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test func `a download that is removed while it runs does not come back`() async throws {
-        let world = try EngineWorld([film, song], store: openStore(), script: { _, _ in .slow(bytesPerSecond: 1 << 20) })
+        let world = try EngineWorld([film, song], store: openStore(), script: { _, _ in .stall(afterBytes: 100_000, .correct) })
         try await world.cache.downloads.start()
         for resource in [film, song] {
             try await world.cache.downloads.add(resource.url)
