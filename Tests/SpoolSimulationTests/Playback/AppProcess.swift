@@ -176,6 +176,8 @@ import SpoolTesting
         guard let observer, case .failed = observer.state, wish.mayPlay else { return }
         note("the app plays the failed item again")
         observer.play()
+        // `play()` sets the rate 1, as that of a player does.
+        player.rate = rate
         later(Self.pauseAfterFailure) { $0.playAgainAfterFailure() }
     }
 
