@@ -101,6 +101,14 @@ open class Progress: NSObject, @unchecked Sendable {
         get { nil }
         set {}
     }
+    open var pausingHandler: (@Sendable () -> Void)? {
+        get { nil }
+        set {}
+    }
+    open var resumingHandler: (@Sendable () -> Void)? {
+        get { nil }
+        set {}
+    }
     open func cancel() {}
 }
 public struct ProgressKind: Hashable, Sendable {
