@@ -71,17 +71,30 @@ extension CachingAssetFactory {
         _ url: URL, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey? = nil,
         priority: ReadPriority = .prefetch, headers: [String: String] = [:], options: [String: Any]? = nil
     ) throws(CacheError) -> Preload {
-        let parsed = AssetOptions(options, headers: headers, url: url, now: cache.environment.time.wallNow)
+        let (key, read) = try reading(url, key, headers, options, ReadOptions())
+        return try cache.preload(url.absoluteString, amount, variant: variant, key: key, priority: priority, options: read)
+    }
+
+    /// Returns the key of a resource, and the options for reads ahead of a player: `read` with the
+    /// fields, the networks and the present cookies of its asset.
+    ///
+    /// - Throws: `.unsupportedURL` for a URL that cannot be cached.
+    func reading(
+        _ url: URL, _ key: ResourceKey?, _ headers: [String: String], _ options: [String: Any]?, _ read: ReadOptions
+    ) throws(CacheError) -> (key: ResourceKey, options: ReadOptions) {
+        let wallNow = cache.environment.time.wallNow
+        let parsed = AssetOptions(options, headers: headers, url: url, now: wallNow)
+        // The key policy refuses a URL that is none. The error says the same for both.
         guard isSchemeSupported(url), let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else {
             throw CacheError(.unsupportedURL, "only http and https URLs can be cached")
         }
-        var read = ReadOptions()
+        var read = read
         read.requestFields = HTTPFields(parsed.fields)
         read.access = parsed.access
         var source = LoaderSource(originalURL: url, key: key, options: read)
         source.cookies = parsed.hasCookies ? nil : cookies
-        read.requestFields = source.requestFields(now: Date(timeIntervalSince1970: Double(cache.environment.time.wallNow.seconds)))
-        return try cache.preload(url.absoluteString, amount, variant: variant, key: key, priority: priority, options: read)
+        read.requestFields = source.requestFields(now: Date(timeIntervalSince1970: Double(wallNow.seconds)))
+        return (key, read)
     }
 }
 

@@ -313,21 +313,17 @@ private final class DownloadHold: LoadingParty {
 }
 
 extension CachingAssetFactory {
-    /// Fetches a whole resource into the cache. The parameters are those of `asset(for:)`.
+    /// Fetches a whole resource into the cache. The parameters are those of `asset(for:)`. The
+    /// cookies are those of this moment.
     ///
     /// - Throws: `.unsupportedURL` for a URL that cannot be cached.
     public func download(
         _ url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
     ) throws(CacheError) -> MediaDownload {
-        let parsed = AssetOptions(options, headers: headers, url: url, now: cache.environment.time.wallNow)
-        guard isSchemeSupported(url), let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else {
-            throw CacheError(.unsupportedURL, "only http and https URLs can be cached")
-        }
         var read = ReadOptions(fetchPolicy: .wholeResource)
         read.priority = .prefetch
-        read.requestFields = HTTPFields(parsed.fields)
-        read.access = parsed.access
-        return MediaDownload(cache: cache, url: url.absoluteString, key: key, options: read, mailbox: makeQueue().mailbox)
+        let (key, options) = try reading(url, key, headers, options, read)
+        return MediaDownload(cache: cache, url: url.absoluteString, key: key, options: options, mailbox: makeQueue().mailbox)
     }
 }
 

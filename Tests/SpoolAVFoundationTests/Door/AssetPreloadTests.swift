@@ -30,6 +30,16 @@ import Testing
         #expect(world.requests.allSatisfy { $0.request.fields["X-Ticket"] == "a" && $0.request.fields["Cookie"] == "user=7" })
     }
 
+    @Test func `a download has the cookies of its asset, too`() throws {
+        let world = try DoorWorld(length: 100_000)
+        let cookie = try #require(
+            HTTPCookie(properties: [.name: "user", .value: "7", .domain: "origin.test", .path: "/"]))
+        world.cookies { _ in [cookie] }
+        let download = try world.factory.download(world.url)
+        #expect(world.run { download.result != nil })
+        #expect(world.requests.allSatisfy { $0.request.fields["Cookie"] == "user=7" })
+    }
+
     @Test func `what the player asks for after a preload needs no request`() throws {
         let world = try DoorWorld(length: 200_000)
         let asset = world.asset()
