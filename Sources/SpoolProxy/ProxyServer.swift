@@ -145,7 +145,8 @@ public final class ProxyServer: LoopbackEndpoint {
         serverOptions.coldReads = ColdReads(lane: environment.dataLanes[0])
         serverOptions.onResponse = options.onResponse.map { Self.recorder($0, rules) }
         let playPath: @Sendable (String) -> String? = { [rules] in rules.proxied($0, prefix: prefix) }
-        // The pages of a fixed origin have the address of the status page, so their scripts could do what it does.
+        // The pages of a fixed origin have the address of the status page, so their scripts could
+        // do the same as its own.
         let actions =
             options.commandToken == nil || site != nil
             ? nil : PageActions(cache: cache, cookiePath: prefix + ownPath) { playPath($0) != nil }

@@ -100,7 +100,7 @@ import Testing
         gate.left(4)
         let next = gate.yieldChanged(BandwidthShare.beside)
         #expect(next.map(\.id) == [2] && next.map(\.refusal) == [nil])
-        // What begins to play leaves its place to the next.
+        // A request that begins to play leaves its place to the next.
         #expect(gate.demanded(1, FetchDemand(.playing), sequence: 1) == nil)
         #expect(gate.yieldChanged(BandwidthShare.beside).map(\.id) == [3])
         #expect(gate.yieldChanged(.max).map(\.id) == [6])

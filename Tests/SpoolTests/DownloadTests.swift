@@ -148,7 +148,7 @@ import Testing
         }
         #expect(try await world.cache.status(of: film.url)?.isComplete == true)
         #expect(try await world.cache.downloads.list().map(\.state) == [.complete])
-        // What is no download goes.
+        // Resources outside the list of downloads go.
         _ = try? await read(song, in: world, takesAnyStatus: false, mode: .automatic)
         #expect(try await world.cache.status(of: song.url) == nil)
         await world.cache.close()

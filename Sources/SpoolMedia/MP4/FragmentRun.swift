@@ -29,7 +29,7 @@ struct FragmentRun {
     /// The most samples in one run. A segment has some hundred.
     private static let maximumSamples = 65_536
 
-    /// What a sample has that states nothing of its own.
+    /// The duration and the size of a sample that states none of its own.
     struct Standard {
         var duration: UInt64
         var size: UInt64

@@ -4,7 +4,8 @@
 enum DemoScript {
     static let text: StaticString = #"""
         "use strict";
-        // The first minute of the demo, and the switches of its origin. The switches are the origin's own, at another port of this machine.
+        // The first minute of the demo, and the switches of its origin. The switches are the
+        // origin's own, at another port of this machine.
         let switches = null;
         let origin = null;
         const passed = [false, false, false, false];

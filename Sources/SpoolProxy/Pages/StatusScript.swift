@@ -205,7 +205,7 @@ enum StatusScript {
             showCard(cards.get(resource.play) || makeCard(resource.play, byId("list")), nameOf(resource), resource, resource.play);
           }
           for (const [key, card] of cards) {
-            // What plays stays, although nothing may be stored of it.
+            // A resource that plays stays, although nothing may be stored of it.
             if (seen.has(key) || card === current) continue;
             card.node.remove();
             cards.delete(key);

@@ -15,7 +15,7 @@ import SpoolSystem
 /// secret makes a browser ask for permission first, and no answer gives it. `Origin` and
 /// `Sec-Fetch-Site` name the other site. The router refuses a `Host` that is not this proxy.
 final class PageActions: Sendable {
-    /// What an action answers.
+    /// The answer to an action.
     enum Answer: Sendable {
         case object([(String, JSON)])
         case failed(status: Int, String)

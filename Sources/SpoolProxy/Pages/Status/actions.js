@@ -1,6 +1,6 @@
 "use strict";
-// The actions of a browser that has logged in with a link of `spool login`. The cookie is out of reach of scripts. The second secret is
-// kept for pages of this port only.
+// The actions of a browser that has logged in with a link of `spool login`. The cookie
+// is out of reach of scripts. Only pages of this port have the second secret.
 const proofKey = "spool-proof:" + location.pathname;
 let proof = localStorage.getItem(proofKey);
 let jobsRun = false;

@@ -112,7 +112,8 @@ function showPlots(days, recent) {
   showThroughput(recent);
 }
 
-// Returns the mean rate of each minute of the last hour, in bytes a second. Minutes before the start of the server are empty.
+// Returns the mean rate of each minute of the last hour, in bytes a second. Minutes
+// before the start of the server are empty.
 function minutes(steps, seconds) {
   const perMinute = 60 / seconds;
   return Array.from({ length: 60 }, (_, index) => {
