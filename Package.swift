@@ -18,8 +18,25 @@ func module(_ name: String, path: String? = nil, exclude: [String] = [], _ depen
     .target(name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: settings)
 }
 
+// A part of the tests, for a build in which the others would take minutes (scripts/test): one target
+// of tests by its name, or `StressTests`, the files of the table below.
+let onlyTests = Context.environment["SPOOL_ONLY_TESTS"]
+
+// The tests for the thread sanitizer, and the files that they need, by their targets.
+let stressSources = [
+    "RangeableTests": ["RangeableStressTests.swift"],
+    "SpoolSystemTests": ["StressTests.swift"],
+    "SpoolOriginTests": ["CurlStressTests.swift"],
+    "SpoolTests": ["EngineStressTests.swift", "Bench.swift"],
+    "SpoolServerTests": ["ServerStressTests.swift", "Client.swift", "TestRandom.swift", "TestServer.swift", "TestSources.swift"],
+    "SpoolProxyTests": ["ProxyStressTests.swift", "CredentialStressTests.swift", "Support"],
+    "SpoolSimulationTests": ["Playback/PlaybackStressTests.swift"],
+    "AVFoundationDoubleTests": ["RealQueueStressTests.swift", "LoadingTraceRecorder.swift", "Support"],
+]
+
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+    let sources = onlyTests == "StressTests" ? stressSources[name] : nil
+    return .testTarget(name: name, dependencies: dependencies, sources: sources, swiftSettings: settings)
 }
 
 #if os(Linux)
@@ -172,11 +189,16 @@ var products: [Product] = [
 products.append(.library(name: "SpoolAVFoundation", targets: ["SpoolAVFoundation"]))
 #endif
 
-// One target of tests alone, for a build in which the others, and the programs that no product
-// names, would take minutes (scripts/test).
-if let only = Context.environment["SPOOL_ONLY_TESTS"] {
-    precondition(targets.contains { $0.type == .test && $0.name == only }, "SPOOL_ONLY_TESTS names no target of tests: \(only)")
-    targets.removeAll { ($0.type == .test && $0.name != only) || ["SpoolBenchmarks", "SpoolCrashTest"].contains($0.name) }
+// The programs go with the other tests, apart from two: the command stays beside its tests, and the
+// crash test beside the simulations, whose build it shares.
+if let onlyTests {
+    let kept = onlyTests == "StressTests" ? Set(stressSources.keys) : [onlyTests]
+    let names = Set(targets.filter { $0.type == .test }.map(\.name))
+    precondition(!names.isDisjoint(with: kept), "SPOOL_ONLY_TESTS names no tests: \(onlyTests)")
+    let companion = ["SpoolCommandTests": "SpoolCommand", "SpoolSimulationTests": "SpoolCrashTest"][onlyTests]
+    let programs = ["SpoolCommand", "SpoolBenchmarks", "SpoolCrashTest"].filter { $0 != companion }
+    targets.removeAll { names.subtracting(kept).contains($0.name) || programs.contains($0.name) }
+    products.removeAll { $0.name == "spool" && programs.contains("SpoolCommand") }
 }
 
 let package = Package(

@@ -85,6 +85,18 @@ static inline CURLcode spool_curl_set_quick_exit(CURL *handle) {
 #endif
 }
 
+// Signs the request (AWS Signature Version 4). libcurl 7.88 is the first that signs all fields of a
+// request and takes the hash of the body from `x-amz-content-sha256`.
+static inline CURLcode spool_curl_set_signature(CURL *handle, const char *scheme) {
+#if LIBCURL_VERSION_NUM >= 0x075800
+    return curl_easy_setopt(handle, CURLOPT_AWS_SIGV4, scheme);
+#else
+    (void)handle;
+    (void)scheme;
+    return CURLE_UNKNOWN_OPTION;
+#endif
+}
+
 // Allows http and https only.
 static inline CURLcode spool_curl_set_web_only(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075500
