@@ -32,8 +32,8 @@ public enum CacheEvent: Sendable {
     case networkPermitted(ResourceKey)
     /// The origin no longer has the resource, and the cache has removed it.
     case gone(ResourceKey, GenerationID)
-    /// A resource was removed to make room.
-    case evicted(ResourceKey, bytes: Int64)
+    /// A resource, or a part of it, was removed to keep a limit of the store.
+    case evicted(ResourceKey, bytes: Int64, because: EvictionCause)
     /// A resource was removed by command.
     case removed(ResourceKey)
     /// The process that had the store for writing is gone. This process stores from now on.
@@ -41,8 +41,47 @@ public enum CacheEvent: Sendable {
     /// The store failed repeatedly. For this time fetched bytes are passed on and not stored;
     /// stored bytes remain readable.
     case storeRests(seconds: Int64)
+    /// The bucket that holds finished resources failed, for this reason. Origins are asked instead,
+    /// and the bucket again after a pause.
+    case bucketRests(String)
+    /// The bucket serves again.
+    case bucketServes
+    /// The bytes of a resource in the bucket differ from their checks. No byte of them is served.
+    case bucketDamage(ResourceKey)
+    /// A finished resource of this many bytes was stored in the bucket.
+    case uploaded(ResourceKey, bytes: Int64)
+    /// A finished resource could not be stored in the bucket, for this reason.
+    case uploadFailed(ResourceKey, reason: String)
     /// The store repaired something when it was opened, or a call to it failed.
     case storeTrouble(String)
+}
+
+/// The limit of a store for which a resource was evicted.
+///
+/// A later version may add cases. Outside this package, a `switch` needs `@unknown default` or
+/// `default`.
+#if compiler(>=6.3)
+@nonexhaustive
+#endif
+public enum EvictionCause: Hashable, Sendable, CustomStringConvertible {
+    /// The stored bytes reach the quota.
+    case quota
+    /// Less of the disk is free than the store leaves to others.
+    case minimumFreeDisk
+    /// The resource was not used for the longest time that is allowed.
+    case maximumAge
+    /// There are more resources than are allowed.
+    case maximumCount
+
+    /// The limit in words for people.
+    public var description: String {
+        switch self {
+        case .quota: "the quota is reached"
+        case .minimumFreeDisk: "the disk has too little free space"
+        case .maximumAge: "it was not used for longer than the maximum age"
+        case .maximumCount: "the store has more resources than the maximum count"
+        }
+    }
 }
 
 /// A receiver of events.

@@ -8,7 +8,7 @@ package struct RoomLedger: Sendable {
     /// The most bytes that the files may occupy; nil for no limit.
     private var quotaBytes: Int64?
     /// The bytes that the store leaves free on the disk; nil for no limit.
-    private let minimumFreeBytes: Int64?
+    private var minimumFreeBytes: Int64?
     /// The bytes that may still be promised; nil when the usage has not been measured.
     private var roomBytes: Int64?
     /// The same for writes to which the quota does not apply.
@@ -44,7 +44,17 @@ package struct RoomLedger: Sendable {
     /// Sets the quota.
     package mutating func setQuota(_ bytes: Int64?) { quotaBytes = bytes }
 
+    /// Sets both limits. The room is unknown until the next measurement.
+    package mutating func setLimits(quotaBytes: Int64?, minimumFreeBytes: Int64?) {
+        (self.quotaBytes, self.minimumFreeBytes) = (quotaBytes, minimumFreeBytes)
+        forget()
+    }
+
     // MARK: Promises
+
+    /// Promises room for a write while there is no limit. A limit that is set before the write is over
+    /// then counts it.
+    package mutating func grantUnlimited(_ bytes: Int64) { promise(bytes) }
 
     /// Requests room for a write.
     ///
@@ -110,6 +120,10 @@ package struct RoomLedger: Sendable {
 
     /// Invalidates the measurement: no room is promised until the next one.
     package mutating func forget() { (roomBytes, diskRoomBytes) = (nil, nil) }
+
+    /// The bytes that may be promised without an eviction; nil without a limit, or when the usage has
+    /// not been measured.
+    package var spareBytes: Int64? { isLimited ? roomBytes.map { max(0, $0) } : nil }
 
     /// The promised bytes that are not settled; for tests.
     package var promisedBytes: Int64 { unsettledBytes }

@@ -76,7 +76,7 @@ extension OriginError {
 
     /// Whether the error concerns only the way to the origin or its present state, and not the
     /// resource (RFC 9111 §4.3.3).
-    var isTransient: Bool {
+    package var isTransient: Bool {
         switch self {
         case .unreachable, .timeout, .tls, .truncated, .malformed, .redirect, .networkRefused: true
         case .status(let code, _): code >= 500 || code == 429 || code == 408

@@ -283,6 +283,7 @@ enum FetchPlanner {
         if fetch.isOwn || (session.version?.isCombinable == false && fetch.lingersSince == nil) { return false }
         if fetch.lingersSince != nil { return true }
         guard fetch.isPaused else { return false }
+        if fetch.flow == .held { return true }
         // A relay without a buffer gets one only when its readers advance; a storing fetch gets one
         // when the disk advances.
         return demand(of: fetch, session) ?? fetch.front <= fetch.front || (fetch.isRelay && fetch.flow == .starved)

@@ -101,6 +101,8 @@ package struct FetchState: Hashable, Sendable {
         /// The transport is paused because no buffer was free. The pool reports when the body can
         /// be offered again.
         case starved
+        /// The transport is paused because the store is suspended and no reader waits.
+        case held
     }
 
     /// Whether a reader at the front of a relay waits for a reader behind it.

@@ -58,11 +58,25 @@ enum RequestWindow {
         return upper - fetch.front <= session.origin.leadBytes(session.limits)
     }
 
-    /// Whether a window that no reader needs arrives to its end: a cancel would lose as many bytes.
+    /// Whether a window that no reader needs now arrives to its end.
+    ///
+    /// It does if a cancel would lose as many bytes. It also does if another reader takes the
+    /// resource in a row, and is on its way to these bytes: it would have them sent once more.
     static func isFinishing(_ fetch: FetchState, _ session: SessionState) -> Bool {
-        guard fetch.isReceiving, fetch.isWindow, !fetch.isRelay, !fetch.isOwn, let upper = fetch.upper, fetch.servedEnd == upper else {
-            return false
+        guard fetch.isWindow, !fetch.isRelay, !fetch.isOwn, !fetch.isValidation, let upper = fetch.upper else { return false }
+        let rest = upper - fetch.front
+        if fetch.isReceiving {
+            guard fetch.servedEnd == upper else { return false }
+            if rest <= session.origin.lostBytes(session.limits) { return true }
         }
-        return upper - fetch.front <= session.origin.lostBytes(session.limits)
+        return rest <= session.limits.firstWindowBytes
+            && session.readers.contains { isOnItsWay($0, to: ByteRange(fetch.front, upper), session.limits) }
+    }
+
+    /// Whether the reader has taken a first window in a row, and its range contains these bytes.
+    private static func isOnItsWay(_ reader: ReaderState, to bytes: ByteRange?, _ limits: SessionLimits) -> Bool {
+        guard let bytes, reader.failure == nil, reader.wantsBytes, !reader.onlyStored, !reader.isApart else { return false }
+        return reader.takenInARow >= limits.firstWindowBytes && reader.position <= bytes.lowerBound
+            && bytes.upperBound <= reader.end ?? .max
     }
 }

@@ -45,19 +45,17 @@ extension SessionState {
     mutating func suspendVersion() -> [SessionAction] {
         guard let version else { return [] }
         ledger.hasSuspended = ledger.hasSuspended || !version.stored.isEmpty
+        ledger.replacesDownload = ledger.replacesDownload || ledger.isFinishedDownload
         return [.forgotten(version.generation)] + forgetVersion()
     }
 
-    /// Drops a version that can't be completed, once it has no reader: bytes of unknown length that
-    /// nothing ties further bytes to.
+    /// Drops a version that can't be completed, once it has no reader (`VersionLedger.isUnfinished`).
     ///
     /// Most such bodies are live streams, whose next listener does not need the beginning.
     mutating func dropUnfinished() -> [SessionAction] {
-        guard readers.isEmpty, fetches.isEmpty, let version, version.representation.length == nil, !version.isCombinable,
-            version.passReason?.isTooLarge != false
-        else { return [] }
-        ledger.version = nil
-        return [.unfinished(version.generation)]
+        guard readers.isEmpty, fetches.isEmpty, let version, ledger.isUnfinished else { return [] }
+        defer { ledger.version = nil }
+        return [ledger.holdsBack ? .forgotten(version.generation) : .unfinished(version.generation)]
     }
 
     /// Sets the length of the current version, and ends or clips the fetches beyond it.

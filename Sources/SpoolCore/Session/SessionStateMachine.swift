@@ -321,6 +321,17 @@ package struct SessionStateMachine: Sendable {
         if let index = state.index(of: id) { state.fetches[index].flow = .starved }
     }
 
+    /// Pauses the fetch because the store is suspended, unless a reader waits for its bytes. The
+    /// same bytes will be offered again.
+    /// - Returns: whether the fetch is paused.
+    package mutating func pausedForSuspension(_ id: FetchID) -> Bool {
+        guard let index = state.index(of: id) else { return false }
+        let fetch = state.fetches[index]
+        guard !readers.contains(where: { $0.failure == nil && $0.isWaiting(for: fetch) }) else { return false }
+        state.fetches[index].flow = .held
+        return true
+    }
+
     /// Ends one batch of bytes, and wakes the readers that waited for them.
     package mutating func batchEnded(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] { state.batchEnded(id, now: now) }
 
@@ -361,7 +372,17 @@ package struct SessionStateMachine: Sendable {
 
     /// Whether the head of the current version may be entered into the index before its first byte
     /// is.
-    package var mayEnterHead: Bool { version.map { $0.passReason == nil } == true && !state.ledger.hasSuspended }
+    package var mayEnterHead: Bool { version.map { $0.passReason == nil } == true && !state.ledger.hasSuspended && !holdsBack }
+
+    /// Whether the index has a finished download in the place of the current version.
+    package var replacesDownload: Bool { state.ledger.replacesDownload }
+
+    /// Whether the current version may not be entered into the index yet, because it would take the
+    /// place of a finished download before all of its bytes are there.
+    package var holdsBack: Bool { state.ledger.holdsBack }
+
+    /// Notes that the current version is about to take the place of a finished download.
+    package mutating func tookPlace() { state.ledger.replacesDownload = false }
 
     /// Whether stored bytes are being compared with their checksums. Evicting them meanwhile would
     /// make them look damaged.

@@ -20,6 +20,9 @@ struct VersionLedger: Sendable {
     var hasSuspended = false
     /// Whether the resource is in the list of downloads.
     var isDownload = false
+    /// Whether the index has a finished download, and the current version is another one. The index
+    /// keeps the download until the other version is complete.
+    var replacesDownload = false
     /// The cached result of the freshness check, so that a hit need not repeat it.
     private var lease: FreshnessLease?
 
@@ -41,6 +44,16 @@ struct VersionLedger: Sendable {
     /// Whether the version is a download with all of its bytes. An origin that has the resource no
     /// more does not take it away from the user.
     var isFinishedDownload: Bool { isDownload && version?.isComplete == true }
+
+    /// Whether the version may not be entered into the index yet.
+    var holdsBack: Bool { replacesDownload && version?.isComplete != true }
+
+    /// Whether the version is worth nothing without readers and fetches: bytes of unknown length that
+    /// nothing ties further bytes to, or a part of what was to replace a finished download.
+    var isUnfinished: Bool {
+        guard let version, !holdsBack else { return version != nil }
+        return version.representation.length == nil && !version.isCombinable && version.passReason?.isTooLarge != false
+    }
 
     // MARK: Changes of the version
 
@@ -66,6 +79,7 @@ struct VersionLedger: Sendable {
     /// - Returns: the generation that it replaces in the store; nil if there was none, or only its
     ///   head was known.
     mutating func replace(by representation: Representation, _ head: ReceivedHead, _ fetch: FetchState) -> GenerationID? {
+        replacesDownload = replacesDownload || isFinishedDownload
         let old = version.flatMap { $0.isCombinable || $0.hasBegun || !$0.stored.isEmpty ? $0.generation : nil }
         version = SessionVersion(
             VersionState(

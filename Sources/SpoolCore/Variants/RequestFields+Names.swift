@@ -57,7 +57,7 @@ extension RequestFields {
     ///
     /// Credentials have many names. For several users, every field that is not known to be harmless
     /// counts. For one user, the field has to look like credentials.
-    static func mayIdentifyUser(_ name: String, isShared: Bool) -> Bool {
+    package static func mayIdentifyUser(_ name: String, isShared: Bool) -> Bool {
         guard !name.hasPrefix("accept"), !name.hasPrefix("sec-"), !name.hasPrefix("cmcd-"), !harmless.contains(name) else { return false }
         return isShared || partsOfCredentials.contains { name.contains($0) }
     }

@@ -6,12 +6,12 @@ import SpoolCore
 /// place can therefore have several bases.
 struct DASHBase: Hashable, Sendable {
     var base: ManifestBase
-    /// Whether the whole chain is known. In a patch and in a remote element, the levels above are in
-    /// another document.
+    /// Whether the whole chain is known. In a patch and in a remote element, the levels above are
+    /// in another document.
     var isKnown = true
 
-    /// The most alternatives of one place. A player that fails at all of them fails without a cache,
-    /// too.
+    /// The most alternatives of one place. A player that fails at all of them fails without a
+    /// cache, too.
     static let maxAlternatives = 64
 
     var url: URIReference { base.url }

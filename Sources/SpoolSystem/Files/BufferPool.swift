@@ -5,8 +5,9 @@ import SpoolLibc
 /// Buffers are allocated at first use and reused. When none is in use, all but ``keptWhenIdle``
 /// return their memory to the system. All calls may be made on any thread.
 package final class BufferPool: Sendable {
-    /// The number of buffers that keep their memory while none is in use.
-    package static let keptWhenIdle = 4
+    /// The number of buffers that keep their memory while none is in use. A fetch of a piece of a
+    /// stream needs no more.
+    package static let keptWhenIdle = 1
 
     /// The size of each buffer, in bytes.
     package let bufferBytes: Int
