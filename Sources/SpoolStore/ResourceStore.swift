@@ -163,11 +163,26 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// call.
     ///
     /// Eviction skips the resources of entries. Like a pin, an entry belongs to a key and not to
-    /// stored bytes, and survives `remove`. `removeAll` removes it.
+    /// stored bytes, and survives `remove`. `removeAll` removes it. The removal of an entry removes
+    /// its parts from the table of parts.
     func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError)
 
-    /// Returns the bytes of `totalSizeBytes` that belong to entries of the list of downloads. Index
+    /// Returns the parts of the entries that are presentations, by the keys of the entries, at most
+    /// `StoredDownload.maximumPartCount` in all. Index call.
+    func downloadParts() throws(StoreError) -> [ResourceKey: [ResourceKey]]
+
+    /// Enters or removes a part of an entry of the list of downloads: a segment, a playlist, a key.
+    /// Index call.
+    ///
+    /// Eviction skips parts as it skips entries. A resource may be a part of several entries.
+    func setDownloadPart(_ key: ResourceKey, of download: ResourceKey, _ isPart: Bool) throws(StoreError)
+
+    /// Returns the number of stored bytes of an entry: those of its resource and of its parts. Index
     /// call.
+    func storedBytes(ofDownload key: ResourceKey) throws(StoreError) -> Int64
+
+    /// Returns the bytes of `totalSizeBytes` that belong to entries of the list of downloads and to
+    /// their parts. Index call.
     func downloadBytes() throws(StoreError) -> Int64
 
     /// Pins or unpins a key. Eviction skips the resource of a pinned key. Returns false when
@@ -278,6 +293,14 @@ extension ResourceStore {
     public func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
         if entry != nil { throw .readOnly }
     }
+    /// Returns none.
+    public func downloadParts() throws(StoreError) -> [ResourceKey: [ResourceKey]] { [:] }
+    /// Fails. The store keeps no list of downloads.
+    public func setDownloadPart(_ key: ResourceKey, of download: ResourceKey, _ isPart: Bool) throws(StoreError) {
+        if isPart { throw .readOnly }
+    }
+    /// Returns the stored bytes of the entry's own resource.
+    public func storedBytes(ofDownload key: ResourceKey) throws(StoreError) -> Int64 { try lookup(key)?.spans.totalBytes ?? 0 }
     /// Returns 0.
     public func downloadBytes() throws(StoreError) -> Int64 { 0 }
     /// Returns none.

@@ -16,6 +16,66 @@ struct OrphanSweep {
     var hasFiles = true
     /// The last generation whose rows were examined.
     var lastGeneration: Int64 = .min
+
+    /// The parts of a store that a sweep examines.
+    struct Ground {
+        let layout: StoreLayout
+        let files: StoreFiles
+        let fileSystem: any FileSystem
+        /// The first generation of this opening. Its files and later ones may not be in the index yet.
+        let firstOfOpening: Int64
+    }
+
+    /// Examines up to `limit` directories or generations. Returns true when the sweep has ended.
+    mutating func step(limit: Int, on ground: Ground, _ index: StoreIndex) throws(StoreError) -> Bool {
+        guard hasFiles else {
+            let last = try index.sweepRows(after: lastGeneration, limit: limit)
+            lastGeneration = last ?? lastGeneration
+            return last == nil
+        }
+        var rest = directories ?? ground.layout.groups(on: ground.fileSystem, onTrouble: ground.files.noteUnlistable).reversed()
+        for _ in 0..<limit {
+            guard let next = rest.popLast() else {
+                hasFiles = false
+                break
+            }
+            rest += try examine(next, on: ground, index)
+        }
+        directories = rest
+        return false
+    }
+
+    /// Examines a directory.
+    ///
+    /// - Returns: The directories in it that must be examined next, the first one last.
+    private func examine(_ directory: String, on ground: Ground, _ index: StoreIndex) throws(StoreError) -> [String] {
+        let (layout, files) = (ground.layout, ground.files)
+        if parentDirectory(of: directory) == layout.data {
+            return layout.directories(ofGroup: directory, on: ground.fileSystem, onTrouble: files.noteUnlistable).reversed()
+        }
+        for file in layout.dataFiles(in: directory, on: ground.fileSystem, onTrouble: files.noteUnlistable) {
+            let (path, generation) = (file.path, file.generation)
+            guard generation.rawValue < ground.firstOfOpening else { continue }
+            let named = try index.representations.file(of: generation)
+            if named.map({ files.path(of: $0) }) == path {
+                try enterSize(path, of: generation, on: ground, index)
+            } else {
+                files.unlink(path, of: generation)
+            }
+        }
+        files.removeDirectory(directory)
+        return []
+    }
+
+    /// Enters the space that a file occupies, including bytes that a killed process wrote and did
+    /// not commit.
+    private func enterSize(_ path: String, of generation: GenerationID, on ground: Ground, _ index: StoreIndex) throws(StoreError) {
+        let status: FileStatus?
+        // If the status can't be read, the index keeps its size.
+        do throws(SystemError) { status = try ground.fileSystem.status(path) } catch { return }
+        guard let status, !status.isDirectory else { return }
+        try index.enterSize(of: generation, status.allocatedBytes)
+    }
 }
 
 extension SQLiteStore {
@@ -27,61 +87,11 @@ extension SQLiteStore {
 
     /// Examines up to `limit` directories or generations. Returns true when the sweep has ended.
     package func sweepOrphans(limit: Int) throws(StoreError) -> Bool {
-        guard var step = sweep.use({ $0 }) else { return true }
-        let isDone = try write { (index) throws(StoreError) in
-            guard step.hasFiles else {
-                let last = try index.sweepRows(after: step.lastGeneration, limit: limit)
-                step.lastGeneration = last ?? step.lastGeneration
-                return last == nil
-            }
-            if step.directories == nil {
-                step.directories = layout.groups(on: fileSystem, onTrouble: files.noteUnlistable).reversed()
-            }
-            for _ in 0..<limit {
-                guard let next = step.directories?.popLast() else {
-                    step.hasFiles = false
-                    break
-                }
-                try sweep(next, &step, index)
-            }
-            return false
-        }
-        if isDone, !files.hasLeftBehind {
-            try write { (index) throws(StoreError) in
-                try index.noteSweep(isOwed: false)
-            }
-        }
-        sweep.use { $0 = isDone ? nil : step }
+        guard var progress = sweep.use({ $0 }) else { return true }
+        let ground = OrphanSweep.Ground(layout: layout, files: files, fileSystem: fileSystem, firstOfOpening: numbers.first)
+        let isDone = try write { (index) throws(StoreError) in try progress.step(limit: limit, on: ground, index) }
+        if isDone, !files.hasLeftBehind { try write { (index) throws(StoreError) in try index.noteSweep(isOwed: false) } }
+        sweep.use { $0 = isDone ? nil : progress }
         return isDone
-    }
-
-    private func sweep(_ directory: String, _ step: inout OrphanSweep, _ index: StoreIndex) throws(StoreError) {
-        if parentDirectory(of: directory) == layout.data {
-            let found = layout.directories(ofGroup: directory, on: fileSystem, onTrouble: files.noteUnlistable)
-            step.directories?.append(contentsOf: found.reversed())
-            return
-        }
-        for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: files.noteUnlistable) {
-            let (path, generation) = (file.path, file.generation)
-            // Later files belong to this opening, and may not be in the index yet.
-            guard generation.rawValue < numbers.first else { continue }
-            let named = try index.representations.file(of: generation)
-            if named.map({ files.path(of: $0) }) == path {
-                try enterSize(path, of: generation, index)
-            } else {
-                files.unlink(path, of: generation)
-            }
-        }
-        files.removeDirectory(directory)
-    }
-
-    /// Enters the space that a file occupies, including bytes that a killed process wrote and did
-    /// not commit.
-    private func enterSize(_ path: String, of generation: GenerationID, _ index: StoreIndex) throws(StoreError) {
-        let status: FileStatus?
-        // If the status can't be read, the index keeps its size.
-        do throws(SystemError) { status = try fileSystem.status(path) } catch { return }
-        guard let status, !status.isDirectory else { return }
-        try index.enterSize(of: generation, status.allocatedBytes)
     }
 }

@@ -1,12 +1,6 @@
 import SpoolCore
 import SpoolSystem
 
-#if os(Linux)
-import CSQLite
-#else
-import SQLite3
-#endif
-
 /// The steps from a directory to an open store: lock, index, recovery.
 struct StoreOpening {
     let layout: StoreLayout
@@ -144,7 +138,7 @@ struct StoreOpening {
             if wasSetAside || first.isDamaged { result.owesSweep = true }
             return result
         case .refused(let error): throw error
-        case .damaged(let reason): throw .index(code: SQLITE_CORRUPT, message: reason)
+        case .damaged(let reason): throw .damagedIndex(reason)
         }
     }
 

@@ -7,6 +7,9 @@ public import SpoolCore
 public struct StoredDownload: Hashable, Sendable {
     /// The most entries that a store returns.
     public static let maximumCount = 10_000
+    /// The most parts of presentations that a store returns, of all entries together: about 70 films
+    /// of two hours in segments of 4 seconds, with sound in segments of its own.
+    public static let maximumPartCount = 262_144
     /// The longest text that is read, in bytes.
     static let maximumBytes = 64 << 10
     /// The part of it that is left to members which change later, such as a reason.

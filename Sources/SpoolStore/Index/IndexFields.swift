@@ -16,6 +16,7 @@ struct IndexFields: Sendable {
         case headerBlock = 4
         case previousKeys = 5
         case download = 6
+        case downloadPart = 7
     }
 
     /// The row that a field belongs to.

@@ -1,12 +1,6 @@
 import SpoolCore
 import SpoolSystem
 
-#if os(Linux)
-import CSQLite
-#else
-import SQLite3
-#endif
-
 /// Changes the key of an encrypted store.
 ///
 /// One transaction seals every field of the index with the new key, so a store always opens with
@@ -34,6 +28,7 @@ struct IndexRotation {
         try index.changeDurably { () throws(StoreError) in
             removed = try resealResources(new)
             try resealPins(new)
+            try index.downloadParts.reseal(of: index.downloads.all().map(\.key), new)
             try index.downloads.reseal(new)
             try index.meta.set(.previousKeys, new.sealedSecret(of: previous))
             try index.meta.set(.previousCipher, previous.media.cipher.algorithm.rawValue)
@@ -96,6 +91,7 @@ struct IndexRotation {
         while true {
             let page = try index.resources.page(after: last, limit: Self.page)
             guard let end = page.last else { return removed }
+            guard end.resource > last else { throw .rowsOutOfOrder }
             for row in page { removed += try reseal(row, new) }
             last = end.resource
         }
@@ -138,6 +134,7 @@ struct IndexRotation {
         while true {
             let page = try index.pins.page(after: last, limit: Self.page)
             guard let end = page.last else { return }
+            guard last.lexicographicallyPrecedes(end.hash) else { throw .rowsOutOfOrder }
             for pin in page {
                 guard let key = pin.key else { continue }
                 try index.pins.reseal(
@@ -164,7 +161,7 @@ extension StoreIndex {
             let last = try meta.number(.previousGeneration), 0...Self.numberLimit ~= last,
             let previous = database.fields.previousKeys(sealed, algorithm, GenerationID(rawValue: last))
         else {
-            throw .index(code: SQLITE_CORRUPT, message: "the keys of before the last rotation do not open in open")
+            throw .damagedIndex("the keys of before the last rotation do not open in open")
         }
         return previous
     }

@@ -117,5 +117,16 @@ enum IndexSchema {
                     entry ANY NOT NULL
                 ) STRICT, WITHOUT ROWID;
                 """),
+        Migration(
+            number: 9, name: "parts of downloads",
+            statements: """
+                CREATE TABLE download_parts (
+                    key_hash BLOB NOT NULL,
+                    download BLOB NOT NULL,
+                    key ANY NOT NULL,
+                    PRIMARY KEY (key_hash, download)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX download_parts_by_download ON download_parts (download);
+                """),
     ]
 }

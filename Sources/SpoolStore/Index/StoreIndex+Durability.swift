@@ -1,11 +1,5 @@
 import SpoolCore
 
-#if os(Linux)
-import CSQLite
-#else
-import SQLite3
-#endif
-
 extension StoreIndex {
     /// The state in which the last opening for writing left the store.
     struct LastOpening {
@@ -20,7 +14,7 @@ extension StoreIndex {
     func lastOpening() throws(StoreError) -> LastOpening {
         let durable = try meta.number(.durableEpoch) ?? 0
         guard 0...Self.numberLimit ~= durable else {
-            throw .index(code: SQLITE_CORRUPT, message: "durable point \(durable) can't be in open")
+            throw .damagedIndex("durable point \(durable) can't be in open")
         }
         // A durable point that was begun and not finished left pieces of a later epoch.
         pieces.epochs = PieceTable.Epochs(durable: durable, current: max(durable, try pieces.lastEpoch()) + 1)
@@ -44,7 +38,7 @@ extension StoreIndex {
         let used = try representations.lastGeneration()
         let last = max(try meta.number(.lastGeneration) ?? 0, used, lastOnDisk)
         guard last <= Self.numberLimit else {
-            throw .index(code: SQLITE_CORRUPT, message: "generation \(last) can't be in open")
+            throw .damagedIndex("generation \(last) can't be in open")
         }
         try change { () throws(StoreError) in
             try meta.set(.storeID, storeID)

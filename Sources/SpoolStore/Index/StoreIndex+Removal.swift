@@ -17,6 +17,7 @@ extension StoreIndex {
             try unsynced.removeAll()
             try pins.removeAll()
             try downloads.removeAll()
+            try downloadParts.removeAll()
             try representations.removeAll()
             try resources.removeAll()
         }

@@ -17,6 +17,7 @@ final class StoreIndex {
     let sizes: SizeTable
     let pins: PinTable
     let downloads: DownloadTable
+    let downloadParts: DownloadPartTable
     let unsynced: UnsyncedTable
     /// Reads the stored resources.
     let entries: EntryQuery
@@ -68,6 +69,7 @@ final class StoreIndex {
         sizes = SizeTable(database)
         pins = PinTable(database)
         downloads = DownloadTable(database)
+        downloadParts = DownloadPartTable(database)
         unsynced = UnsyncedTable(database)
         entries = EntryQuery(database, pieces)
         eviction = EvictionQuery(database)

@@ -15,11 +15,16 @@ public final class MemoryStore: ResourceStore {
         var entries: [ResourceKey: Entry] = [:]
         var pins: Set<ResourceKey> = []
         var downloads: [ResourceKey: StoredDownload] = [:]
+        /// The parts of downloads, by the keys of the downloads.
+        var parts: [ResourceKey: Set<ResourceKey>] = [:]
         var history: String?
         /// The files that are open or in `entries`.
         var files: [GenerationID: WeakFile] = [:]
         var lastGeneration: Int64 = 0
         var isClosed = false
+
+        /// The keys of downloads and of their parts.
+        var downloaded: Set<ResourceKey> { parts.values.reduce(into: Set(downloads.keys)) { $0.formUnion($1) } }
 
         /// Returns the stored resource of a key, with its pin.
         func resource(_ key: ResourceKey) -> StoredResource? {
@@ -158,12 +163,32 @@ public final class MemoryStore: ResourceStore {
 
     /// Enters, replaces or removes an entry of the list of downloads.
     public func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
-        try use { $0.downloads[key] = entry }
+        try use { (state) throws(StoreError) in
+            state.downloads[key] = entry
+            if entry == nil { state.parts[key] = nil }
+        }
+    }
+
+    /// Returns the parts of downloads, by the keys of the downloads.
+    public func downloadParts() throws(StoreError) -> [ResourceKey: [ResourceKey]] { try use { $0.parts.mapValues { $0.sorted() } } }
+
+    /// Enters or removes a part of a download.
+    public func setDownloadPart(_ key: ResourceKey, of download: ResourceKey, _ isPart: Bool) throws(StoreError) {
+        try use { (state) throws(StoreError) in
+            if isPart { state.parts[download, default: []].insert(key) } else { state.parts[download]?.remove(key) }
+        }
+    }
+
+    /// Returns the number of stored bytes of a download and its parts.
+    public func storedBytes(ofDownload key: ResourceKey) throws(StoreError) -> Int64 {
+        try use { state in
+            (state.parts[key] ?? []).union([key]).reduce(0) { $0 + (state.entries[$1]?.resource.spans.totalBytes ?? 0) }
+        }
     }
 
     /// Returns the memory that downloads use, in bytes.
     public func downloadBytes() throws(StoreError) -> Int64 {
-        try use { state in state.downloads.keys.reduce(0) { $0 + (state.entries[$1]?.file?.allocatedBytes ?? 0) } }
+        try use { state in state.downloaded.reduce(0) { $0 + (state.entries[$1]?.file?.allocatedBytes ?? 0) } }
     }
 
     /// Pins or unpins a key. Returns whether its state changed.
@@ -197,7 +222,7 @@ public final class MemoryStore: ResourceStore {
             for file in state.files.values { file.file?.retire() }
             state.entries = [:]
             state.pins = []
-            state.downloads = [:]
+            (state.downloads, state.parts) = ([:], [:])
         }
     }
 
@@ -212,9 +237,8 @@ public final class MemoryStore: ResourceStore {
     /// Returns up to `limit` unpinned resources after `last`, longest unused first.
     public func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
         try use { (state) throws(StoreError) in
-            let found = state.entries.values.filter { entry in
-                !state.pins.contains(entry.resource.key) && state.downloads[entry.resource.key] == nil
-            }.map { entry in
+            let spared = state.pins.union(state.downloaded)
+            let found = state.entries.values.filter { !spared.contains($0.resource.key) }.map { entry in
                 EvictionCandidate(
                     key: entry.resource.key, allocatedBytes: entry.file?.allocatedBytes ?? 0, length: entry.resource.representation.length,
                     lastAccess: entry.resource.lastAccess)

@@ -25,6 +25,14 @@ extension StoreError {
         }
     }
 
+    /// Returns the error for an index that SQLite reads and whose content cannot be right.
+    static func damagedIndex(_ reason: String) -> StoreError { .index(code: SQLITE_CORRUPT, message: reason) }
+
+    /// The error for rows that SQLite finds in another order than it wrote them. SQLite trusts the
+    /// order of its pages, so in a damaged index it may return a row that a query excludes, or not
+    /// find a row that it returned. Every loop over such rows checks that it moves forward.
+    static var rowsOutOfOrder: StoreError { damagedIndex("rows of the index are not in order") }
+
     /// SQLite's result code without its extension, or nil for an error that has none.
     private var primaryCode: Int32? {
         if case .index(let code, _) = self { code & 0xFF } else { nil }

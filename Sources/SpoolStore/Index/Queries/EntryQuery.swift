@@ -55,6 +55,7 @@ struct EntryQuery {
             select.bind(2, Int64(max(0, limit)))
             var entries: [Entry] = []
             while try select.step() { if let entry = entry(select) { entries.append(entry) } }
+            if let key, let last = entries.last, last.resource.key <= key { throw .rowsOutOfOrder }
             return entries
         }
         for index in entries.indices {

@@ -20,6 +20,7 @@ struct EvictionQuery {
             WHERE (last_access, key_hash) > (?1, ?2) AND variant = '' AND is_current = 1
                 AND coalesce(allocated_bytes, 0) > ?4 AND key_hash NOT IN (SELECT key_hash FROM pins)
                 AND key_hash NOT IN (SELECT key_hash FROM downloads)
+                AND key_hash NOT IN (SELECT key_hash FROM download_parts)
             ORDER BY last_access, key_hash LIMIT ?3
             """
         ) { (select) throws(StoreError) in
@@ -36,8 +37,14 @@ struct EvictionQuery {
                         length: select.optionalInt64(3).flatMap { $0 >= 0 ? $0 : nil },
                         lastAccess: Timestamp(nanoseconds: select.int64(2))))
             }
+            if let last, let end = found.last, !isAfter(last, end) { throw .rowsOutOfOrder }
             return found
         }
+    }
+
+    private func isAfter(_ last: EvictionCandidate, _ found: EvictionCandidate) -> Bool {
+        guard found.lastAccess == last.lastAccess else { return found.lastAccess > last.lastAccess }
+        return database.fields.hash(of: last.key).lexicographicallyPrecedes(database.fields.hash(of: found.key))
     }
 
     /// Returns up to `limit` resources without a pin and without a stored byte, longest unused
@@ -54,6 +61,7 @@ struct EvictionQuery {
             WHERE is_current = 1 AND length IS NOT 0 AND NOT EXISTS (SELECT 1 FROM pieces WHERE generation = representations.generation)
                 AND key_hash NOT IN (SELECT key_hash FROM pins)
                 AND key_hash NOT IN (SELECT key_hash FROM downloads)
+                AND key_hash NOT IN (SELECT key_hash FROM download_parts)
             """)
         let excess = (found ?? 0) - Int64(kept)
         guard excess > 0 else { return [] }
@@ -63,6 +71,7 @@ struct EvictionQuery {
             WHERE is_current = 1 AND length IS NOT 0 AND NOT EXISTS (SELECT 1 FROM pieces WHERE generation = representations.generation)
                 AND key_hash NOT IN (SELECT key_hash FROM pins)
                 AND key_hash NOT IN (SELECT key_hash FROM downloads)
+                AND key_hash NOT IN (SELECT key_hash FROM download_parts)
             ORDER BY last_access, key_hash LIMIT ?1
             """
         ) { (select) throws(StoreError) in

@@ -45,12 +45,12 @@ struct DownloadTable {
         try all(limit: StoredDownload.maximumCount).compactMap(StoredDownload.init)
     }
 
-    /// Returns the bytes that the files of all entries occupy.
+    /// Returns the bytes that the files of all entries and their parts occupy.
     func bytes() throws(StoreError) -> Int64 {
         try database.connection.int64(
             """
-            SELECT sum(allocated_bytes) FROM downloads JOIN resources USING (key_hash) JOIN representations USING (resource)
-            JOIN sizes USING (generation)
+            SELECT sum(allocated_bytes) FROM resources JOIN representations USING (resource) JOIN sizes USING (generation)
+            WHERE key_hash IN (SELECT key_hash FROM downloads UNION SELECT key_hash FROM download_parts)
             """) ?? 0
     }
 
@@ -81,10 +81,12 @@ struct DownloadTable {
 }
 
 extension StoreIndex {
-    /// Enters, replaces or removes an entry of the list of downloads.
+    /// Enters, replaces or removes an entry of the list of downloads. A removal takes its parts along.
     func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
         try change { () throws(StoreError) in
-            if let entry { try downloads.set(key, entry.text) } else { try downloads.delete(key) }
+            if let entry { return try downloads.set(key, entry.text) }
+            try downloads.delete(key)
+            try downloadParts.deleteAll(of: key)
         }
     }
 }

@@ -92,8 +92,10 @@ final class PieceTable {
 
     /// Removes the bytes of a range from the index.
     func takeOut(_ range: ByteRange, of generation: GenerationID) throws(StoreError) {
-        // Each iteration removes one row or ends the loop.
-        while let row = try lastRow(of: generation, below: range.upperBound, reachingBeyond: range.lowerBound) {
+        // Each iteration continues below the row before, also in a damaged index.
+        var offset = range.upperBound
+        while let row = try lastRow(of: generation, below: offset, reachingBeyond: range.lowerBound) {
+            offset = row.range.lowerBound
             try delete(rowAt: row.range.lowerBound, of: generation)
             for part in row.removing(range) { try insert(part, of: generation) }
         }
@@ -142,11 +144,14 @@ final class PieceTable {
     private func lastRow(
         of generation: GenerationID, below offset: Int64, reachingBeyond limit: Int64
     ) throws(StoreError) -> PieceRow? {
+        var offset = offset
         while true {
             switch try readLastRow(of: generation, below: offset, reachingBeyond: limit) {
             case .row(let row): return row
             case .none: return nil
-            case .damaged(let lower): try delete(rowAt: lower, of: generation)
+            case .damaged(let lower):
+                try delete(rowAt: lower, of: generation)
+                offset = lower
             }
         }
     }
@@ -169,6 +174,7 @@ final class PieceTable {
             select.bind(1, generation.rawValue)
             select.bind(2, offset)
             guard try select.step() else { return .none }
+            guard select.int64(0) < offset else { throw .rowsOutOfOrder }
             // The checks of a row that ends before `limit` are not read.
             if let range = ByteRange(select.int64(0), select.int64(1)), range.upperBound <= limit { return .none }
             return Self.row(select).map(LastRow.row) ?? .damaged(lower: select.int64(0))
@@ -242,6 +248,8 @@ final class PieceTable {
             delete.bind(2, lower)
             try delete.run()
         }
+        // Only rows that were just read are deleted.
+        guard database.connection.changes == 1 else { throw .rowsOutOfOrder }
     }
 
     /// Returns the row as it was written, or nil for one that Spool does not write.

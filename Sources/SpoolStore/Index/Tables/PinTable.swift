@@ -46,11 +46,14 @@ struct PinTable {
             ORDER BY key_hash LIMIT ?2
             """
         ) { (select) throws(StoreError) in
-            select.bind(1, key.map { database.fields.hash(of: $0) } ?? [])
+            let start = key.map { database.fields.hash(of: $0) } ?? []
+            select.bind(1, start)
             select.bind(2, Int64(limit))
             var keys: [ResourceKey] = []
             while try select.step() {
-                if let key = database.openKey(select, 1, hash: select.bytes(0)) { keys.append(key) }
+                let hash = select.bytes(0)
+                guard start.lexicographicallyPrecedes(hash) else { throw .rowsOutOfOrder }
+                if let key = database.openKey(select, 1, hash: hash) { keys.append(key) }
             }
             return keys
         }

@@ -109,6 +109,7 @@ final class ResourceTable {
             select.bind(2, Int64(limit))
             var hashes: [[UInt8]] = []
             while try select.step() { hashes.append(select.bytes(0)) }
+            if let last = hashes.last, !hash.lexicographicallyPrecedes(last) { throw .rowsOutOfOrder }
             return hashes
         }
     }

@@ -1,0 +1,104 @@
+import SpoolCore
+
+/// The table `download_parts`: the resources of downloads that are presentations, stored or not.
+struct DownloadPartTable {
+    private let database: IndexDatabase
+
+    init(_ database: IndexDatabase) {
+        self.database = database
+    }
+
+    /// Enters a part. One that is entered already stays.
+    func insert(_ key: ResourceKey, of download: ResourceKey) throws(StoreError) {
+        try insert(key, of: database.fields.hash(of: download), database.fields)
+    }
+
+    private func insert(_ key: ResourceKey, of download: [UInt8], _ fields: IndexFields) throws(StoreError) {
+        let hash = fields.hash(of: key)
+        try database.with("INSERT OR IGNORE INTO download_parts (key_hash, download, key) VALUES (?1, ?2, ?3)") {
+            (insert) throws(StoreError) in
+            insert.bind(1, hash)
+            insert.bind(2, download)
+            fields.bind(key.string, .downloadPart, of: IndexFields.Owner(keyHash: hash), to: insert, at: 3)
+            try insert.run()
+        }
+    }
+
+    func delete(_ key: ResourceKey, of download: ResourceKey) throws(StoreError) {
+        try database.with("DELETE FROM download_parts WHERE key_hash = ?1 AND download = ?2") { (delete) throws(StoreError) in
+            delete.bind(1, database.fields.hash(of: key))
+            delete.bind(2, database.fields.hash(of: download))
+            try delete.run()
+        }
+    }
+
+    /// Removes all parts of a download.
+    func deleteAll(of download: ResourceKey) throws(StoreError) {
+        try database.with("DELETE FROM download_parts WHERE download = ?1") { (delete) throws(StoreError) in
+            delete.bind(1, database.fields.hash(of: download))
+            try delete.run()
+        }
+    }
+
+    func removeAll() throws(StoreError) { try database.connection.run("DELETE FROM download_parts") }
+
+    /// Returns the parts of some downloads, up to the bound of a store. A part that does not open is
+    /// left out.
+    func all(of downloads: [ResourceKey]) throws(StoreError) -> [ResourceKey: [ResourceKey]] {
+        let names = Dictionary(downloads.map { (database.fields.hash(of: $0), $0) }, uniquingKeysWith: { first, _ in first })
+        var found: [ResourceKey: [ResourceKey]] = [:]
+        for row in try rows(limit: StoredDownload.maximumPartCount) {
+            if let download = names[row.download] { found[download, default: []].append(row.key) }
+        }
+        return found
+    }
+
+    private func rows(limit: Int) throws(StoreError) -> [(key: ResourceKey, download: [UInt8])] {
+        let fields = database.fields
+        return try database.with("SELECT key_hash, download, key FROM download_parts ORDER BY key_hash, download LIMIT ?1") {
+            (select) throws(StoreError) in
+            select.bind(1, Int64(max(0, limit)))
+            var rows: [(key: ResourceKey, download: [UInt8])] = []
+            while try select.step() {
+                let owner = IndexFields.Owner(keyHash: select.bytes(0))
+                guard let key = fields.text(select, 2, .downloadPart, of: owner) else { continue }
+                rows.append((ResourceKey(normalized: key), select.bytes(1)))
+            }
+            return rows
+        }
+    }
+
+    /// Returns the number of stored bytes of a download: those of its own resource and of its parts.
+    func storedBytes(of download: ResourceKey) throws(StoreError) -> Int64 {
+        try database.with(
+            """
+            SELECT sum(upper - lower) FROM resources JOIN representations USING (resource) JOIN pieces USING (generation)
+            WHERE variant = '' AND is_current = 1
+                AND key_hash IN (SELECT ?1 UNION ALL SELECT key_hash FROM download_parts WHERE download = ?1)
+            """
+        ) { (select) throws(StoreError) in
+            select.bind(1, database.fields.hash(of: download))
+            return try select.step() ? max(0, select.optionalInt64(0) ?? 0) : 0
+        }
+    }
+
+    // MARK: Rotation of the key
+
+    /// Seals all parts with other keys. A part of no download is left out.
+    func reseal(of downloads: [ResourceKey], _ new: IndexFields) throws(StoreError) {
+        let parts = try all(of: downloads)
+        try removeAll()
+        for (download, keys) in parts {
+            for key in keys { try insert(key, of: new.hash(of: download), new) }
+        }
+    }
+}
+
+extension StoreIndex {
+    /// Enters or removes a part of a download.
+    func setDownloadPart(_ key: ResourceKey, of download: ResourceKey, _ isPart: Bool) throws(StoreError) {
+        try change { () throws(StoreError) in
+            if isPart { try downloadParts.insert(key, of: download) } else { try downloadParts.delete(key, of: download) }
+        }
+    }
+}
