@@ -119,6 +119,8 @@ private final class DoubledTransfer: Transfer {
         var isCancelled = false
         /// Whether `resume` came before the transfer of the winner was known.
         var owesResume = false
+        /// The urgency of the readers since the request, or nil while it is that of the request.
+        var priority: ReadPriority?
         /// Whether the receiver got the end.
         var isOver = false
     }
@@ -144,6 +146,7 @@ private final class DoubledTransfer: Transfer {
             defer { if state.winner == attempt { state.owesResume = false } }
             return (isUnwanted, state.owesResume && state.winner == attempt)
         }
+        transfer.setPriority(toPresent: { state.withLock { $0.priority } })
         if isUnwanted { transfer.cancel() } else if owesResume { transfer.resume() }
     }
 
@@ -168,6 +171,14 @@ private final class DoubledTransfer: Transfer {
             return transfer
         }
         transfer?.resume()
+    }
+
+    func setPriority(_ priority: ReadPriority) {
+        let transfers = state.withLock { state in
+            state.priority = priority
+            return Array(state.transfers.values)
+        }
+        for transfer in transfers { transfer.setPriority(priority) }
     }
 
     func cancel() {

@@ -61,6 +61,8 @@ private final class RedirectingTransfer: Transfer {
         var transfers: [Int: any Transfer] = [:]
         /// Whether `resume` came before the transfer of the current hop was known.
         var owesResume = false
+        /// The urgency of the readers since the request, or nil while it is that of the request.
+        var priority: ReadPriority?
         var isCancelled = false
         /// Whether the receiver got the end.
         var isOver = false
@@ -85,6 +87,7 @@ private final class RedirectingTransfer: Transfer {
             defer { state.owesResume = false }
             return (state.isCancelled, state.owesResume)
         }
+        transfer.setPriority(toPresent: { state.withLock { $0.priority } })
         if isCancelled {
             transfer.cancel()
         } else if owesResume {
@@ -101,6 +104,14 @@ private final class RedirectingTransfer: Transfer {
             return transfer
         }
         transfer?.resume()
+    }
+
+    func setPriority(_ priority: ReadPriority) {
+        let transfer = state.withLock { state in
+            state.priority = priority
+            return state.transfers[state.hop]
+        }
+        transfer?.setPriority(priority)
     }
 
     func cancel() {

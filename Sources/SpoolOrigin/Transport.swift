@@ -73,6 +73,9 @@ public struct OriginRequest: Hashable, Sendable {
     /// The urgency of the readers when the request begins. `URLSession` orders the requests of one
     /// connection by it. libcurl has no use of it: the cache starts urgent requests first.
     package var priority = ReadPriority.playing
+    /// The credentials that sign the request, or nil for a request without a signature. Only libcurl
+    /// signs.
+    package var signature: RequestSignature?
     /// The bounds on the origins and networks that the request may reach. Every bound holds.
     package var reach: [OriginReach] = []
     /// The most time to connect, or nil for that of the transport.
@@ -123,9 +126,27 @@ public protocol Transfer: AnyObject, Sendable {
     /// Offers the body again after the receiver returned `.pause`. Callable from any thread;
     /// idempotent.
     func resume()
+    /// Takes the present urgency of the readers. Callable from any thread. A transport that makes no
+    /// difference ignores it, which is the default.
+    func setPriority(_ priority: ReadPriority)
     /// Ends the transfer as soon as possible. The receiver gets `finished(.cancelled)`, and nothing
     /// after it. Callable from any thread; idempotent.
     func cancel()
+}
+
+extension Transfer {
+    /// Does nothing.
+    public func setPriority(_ priority: ReadPriority) {}
+
+    /// Tells the transfer the urgency of the readers, until it knows the present one: two changes
+    /// may overtake one another.
+    package func setPriority(toPresent present: () -> ReadPriority?) {
+        var told: ReadPriority?
+        while let priority = present(), priority != told {
+            setPriority(priority)
+            told = priority
+        }
+    }
 }
 
 /// The receiver of a response. The transport calls it on its own thread, never under one of its

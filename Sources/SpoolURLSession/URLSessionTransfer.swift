@@ -73,6 +73,10 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         }
     }
 
+    func setPriority(_ priority: ReadPriority) {
+        queue.addOperation { [self] in task?.priority = URLSessionTransport.taskPriority(of: priority) }
+    }
+
     func cancel() {
         let isFirst = cancelRequested.withLock { isRequested in
             defer { isRequested = true }

@@ -57,7 +57,12 @@ final class CurlHandle {
             try setMethod(transfer)
             try set(CURLOPT_URL, transfer.request.url)
             try set(CURLOPT_USERAGENT, options.userAgent)
-            try setFields(transfer.request.fields)
+            if let signature = transfer.request.signature {
+                try sign(by: signature)
+                try setSignedFields(transfer.request.fields, signature)
+            } else {
+                try setFields(transfer.request.fields)
+            }
             // This decision is passed to libcurl. The check of addresses must not depend on how
             // libcurl and this code each read an exception.
             if options.usesEnvironmentProxies, let url = transfer.request.location, !Loopback.isHost(of: url),
@@ -208,6 +213,22 @@ final class CurlHandle {
             let value = String(field.value.drop { $0 == " " || $0 == "\t" })
             try appendLine(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")
         }
+        try check(spool_curl_set_list(raw, CURLOPT_HTTPHEADER, headerLines))
+    }
+
+    /// Makes libcurl sign the request (AWS Signature Version 4).
+    private func sign(by signature: RequestSignature) throws(Refusal) {
+        try check(spool_curl_set_signature(raw, signature.scheme))
+        // Not as one option: the name of a key may have a colon.
+        try set(CURLOPT_USERNAME, signature.accessKey)
+        try set(CURLOPT_PASSWORD, signature.secretKey)
+    }
+
+    /// Sets the fields of a signed request. libcurl signs every line of the list, so the list has no
+    /// line that removes a field: that field would be signed and not sent.
+    private func setSignedFields(_ fields: HTTPFields, _ signature: RequestSignature) throws(Refusal) {
+        for field in fields.lines { try appendLine("\(field.name): \(field.value)") }
+        for field in signature.fields { try appendLine("\(field.name): \(field.value)") }
         try check(spool_curl_set_list(raw, CURLOPT_HTTPHEADER, headerLines))
     }
 
