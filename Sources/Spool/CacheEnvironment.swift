@@ -14,6 +14,8 @@ package struct CacheEnvironment: Sendable {
     package var transport: any Transport
     /// The loop of the transport, if a server may share it.
     package var loop: LoopThread?
+    /// The bucket that holds finished resources, or nil. `transport` asks it.
+    package var bucket: Bucket?
     /// Reports the conditions of the system's network, if anything does.
     package var monitor: (any NetworkMonitor)?
     /// Runs timers and other work that must not block.

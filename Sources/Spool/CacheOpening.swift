@@ -65,6 +65,12 @@ struct CacheOpening {
                 log?.log(.warning, message)
             }
         }
+        let bucket = configuration.network.bucket.map {
+            Bucket(
+                $0, wire: wire, keyPolicy: configuration.freshness.keyPolicy, time: time, on: control,
+                isShared: configuration.freshness.isShared)
+        }
+        if let bucket { transport = BucketTransport(transport, bucket: bucket) }
         if let around = configuration.network.transportAround { transport = around(transport) }
         if let modifier = configuration.network.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
         #if canImport(Darwin)
@@ -77,6 +83,7 @@ struct CacheOpening {
             shutDown: {
                 for lane in lanes { lane.shutdown() }
             })
+        environment.bucket = bucket
         #if canImport(Network)
         environment.monitor = SystemNetworkMonitor()
         #endif

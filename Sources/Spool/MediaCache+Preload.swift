@@ -1,5 +1,6 @@
 public import SpoolCore
 public import SpoolManifests
+package import SpoolSystem
 
 // Bytes ahead of a player.
 
@@ -37,35 +38,64 @@ extension Preload {
     ///
     /// - Parameters:
     ///   - isStoredElsewhere: Whether the URL is that of a process that stores the bytes.
-    ///   - refusal: Called with the length, if known, before the first byte is taken. An error ends
-    ///     the preload. With it, a manifest is a resource like any other.
     package static func started(
         in cache: MediaCache, _ url: String, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey?,
-        priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false,
-        refusal: (@Sendable (Int64?) -> CacheError?)? = nil
+        priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false
     ) throws(CacheError) -> Preload {
         let preload = try made(
-            in: cache, url, amount, variant: variant, key: key, priority: priority, options: options, isStoredElsewhere: isStoredElsewhere,
-            refusal: refusal)
+            in: cache, url, amount, selection: beginning(variant), key: key, priority: priority, options: options,
+            isStoredElsewhere: isStoredElsewhere)
         preload.begin()
         return preload
+    }
+
+    /// Makes a preload of everything for an entry of the list of downloads. It has begun.
+    static func download(
+        in cache: MediaCache, _ download: Download, _ checks: ResourcePreload.DownloadChecks
+    ) throws(CacheError) -> Preload {
+        let preload = try made(
+            in: cache, download.url, .whole, selection: download.selection, key: download.key, priority: .prefetch, options: ReadOptions(),
+            download: checks)
+        preload.begin()
+        return preload
+    }
+
+    /// Makes a preload of all bytes of one resource, with these options as they are. A manifest is a
+    /// resource like any other. It has begun.
+    package static func wholeResource(
+        in cache: MediaCache, _ url: String, key: ResourceKey, options: ReadOptions, mailbox: any Mailbox
+    ) -> Preload {
+        let preload = Preload(
+            url: url, key: key, amount: .whole, selection: beginning(.initial), isOneResource: true,
+            settings: .init(cache: cache, options: options, isStoredElsewhere: false, mailbox: mailbox))
+        preload.begin()
+        return preload
+    }
+
+    /// The renditions that a player may begin with.
+    static func beginning(_ variant: PresentationSelection.Quality) -> PresentationSelection {
+        var selection = PresentationSelection()
+        selection.quality = variant
+        selection.subtitles = .standard
+        return selection
     }
 
     /// Makes a preload that does nothing yet.
     ///
     /// - Parameter protects: Whether nothing evicts its bytes as long as it exists.
     static func made(
-        in cache: MediaCache, _ url: String, _ amount: PreloadAmount, variant: PresentationSelection.Quality, key: ResourceKey?,
+        in cache: MediaCache, _ url: String, _ amount: PreloadAmount, selection: PresentationSelection, key: ResourceKey?,
         priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false, protects: Bool = false,
-        refusal: (@Sendable (Int64?) -> CacheError?)? = nil
+        download: ResourcePreload.DownloadChecks? = nil
     ) throws(CacheError) -> Preload {
         var options = options
         options.priority = priority
         options.fetchPolicy = .whilePlaying
         return Preload(
-            url: url, key: cache.readingKey(for: try MediaURL(cachable: url), chosen: key), amount: amount, variant: variant,
+            url: url, key: cache.readingKey(for: try MediaURL(cachable: url), chosen: key), amount: amount,
+            selection: selection,
             settings: .init(
                 cache: cache, options: options, isStoredElsewhere: isStoredElsewhere, mailbox: cache.environment.dataLanes[0],
-                protects: protects, refusal: refusal))
+                protects: protects, download: download))
     }
 }

@@ -58,6 +58,8 @@ private final class ModifiedTransfer: Transfer {
         var isAsking = true
         var question: Task<Void, Never>?
         var owesResume = false
+        /// The urgency of the readers since the request, or nil while it is that of the request.
+        var priority: ReadPriority?
         var isCancelled = false
         var isOver = false
     }
@@ -123,6 +125,7 @@ private final class ModifiedTransfer: Transfer {
             defer { state.owesResume = false }
             return (state.isCancelled, state.owesResume)
         }
+        transfer.setPriority(toPresent: { state.withLock { $0.priority } })
         if mustCancel { transfer.cancel() } else if mustResume { transfer.resume() }
     }
 
@@ -134,6 +137,14 @@ private final class ModifiedTransfer: Transfer {
             return state.current
         }
         transfer?.resume()
+    }
+
+    func setPriority(_ priority: ReadPriority) {
+        let transfer = state.withLock { state in
+            state.priority = priority
+            return state.current
+        }
+        transfer?.setPriority(priority)
     }
 
     func cancel() {

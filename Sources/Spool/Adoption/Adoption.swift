@@ -11,6 +11,9 @@ package final class Adoption: Sendable {
         var keys: Set<ResourceKey> = []
         var report = AdoptionReport(format: .files)
         var progress = AdoptionProgress(doneBytes: 0, totalBytes: 0)
+        /// The room of the resources that a dry run would take.
+        var plannedBytes: Int64 = 0
+        var plannedCount = 0
     }
 
     /// The number of bytes of two files that are compared at a time.
@@ -88,18 +91,53 @@ package final class Adoption: Sendable {
                 case .failure(let error): stop(error)
                 case .success(let stored?) where !stored.stored.isEmpty && !options.replacesStored:
                     end(resource, .leftOut("the cache has bytes of it already"))
-                case .success:
-                    if options.isDryRun {
-                        end(resource, .taken(bytes: resource.bytes, length: resource.length))
-                    } else if isTied {
-                        store(resource, key, version: nil)
-                    } else {
-                        askOrigin(resource, key)
-                    }
+                case .success: checkRoom(for: resource, key, isTied: isTied)
                 }
             }
         }
     }
+
+    // MARK: Room
+
+    /// Goes on with a resource that fits into the store without an eviction, and leaves out any
+    /// other. Stored resources, adopted or not, stay.
+    private func checkRoom(for resource: ForeignResource, _ key: ResourceKey, isTied: Bool) {
+        let evictor = cache.engine.evictor
+        let needed = resource.parts.reduce(0 as Int64) { $0.addingSaturated(FileImport.mostBytes(of: $1.range, evictor)) }
+        cache.onIndexLane(
+            key,
+            { [self] (room: Result<Evictor.SpareRoom, CacheError>) in
+                lane.post { [self] in
+                    do throws(CacheError) {
+                        if let reason = missingRoom(needed, try room.get()) { return end(resource, .leftOut(reason)) }
+                        if options.isDryRun {
+                            state.withLock { state in
+                                state.plannedBytes += needed
+                                state.plannedCount += 1
+                            }
+                            end(resource, .taken(bytes: resource.bytes, length: resource.length))
+                        } else if isTied {
+                            store(resource, key, version: nil)
+                        } else {
+                            askOrigin(resource, key)
+                        }
+                    } catch { stop(error) }
+                }
+            }
+        ) { () throws(StoreError) in try evictor.spareRoom() }
+    }
+
+    /// The reason why a resource does not fit, or nil.
+    private func missingRoom(_ needed: Int64, _ room: Evictor.SpareRoom) -> String? {
+        let (bytes, count) = state.withLock { ($0.plannedBytes, $0.plannedCount) }
+        if let left = room.bytes.map({ max(0, $0 - bytes) }), needed > left {
+            return "the store has no room for it: it may need \(needed) bytes, and \(left) are left; an adoption evicts nothing"
+        }
+        if let left = room.count, count >= left { return "the store keeps no more resources; an adoption evicts nothing" }
+        return nil
+    }
+
+    // MARK: Storing
 
     private static func untied(_ resource: ForeignResource) -> String {
         "it has \(resource.bytes) of \(resource.length) bytes, and no strong validator that names their version"

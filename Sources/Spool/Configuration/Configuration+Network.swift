@@ -80,6 +80,8 @@ extension Configuration {
         package var keepsLanesOffLoop = false
         /// Another Spool that is asked before the origin, or nil for none.
         package var parent: ParentProxy?
+        /// A bucket that holds finished resources and is asked before the origin, or nil for none.
+        package var bucket: BucketAddress?
         /// Wraps the transport that follows redirects, for a program that asks a server other than
         /// the origin.
         package var transportAround: (@Sendable (any Transport) -> any Transport)?

@@ -41,6 +41,9 @@ public struct Configuration: Sendable {
         try limits.validate()
         try network.validate()
         try storage.validate()
+        try Configuration.require(
+            network.bucket == nil || security.encryption == nil,
+            "an encrypted store has no bucket, because a bucket holds resources unencrypted; leave one of the two out")
     }
 
     /// Throws an error if a value is out of bounds.

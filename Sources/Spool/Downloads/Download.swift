@@ -1,6 +1,8 @@
 public import SpoolCore
+public import SpoolManifests
 
-/// An entry of the list of downloads, at one moment.
+/// An entry of the list of downloads, at one moment: a resource, or an HLS or DASH presentation with
+/// all of its parts.
 public struct Download: Hashable, Sendable, Identifiable {
     /// The state of a download.
     public enum State: Hashable, Sendable {
@@ -18,19 +20,22 @@ public struct Download: Hashable, Sendable, Identifiable {
         case complete
     }
 
-    /// The key of the resource.
+    /// The key of the resource, or of the manifest of a presentation.
     public let key: ResourceKey
     /// The URL that the bytes come from.
     public var url: String
     /// The name of its group. Empty, the default, means none.
     public var group = ""
+    /// The renditions to download, if the resource is a presentation.
+    public var selection = PresentationSelection()
     /// Its priority: higher ones run first. The default is 0.
     public var priority = 0
     /// Its state.
     public var state = State.queued
     /// The number of stored bytes.
     public var doneBytes: Int64 = 0
-    /// The number of bytes of the resource, or nil until it is known.
+    /// The number of bytes of the resource, or nil until it is known. Of a presentation it is an
+    /// estimate until the download is complete, because manifests give no lengths.
     public var totalBytes: Int64?
     /// The error of its last attempt, while it is queued again.
     public var lastError: String?

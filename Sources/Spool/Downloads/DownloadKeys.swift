@@ -1,21 +1,88 @@
 import SpoolCore
+import SpoolStore
 import SpoolSystem
 
-/// The keys of the downloads of a store, for threads that may not wait for the index.
+/// The keys of the downloads of a store and of their parts, for threads that may not wait for the
+/// index.
 final class DownloadKeys: Sendable {
-    private let keys = Locked<Set<ResourceKey>>([])
+    private struct State {
+        var entries: Set<ResourceKey> = []
+        /// The parts of presentations, by the keys of their entries.
+        var parts: [ResourceKey: Set<ResourceKey>] = [:]
+        /// The number of entries that a part belongs to.
+        var owners: [ResourceKey: Int] = [:]
 
-    var isEmpty: Bool { keys.withLock { $0.isEmpty } }
+        mutating func insert(_ part: ResourceKey, of entry: ResourceKey) {
+            if parts[entry, default: []].insert(part).inserted { owners[part, default: 0] += 1 }
+        }
 
-    var count: Int { keys.withLock { $0.count } }
-
-    func contains(_ key: ResourceKey) -> Bool { keys.withLock { $0.contains(key) } }
-
-    func set(_ key: ResourceKey, isDownload: Bool) {
-        keys.withLock { keys in
-            if isDownload { keys.insert(key) } else { keys.remove(key) }
+        mutating func remove(_ part: ResourceKey, of entry: ResourceKey) {
+            guard parts[entry]?.remove(part) != nil else { return }
+            let count = owners[part] ?? 1
+            owners[part] = count > 1 ? count - 1 : nil
         }
     }
 
-    func replace(by new: [ResourceKey]) { keys.withLock { $0 = Set(new) } }
+    private let state = Locked(State())
+
+    var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
+
+    var count: Int { state.withLock { $0.entries.count + $0.owners.count } }
+
+    /// Returns whether a resource is in the list, or a part of an entry.
+    func contains(_ key: ResourceKey) -> Bool { state.withLock { $0.entries.contains(key) || $0.owners[key] != nil } }
+
+    /// Returns whether a resource is in the list.
+    func isEntry(_ key: ResourceKey) -> Bool { state.withLock { $0.entries.contains(key) } }
+
+    func set(_ key: ResourceKey, isDownload: Bool) {
+        state.withLock { state in
+            if isDownload { return _ = state.entries.insert(key) }
+            state.entries.remove(key)
+            for part in state.parts[key] ?? [] { state.remove(part, of: key) }
+            state.parts[key] = nil
+        }
+    }
+
+    func replace(by entries: [ResourceKey], parts: [ResourceKey: [ResourceKey]] = [:]) {
+        state.withLock { state in
+            state = State(entries: Set(entries))
+            for (entry, keys) in parts { for part in keys { state.insert(part, of: entry) } }
+        }
+    }
+
+    // MARK: Parts
+
+    /// The result of entering a part.
+    enum Insertion {
+        case inserted
+        case isKnown
+        /// There is no such entry.
+        case noEntry
+        /// The store keeps no more parts.
+        case full
+    }
+
+    /// Enters a part of an entry.
+    func insert(part: ResourceKey, of entry: ResourceKey) -> Insertion {
+        state.withLock { state in
+            guard state.entries.contains(entry) else { return .noEntry }
+            guard state.parts[entry]?.contains(part) != true else { return .isKnown }
+            guard state.owners.count < StoredDownload.maximumPartCount else { return .full }
+            state.insert(part, of: entry)
+            return .inserted
+        }
+    }
+
+    func remove(part: ResourceKey, of entry: ResourceKey) { state.withLock { $0.remove(part, of: entry) } }
+
+    /// The parts of an entry.
+    func parts(of entry: ResourceKey) -> Set<ResourceKey> { state.withLock { $0.parts[entry] ?? [] } }
+
+    /// The parts that belong to this entry only.
+    func ownParts(of entry: ResourceKey) -> [ResourceKey] {
+        state.withLock { state in
+            (state.parts[entry] ?? []).filter { state.owners[$0] == 1 && !state.entries.contains($0) }.sorted()
+        }
+    }
 }

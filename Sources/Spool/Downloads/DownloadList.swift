@@ -1,10 +1,11 @@
 package import SpoolCore
+package import SpoolManifests
 package import SpoolStore
 
 /// Decides which downloads run. A value without clock, disk and network.
 ///
-/// The shell reports events and asks for `turn(now:)` afterwards. Every method that changes what the
-/// store keeps returns the keys to save.
+/// The shell reports events and asks for `turn(now:)` afterwards. Every method that changes what
+/// the store keeps returns the keys to save.
 package struct DownloadList {
     /// The kind of an end that is no success.
     package enum Failure: Hashable {
@@ -26,6 +27,8 @@ package struct DownloadList {
         var download: Download
         /// Its place among those of its priority.
         var order: Int64
+        /// Whether the number of its bytes is an estimate.
+        var isEstimated = false
         /// The failures in a row without a new byte.
         var failures = 0
         /// The stored bytes at the last failure.
@@ -71,14 +74,20 @@ package struct DownloadList {
 
     // MARK: Changing
 
-    /// Adds a download, or gives an existing one this group and priority. One that had failed is
-    /// tried again.
+    /// Adds a download, or gives an existing one this group, priority and selection. One that had
+    /// failed is tried again, and one with another selection runs again.
     ///
     /// - Returns: False if the list is full.
-    package mutating func add(_ key: ResourceKey, url: String, group: String, priority: Int) -> Bool {
+    package mutating func add(
+        _ key: ResourceKey, url: String, group: String, priority: Int, selection: PresentationSelection = PresentationSelection()
+    ) -> Bool {
         guard entries[key] != nil || entries.count < StoredDownload.maximumCount else { return false }
         var entry = entries[key] ?? Entry(download: Download(key: key, url: url), order: (entries.values.map(\.order).max() ?? 0) + 1)
         (entry.download.url, entry.download.group, entry.download.priority) = (url, group, priority)
+        if entry.download.selection != selection {
+            entry.download.selection = selection
+            if entry.download.state == .complete || entry.download.state == .running { entry.download.state = .queued }
+        }
         entries[key] = entry
         if case .failed = entry.download.state { resume(key) }
         return true
@@ -123,6 +132,15 @@ package struct DownloadList {
         return true
     }
 
+    /// Lets a finished download run again, because the origin has another version.
+    ///
+    /// - Returns: Whether it was finished. In a process that runs no downloads, it stays finished.
+    package mutating func replaced(_ key: ResourceKey) -> Bool {
+        guard isStarted, entries[key]?.download.state == .complete else { return false }
+        entries[key]?.download.state = .queued
+        return true
+    }
+
     // MARK: Transfers
 
     /// Returns what starts and stops now, and enters it.
@@ -149,28 +167,34 @@ package struct DownloadList {
     }
 
     /// Notes how far a transfer has come.
-    package mutating func progressed(_ key: ResourceKey, done: Int64, total: Int64?) {
+    ///
+    /// - Parameter isEstimated: Whether `total` is an estimate.
+    package mutating func progressed(_ key: ResourceKey, done: Int64, total: Int64?, isEstimated: Bool = false) {
         guard entries[key]?.download.state == .running else { return }
         entries[key]?.download.doneBytes = done
-        if let total { entries[key]?.download.totalBytes = total }
+        guard let total else { return }
+        entries[key]?.download.totalBytes = total
+        entries[key]?.isEstimated = isEstimated
     }
 
     /// Returns the reason why the length of a download leaves no room, or nil if there is room. The
-    /// stored bytes count in the place of an unknown length.
+    /// stored bytes count in the place of an unknown or estimated length.
     ///
     /// - Parameter freeBytes: The bytes that downloads may take of the disk, or nil if not known.
     package func missingRoom(for key: ResourceKey, freeBytes: Int64?) -> String? {
-        guard let download = entries[key]?.download else { return nil }
-        let total = download.totalBytes ?? download.doneBytes
+        guard let entry = entries[key] else { return nil }
+        let download = entry.download
+        let length = entry.isEstimated ? nil : download.totalBytes
+        let total = length ?? download.doneBytes
         let others = entries.values.map(\.download).filter { $0.key != key }
         if let allowance = settings.allowanceBytes {
             let left = max(0, others.reduce(allowance) { $0.subtractingClamped($1.promisedBytes) })
-            let soFar = download.totalBytes == nil ? " so far" : ""
+            let soFar = length == nil ? " so far" : ""
             if total > left { return "it has \(total) bytes\(soFar), and \(left) of the \(allowance) bytes for downloads are left" }
         }
         if let freeBytes {
             let left = max(0, others.filter { $0.state == .running }.reduce(freeBytes) { $0.subtractingClamped($1.missingBytes) })
-            let missing = download.missingBytes
+            let missing = length == nil ? 0 : download.missingBytes
             if missing > left { return "\(missing) of its bytes are missing, and the disk has room for \(left)" }
         }
         return nil
@@ -180,7 +204,7 @@ package struct DownloadList {
     package mutating func completed(_ key: ResourceKey, bytes: Int64) {
         guard var entry = entries[key], entry.download.state == .running else { return }
         (entry.download.state, entry.download.doneBytes, entry.download.totalBytes) = (.complete, bytes, bytes)
-        (entry.download.lastError, entry.failures) = (nil, 0)
+        (entry.download.lastError, entry.failures, entry.isEstimated) = (nil, 0, false)
         entries[key] = entry
     }
 
@@ -206,13 +230,13 @@ package struct DownloadList {
 extension DownloadList {
     private enum Member {
         static let url = "url", group = "group", priority = "priority", order = "order", state = "state", reason = "reason"
-        static let bytes = "bytes"
+        static let bytes = "bytes", quality = "quality", audio = "audio", subtitles = "subtitles"
     }
 
     /// Returns the entry of the store for a download, or nil if there is none.
     ///
-    /// A download that runs, or waits for the network, is queued in the store: after a restart it is
-    /// tried at once.
+    /// A download that runs, or waits for the network, is queued in the store: after a restart it
+    /// is tried at once.
     package func stored(_ key: ResourceKey) -> StoredDownload? {
         guard let entry = entries[key] else { return nil }
         let download = entry.download
@@ -222,27 +246,35 @@ extension DownloadList {
         ]
         if !download.group.isEmpty { members[Member.group] = download.group }
         if case .failed(let reason) = download.state {
-            // The text may come from an origin. A line break in it, or too long a text, would make the
-            // entry another one, or none.
+            // The text may come from an origin. A line break in it, or too long a text, would make
+            // the entry another one, or none.
             let line = reason.split(whereSeparator: \.isNewline).joined(separator: " ")
             members[Member.reason] = String(String.UnicodeScalarView(line.unicodeScalars.prefix(Self.reasonLimit)))
         }
-        if let total = download.totalBytes { members[Member.bytes] = "\(total)" }
+        if let total = download.totalBytes, !entry.isEstimated { members[Member.bytes] = "\(total)" }
+        let (selection, usual) = (download.selection, PresentationSelection())
+        if selection.quality != usual.quality { members[Member.quality] = selection.quality.word }
+        if selection.audio != usual.audio { members[Member.audio] = selection.audio.word }
+        if selection.subtitles != usual.subtitles { members[Member.subtitles] = selection.subtitles.word }
         return StoredDownload(key: key, members: members)
     }
 
     /// Enters a download that the store has.
     ///
     /// - Parameters:
-    ///   - storedBytes: The number of stored bytes of the resource.
-    ///   - isComplete: Whether these are all. A finished download that lost bytes is queued again.
-    package mutating func load(_ stored: StoredDownload, storedBytes: Int64, isComplete: Bool) {
+    ///   - storedBytes: The number of stored bytes of its resource and its parts.
+    ///   - isWhole: Whether all bytes of its own resource are stored. A finished download that lost
+    ///     bytes is queued again.
+    package mutating func load(_ stored: StoredDownload, storedBytes: Int64, isWhole: Bool) {
         guard let url = stored.members[Member.url] else { return }
         var download = Download(key: stored.key, url: url)
         download.group = stored.members[Member.group] ?? ""
         download.priority = stored.members[Member.priority].flatMap { Int($0) } ?? 0
+        download.selection = PresentationSelection(
+            quality: stored.members[Member.quality], audio: stored.members[Member.audio], subtitles: stored.members[Member.subtitles])
         download.doneBytes = storedBytes
         download.totalBytes = stored.members[Member.bytes].flatMap { Int64($0) }.map { max(0, $0) }
+        let isComplete = isWhole && storedBytes >= download.totalBytes ?? 0
         switch stored.members[Member.state] {
         case Download.State.paused.name: download.state = .paused
         case Download.State.complete.name where isComplete: download.state = .complete

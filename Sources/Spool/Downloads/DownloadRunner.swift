@@ -5,20 +5,35 @@ import SpoolSystem
 /// Starts and stops the transfers of the list of downloads, and keeps the list in the store.
 ///
 /// The list changes on the control lane, except for the progress of transfers. Each transfer is a
-/// `Preload` of the whole resource: it yields to players, joins fetches in flight and fetches no
-/// stored byte.
+/// `Preload` of the whole resource, or of all parts of a presentation: it yields to players, joins
+/// fetches in flight and fetches no stored byte. Each part is entered in the store before its first
+/// byte, so that eviction spares it.
 final class DownloadRunner: Sendable {
     /// The time between two looks at the transfers.
     private static let interval: Nanoseconds = .milliseconds(100)
+    /// The time between two tries to become the writer of the store, which another process writes.
+    private static let writerInterval: Nanoseconds = .seconds(2)
 
     private struct Transfer {
         /// Distinguishes the transfers of one key.
-        var number: Int
-        var preload: Preload
-        /// The bytes that were stored when it began, and those that were available at the last look.
+        let number: Int
+        let preload: Preload
+        let parts: TransferParts
+        /// The bytes that were stored when it began, and those that were available at the last
+        /// look.
         var storedBytes: Int64
         var seenBytes: Int64 = 0
+        /// The check of all bytes, after the last one has arrived.
+        var check: DownloadCheck?
+
+        func cancel() {
+            preload.cancel()
+            check?.cancel()
+        }
     }
+
+    /// The resources that a transfer reads besides the one of its key: the parts of a presentation.
+    private typealias TransferParts = Locked<Set<ResourceKey>>
 
     private struct State {
         var list = DownloadList()
@@ -31,6 +46,8 @@ final class DownloadRunner: Sendable {
         var lastNumber = 0
         var pace = DownloadPace()
         var isTicking = false
+        /// Whether a timer waits for the process that writes the store.
+        var waitsForWriter = false
         /// The time of the timer that waits for the next attempt.
         var wakeTime: MonotonicInstant?
         var listeners: [Int: AsyncStream<[Download]>.Continuation] = [:]
@@ -40,20 +57,20 @@ final class DownloadRunner: Sendable {
     private let environment: CacheEnvironment
     private let store: any ResourceStore
     private let keys: DownloadKeys
-    private let minimumFreeBytes: Int64?
+    private let limits: LiveLimits
     private let state = Locked(State())
 
-    init(environment: CacheEnvironment, store: any ResourceStore, keys: DownloadKeys, minimumFreeBytes: Int64?) {
+    init(environment: CacheEnvironment, store: any ResourceStore, keys: DownloadKeys, limits: LiveLimits) {
         self.environment = environment
         self.store = store
         self.keys = keys
-        self.minimumFreeBytes = minimumFreeBytes
+        self.limits = limits
     }
 
     // MARK: The store
 
     /// Reads the keys of the list. Runs on the index lane.
-    func readKeys() throws(StoreError) { keys.replace(by: try store.downloads().map(\.key)) }
+    func readKeys() throws(StoreError) { keys.replace(by: try store.downloads().map(\.key), parts: try store.downloadParts()) }
 
     /// Reads the list again, because another process may have changed it. Runs on the index lane.
     func storeChanged() {
@@ -91,8 +108,8 @@ final class DownloadRunner: Sendable {
             var list = DownloadList()
             for stored in try store.downloads() {
                 let found = try store.lookup(stored.key)
-                let bytes = found?.spans.totalBytes ?? 0
-                list.load(stored, storedBytes: bytes, isComplete: found?.representation.length == bytes)
+                let isWhole = found.map { $0.representation.length == $0.spans.totalBytes } ?? false
+                list.load(stored, storedBytes: try store.storedBytes(ofDownload: stored.key), isWhole: isWhole)
             }
             return list
         }
@@ -111,8 +128,8 @@ final class DownloadRunner: Sendable {
         for done in waiting { done(read.map { _ in }) }
     }
 
-    /// Keeps the entries of some keys. Runs on the control lane, so the writes have the order of the
-    /// changes.
+    /// Keeps the entries of some keys. Runs on the control lane, so the writes have the order of
+    /// the changes.
     private func save(_ saved: [ResourceKey], _ cache: MediaCache, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
         let entries = state.withLock { state in saved.map { ($0, state.list.stored($0)) } }
         for (key, entry) in entries where entry != nil { keys.set(key, isDownload: true) }
@@ -130,7 +147,7 @@ final class DownloadRunner: Sendable {
 
     /// Removes the entry of a resource that is removed. Runs on the index lane.
     func forget(_ key: ResourceKey) throws(StoreError) {
-        guard keys.contains(key), store.isWritable else { return }
+        guard keys.isEntry(key), store.isWritable else { return }
         try store.setDownload(key, nil)
         keys.set(key, isDownload: false)
         environment.control.post { [self] in
@@ -140,8 +157,8 @@ final class DownloadRunner: Sendable {
         }
     }
 
-    /// Takes entries out of the list, and out of the store once more: the end of a transfer may have
-    /// entered them again meanwhile. Runs on the control lane.
+    /// Takes entries out of the list, and out of the store once more: the end of a transfer may
+    /// have entered them again meanwhile. Runs on the control lane.
     private func drop(_ dropped: [ResourceKey]) {
         let cache = state.withLock { state in
             for key in dropped { state.list.remove(key) }
@@ -169,7 +186,7 @@ final class DownloadRunner: Sendable {
             defer { (state.transfers, state.listeners) = ([:], [:]) }
             return (state.transfers.values, state.listeners.values)
         }
-        for transfer in transfers { transfer.preload.cancel() }
+        for transfer in transfers { transfer.cancel() }
         for listener in listeners { listener.finish() }
     }
 
@@ -241,6 +258,7 @@ final class DownloadRunner: Sendable {
     /// Starts and stops transfers. Runs on the control lane.
     private func turn() {
         guard let cache = state.withLock({ $0.cache }), !cache.isClosed else { return }
+        guard store.isWritable else { return waitForWriter() }
         let now = environment.time.now
         let (actions, lost) = state.withLock { state in
             let actions = state.list.turn(now: now)
@@ -257,6 +275,28 @@ final class DownloadRunner: Sendable {
         publish()
     }
 
+    /// Waits until the process that writes the store has ended, if the list is to run here.
+    private func waitForWriter() {
+        publish()
+        let isFirst = state.withLock { state in
+            guard state.list.isStarted, !state.waitsForWriter else { return false }
+            state.waitsForWriter = true
+            return true
+        }
+        guard isFirst else { return }
+        _ = environment.time.after(Self.writerInterval, on: environment.control) { [weak self] in
+            guard let self else { return }
+            let cache = state.withLock { state in
+                state.waitsForWriter = false
+                return state.list.isStarted ? state.cache : nil
+            }
+            guard let cache, !cache.isClosed else { return }
+            // The list is read anew, and runs, once this process is the writer.
+            cache.engine.tryToBecomeWriter()
+            turn()
+        }
+    }
+
     private func wakeForRetry(_ now: MonotonicInstant) {
         let due = state.withLock { state -> MonotonicInstant? in
             guard let next = state.list.nextRetry, next > now, state.wakeTime.map({ next < $0 }) ?? true else { return nil }
@@ -271,19 +311,27 @@ final class DownloadRunner: Sendable {
     }
 
     private func stop(_ key: ResourceKey) {
-        state.withLock { $0.transfers.removeValue(forKey: key) }?.preload.cancel()
+        state.withLock { $0.transfers.removeValue(forKey: key) }?.cancel()
     }
 
     private func start(_ key: ResourceKey, _ cache: MediaCache) {
         guard let download = state.withLock({ $0.list[key] }) else { return }
         do throws(CacheError) {
-            let preload = try Preload.started(
-                in: cache, download.url, .whole, key: key, priority: .prefetch, options: ReadOptions(),
-                refusal: { [weak self, weak cache] length in cache.flatMap { self?.refusal(of: key, length, $0) } })
             let number = state.withLock { state in
                 state.lastNumber += 1
-                state.transfers[key] = Transfer(number: state.lastNumber, preload: preload, storedBytes: download.doneBytes)
                 return state.lastNumber
+            }
+            let parts = TransferParts([])
+            let preload = try Preload.download(
+                in: cache, download,
+                .init(
+                    beginning: { [weak self, weak cache] read in cache.flatMap { self?.enter(read, of: key, parts, $0) } },
+                    lengthKnown: { [weak self, weak cache] read, length in
+                        // The parts of a presentation are compared with the room as they come.
+                        read == key ? cache.flatMap { self?.refusal(of: key, length, $0) } : nil
+                    }))
+            state.withLock { state in
+                state.transfers[key] = Transfer(number: number, preload: preload, parts: parts, storedBytes: download.doneBytes)
             }
             preload.whenOver { [weak self, weak cache] result in
                 guard let self, let cache else { return }
@@ -314,7 +362,10 @@ final class DownloadRunner: Sendable {
                 guard let progress = transfer.preload.currentProgress else { continue }
                 fetched += max(0, progress.doneBytes - max(transfer.storedBytes, transfer.seenBytes))
                 transfer.seenBytes = progress.doneBytes
-                state.list.progressed(key, done: max(progress.doneBytes, transfer.storedBytes), total: progress.totalBytes)
+                let isPresentation = transfer.parts.withLock { !$0.isEmpty }
+                let done = max(progress.doneBytes, transfer.storedBytes)
+                let total = progress.totalBytes.map { isPresentation ? max($0, done) : $0 }
+                state.list.progressed(key, done: done, total: total, isEstimated: isPresentation)
                 state.transfers[key] = transfer
             }
             let mayRun = state.pace.mayRun(fetched: fetched, limit: state.list.settings.bytesPerSecond, now: now)
@@ -331,8 +382,8 @@ final class DownloadRunner: Sendable {
         _ = environment.time.after(Self.interval, on: environment.control) { [weak self] in self?.look() }
     }
 
-    /// Ends the downloads of unknown length that have outgrown their room. An origin may send without
-    /// an end.
+    /// Ends the downloads of unknown length that have outgrown their room. An origin may send
+    /// without an end.
     private func endWithoutRoom() {
         guard let cache = state.withLock({ $0.cache }) else { return }
         let ended = state.withLock { state in
@@ -353,16 +404,69 @@ final class DownloadRunner: Sendable {
         guard let length else { return nil }
         var room: Int64?
         do throws(StoreError) {
-            room = try store.freeBytes().map { max(0, $0 - (minimumFreeBytes ?? 0)) }
+            let kept = limits.current.minimumFreeBytes ?? 0
+            room = try store.freeBytes().map { max(0, $0 - kept) }
         } catch {
             // The writes find out then.
             if error != .closed && error != .suspended { cache.record(.storeTrouble("downloads: \(error)")) }
         }
         let reason = state.withLock { state in
-            state.list.progressed(key, done: state.list[key]?.doneBytes ?? 0, total: length)
+            // Of a presentation, this is the length of its manifest.
+            let done = state.list[key]?.doneBytes ?? 0
+            state.list.progressed(key, done: done, total: max(done, length))
             return state.list.missingRoom(for: key, freeBytes: room)
         }
         return reason.map { CacheError(.noRoom, $0, key: key) }
+    }
+
+    // MARK: Parts
+
+    /// Enters a resource that a transfer is about to read. Callable on any thread.
+    private func enter(_ part: ResourceKey, of key: ResourceKey, _ parts: TransferParts, _ cache: MediaCache) -> CacheError? {
+        guard part != key else { return nil }
+        switch keys.insert(part: part, of: key) {
+        case .noEntry: return CacheError(.cancelled, "the download was removed", key: key)
+        case .full:
+            let reason = "the downloads have more than \(StoredDownload.maximumPartCount) parts; remove some of them"
+            return CacheError(.noRoom, reason, key: key)
+        case .inserted: setPart(part, of: key, true, cache)
+        case .isKnown: break
+        }
+        parts.withLock { _ = $0.insert(part) }
+        state.withLock { _ = $0.unbounded.insert(key) }
+        return nil
+    }
+
+    /// Enters or removes a part in the store. The index lane has the order of the calls, so a part
+    /// is entered before its first byte.
+    private func setPart(_ part: ResourceKey, of key: ResourceKey, _ isPart: Bool, _ cache: MediaCache) {
+        if !isPart { keys.remove(part: part, of: key) }
+        cache.onIndexLane(
+            part,
+            { (result: Result<Void, CacheError>) in
+                if case .failure(let error) = result, error.code != .closed { cache.record(.storeTrouble("downloads: \(error)")) }
+            }
+        ) { [store, keys] () throws(StoreError) in
+            // The entry may have been removed meanwhile.
+            guard keys.isEntry(key) else { return }
+            try store.setDownloadPart(part, of: key, isPart)
+        }
+    }
+
+    /// The parts that only one download has. They go with it.
+    func ownParts(of key: ResourceKey) -> [ResourceKey] { keys.ownParts(of: key) }
+
+    // MARK: Other versions
+
+    /// Runs a finished download again, because its origin has another version. The store keeps the
+    /// bytes of the old one until the other is complete. Callable on any thread.
+    func replaced(_ key: ResourceKey) {
+        environment.control.post { [self] in
+            let cache = state.withLock { $0.list.replaced(key) ? $0.cache : nil }
+            guard let cache else { return }
+            saveQuietly(key, cache)
+            turn()
+        }
     }
 
     // MARK: Ends
@@ -377,33 +481,25 @@ final class DownloadRunner: Sendable {
         }
     }
 
-    /// Enters the received bytes into the index, and compares all of them with their checks.
+    /// Compares all bytes with their checks.
     private func verify(_ key: ResourceKey, _ number: Int, _ cache: MediaCache) {
-        cache.enterReceived { [self] _ in
-            cache.verify(key, isRepairing: true, progress: { _ in }) { [self] found in
-                cache.onIndexLane(
-                    key,
-                    { [self] (stored: Result<StoredResource?, CacheError>) in
-                        environment.control.post { [self] in
-                            guard isCurrent(key, number) else { return }
-                            verified(key, found, stored, cache)
-                        }
-                    }
-                ) { [store] () throws(StoreError) in try store.lookup(key) }
+        guard let parts = state.withLock({ $0.transfers[key]?.parts.withLock { $0 } }) else { return }
+        // An earlier version of a manifest, or another selection, may have had other parts.
+        for part in keys.parts(of: key).subtracting(parts) { setPart(part, of: key, false, cache) }
+        let check = DownloadCheck(cache, key, parts: parts) { [weak self, weak cache] found in
+            guard let self, let cache else { return }
+            environment.control.post { [weak self] in
+                guard let self, isCurrent(key, number) else { return }
+                verified(key, found, cache)
             }
         }
+        state.withLock { $0.transfers[key]?.check = check }
+        check.start()
     }
 
-    private func verified(
-        _ key: ResourceKey, _ found: Result<Verification?, CacheError>, _ stored: Result<StoredResource?, CacheError>, _ cache: MediaCache
-    ) {
+    private func verified(_ key: ResourceKey, _ found: Result<DownloadCheck.Sum, CacheError>, _ cache: MediaCache) {
         do throws(CacheError) {
-            let damaged = try found.get()?.damaged.totalBytes ?? 0
-            let bytes = try stored.get()?.spans.totalBytes ?? 0
-            // Without a known length, the next process could not see that nothing is missing.
-            guard damaged == 0, let length = try stored.get()?.representation.length, length == bytes else {
-                throw CacheError(.originMalformed, "bytes are missing after the check, and are fetched again", key: key)
-            }
+            let bytes = try found.get().storedBytes
             try state.withLock { (state) throws(CacheError) in
                 state.list.progressed(key, done: bytes, total: bytes)
                 if state.unbounded.contains(key), let reason = state.list.missingRoom(for: key, freeBytes: nil) {
@@ -423,11 +519,13 @@ final class DownloadRunner: Sendable {
     private func end(_ key: ResourceKey, _ error: CacheError, _ cache: MediaCache) {
         guard error.code != .closed else { return }
         let (now, jitter) = (environment.time.now, environment.random.next())
+        let failure = DownloadList.Failure(error)
         state.withLock { state in
             state.transfers[key] = nil
             state.unbounded.remove(key)
-            state.list.ended(key, DownloadList.Failure(error), now: now, jitter: jitter)
+            state.list.ended(key, failure, now: now, jitter: jitter)
         }
+        NoticeBoard.of(cache).add(failure.notice(of: key))
         saveQuietly(key, cache)
         turn()
     }
@@ -439,6 +537,14 @@ extension DownloadList.Failure {
         case .originUnreachable, .originTimeout, .networkRefused: self = .network(error.message)
         case .representationChanged, .removed: self = .temporary(error.message)
         default: self = error.isRetryable ? .temporary(error.message) : .permanent(error.message)
+        }
+    }
+
+    /// The notice of the end of an attempt.
+    fileprivate func notice(of key: ResourceKey) -> CacheNotice {
+        switch self {
+        case .network(let reason): CacheNotice(.paused, key, because: "the download waits: \(reason)")
+        case .temporary(let reason), .permanent(let reason): CacheNotice(.downloadFailed, key, because: reason)
         }
     }
 }

@@ -1,4 +1,5 @@
 public import SpoolCore
+public import SpoolManifests
 import SpoolStore
 import SpoolSystem
 
@@ -15,7 +16,8 @@ extension MediaCache {
 /// for await list in cache.downloads.updates { show(list) }
 /// ```
 ///
-/// Downloads are added in any process that writes the store, and run in one that called `start()`.
+/// Downloads are added in any process that writes the store, and run in the one that writes it and
+/// called `start()`.
 /// After a restart they go on at the first missing byte. They yield to players as preloads do, and
 /// respect the network policy.
 ///
@@ -32,10 +34,14 @@ public struct Downloads: Sendable {
 
     /// Runs the list in this process, until `stop()` or the end of the cache.
     ///
-    /// - Throws: `.storeLocked` if another process writes the store, `.store`, `.closed`.
+    /// While another process writes the store, the list runs there or waits. It runs here within
+    /// seconds after that process has ended.
+    ///
+    /// - Throws: `.storeLocked` if this cache only reads, by ``Configuration/Storage/isReadOnly``;
+    ///   `.store`, `.closed`.
     public func start() async throws(CacheError) {
-        guard cache.store.isWritable else {
-            throw CacheError(.storeLocked, "another process writes the store; downloads run there")
+        guard cache.store.isWritable || !cache.engine.configuration.storage.isReadOnly else {
+            throw CacheError(.storeLocked, "this cache only reads the store; downloads run in a process that writes it")
         }
         _ = try await change { list in
             list.isStarted = true
@@ -61,11 +67,16 @@ public struct Downloads: Sendable {
 
     // MARK: The list
 
-    /// Adds the resource of a URL to the list. If it is there, it gets the group and the priority, and
-    /// is tried again if it had failed.
+    /// Adds the resource or the HLS or DASH presentation of a URL to the list. Type and first bytes
+    /// decide which of them it is.
+    ///
+    /// If the URL is in the list, its entry gets the group, the priority and the selection, and is
+    /// tried again if it had failed. With another selection, a finished one runs again.
     ///
     /// - Parameters:
     ///   - url: An absolute `http` or `https` URL.
+    ///   - selection: The renditions of a presentation. The default is the best variant with its
+    ///     sound, without subtitles. Of any other resource it has no meaning.
     ///   - key: The identity in the cache, if the URL is not stable, or nil for the key of the URL.
     ///   - group: The name of a group that may be paused and resumed as one.
     ///   - priority: Higher ones run first.
@@ -74,14 +85,17 @@ public struct Downloads: Sendable {
     ///   `.storeLocked` if another process writes the store, `.closed`.
     @discardableResult
     public func add(
-        _ url: String, key: ResourceKey? = nil, group: String = "", priority: Int = 0
+        _ url: String, selection: PresentationSelection = PresentationSelection(), key: ResourceKey? = nil, group: String = "",
+        priority: Int = 0
     ) async throws(CacheError) -> Download {
         let key = cache.readingKey(for: try MediaURL(cachable: url), chosen: key)
-        guard StoredDownload(key: key, members: ["url": url, "group": group]).isStorable else {
-            throw CacheError(.unsupportedURL, "the URL, its key or the group of a download has a line break or is too long", key: key)
+        let words = ["url": url, "group": group, "audio": selection.audio.word, "subtitles": selection.subtitles.word]
+        guard StoredDownload(key: key, members: words).isStorable else {
+            let reason = "the URL, its key, the group or a language of a download has a line break or is too long"
+            throw CacheError(.unsupportedURL, reason, key: key)
         }
         let list = try await change { (list) throws(CacheError) in
-            guard list.add(key, url: url, group: group, priority: priority) else {
+            guard list.add(key, url: url, group: group, priority: priority, selection: selection) else {
                 throw CacheError(.noRoom, "the list has \(StoredDownload.maximumCount) downloads; remove some of them", key: key)
             }
             return [key]
@@ -119,7 +133,7 @@ public struct Downloads: Sendable {
     /// - Throws: `.store`, `.storeLocked`, `.closed`, `.unsupportedURL`.
     @discardableResult
     public func pause(_ name: some ResourceName) async throws(CacheError) -> Bool {
-        try await changeEach([name.key(in: cache)]) { list, key in list.pause(key) } > 0
+        try await changeEach([name.key(in: cache)], pausing) > 0
     }
 
     /// Resumes a download that was paused or has failed.
@@ -137,7 +151,7 @@ public struct Downloads: Sendable {
     /// - Throws: `.store`, `.storeLocked`, `.closed`.
     @discardableResult
     public func pauseAll(group: String? = nil) async throws(CacheError) -> Int {
-        try await changeEach(nil, group: group) { list, key in list.pause(key) }
+        try await changeEach(nil, group: group, pausing)
     }
 
     /// Resumes the paused and failed downloads of a group, or all for nil.
@@ -168,7 +182,8 @@ public struct Downloads: Sendable {
     }
 
     /// Removes a download from the list, with its bytes unless `keepingBytes`. Kept bytes count
-    /// towards the quota again, and may be evicted.
+    /// towards the quota again, and may be evicted. Parts of a presentation that another download
+    /// shares stay.
     ///
     /// - Returns: False if it is not in the list.
     /// - Throws: `.store`, `.storeLocked`, `.closed`, `.unsupportedURL`.
@@ -176,19 +191,30 @@ public struct Downloads: Sendable {
     public func remove(_ name: some ResourceName, keepingBytes: Bool = false) async throws(CacheError) -> Bool {
         let key = try name.key(in: cache)
         guard try await change({ _ in [] })[key] != nil else { return false }
+        let parts = keepingBytes ? [] : runner.ownParts(of: key)
         try await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, CacheError>, Never>) in
-            let runner = runner
             if keepingBytes {
-                cache.onIndexLane(key, { continuation.resume(returning: $0) }) { () throws(StoreError) in try runner.forget(key) }
+                cache.onIndexLane(key, { continuation.resume(returning: $0) }) { [runner] () throws(StoreError) in try runner.forget(key) }
             } else {
                 cache.remove(key) { result in continuation.resume(returning: result.map { _ in }) }
             }
         }.get()
+        for part in parts { try await cache.remove(part) }
         _ = try await change { list in
             list.remove(key)
             return []
         }
         return true
+    }
+
+    /// Pauses a download, with a notice for the page.
+    private var pausing: @Sendable (inout DownloadList, ResourceKey) -> Bool {
+        let notices = NoticeBoard.of(cache)
+        return { list, key in
+            guard list.pause(key) else { return false }
+            notices.add(CacheNotice(.paused, key, because: "a command paused the download"))
+            return true
+        }
     }
 
     private func changeEach(

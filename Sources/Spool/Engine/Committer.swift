@@ -65,20 +65,23 @@ final class Committer: Sendable {
     private let store: any ResourceStore
     private let record: @Sendable (CacheEvent) -> Void
     private let state = Locked(State())
+    private let limits: LiveLimits
     /// The pace at which a generation commits its written bytes; each session keeps a copy.
-    let commitPace: CommitPace
+    var commitPace: CommitPace {
+        let limit = min(Self.commitLimitBytes, (limits.current.quotaBytes ?? .max) / Self.commitQuotaDivisor)
+        return CommitPace(bytes: Self.commitBytes, interval: Self.commitPause, limitBytes: limit)
+    }
 
     /// Creates a committer for a store.
     ///
-    /// - Parameter quotaBytes: The most bytes that the store may occupy, or nil for no limit.
+    /// - Parameter limits: The limits of the store.
     init(
-        environment: CacheEnvironment, store: any ResourceStore, quotaBytes: Int64?, record: @escaping @Sendable (CacheEvent) -> Void
+        environment: CacheEnvironment, store: any ResourceStore, limits: LiveLimits, record: @escaping @Sendable (CacheEvent) -> Void
     ) {
         self.environment = environment
         self.store = store
         self.record = record
-        let limit = min(Self.commitLimitBytes, (quotaBytes ?? .max) / Self.commitQuotaDivisor)
-        commitPace = CommitPace(bytes: Self.commitBytes, interval: Self.commitPause, limitBytes: limit)
+        self.limits = limits
     }
 
     /// Sets the handlers. Called once, when the cache is made.

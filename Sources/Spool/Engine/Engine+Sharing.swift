@@ -6,8 +6,7 @@ import SpoolSystem
 // sweeping orphans.
 
 extension Engine {
-    /// The shortest time between two tries of a reading cache to become the writer. A cache tries
-    /// when a fetch begins, and a try is two system calls.
+    /// The shortest time between two tries of a reading cache to become the writer.
     static let writerRetryInterval: Nanoseconds = .seconds(1)
     /// The time that the search for orphans waits after the opening, so that it does not delay the
     /// first readers.
@@ -23,6 +22,11 @@ extension Engine {
     /// process that had the store may have ended by then.
     func gapMet() {
         startReadingKeys()
+        tryToBecomeWriter()
+    }
+
+    /// Tries to become the writer, unless the last try was just now.
+    func tryToBecomeWriter() {
         guard !store.isWritable, !configuration.storage.isReadOnly else { return }
         let now = environment.time.now
         let isDue = lastWriterTry.withLock { last in
@@ -73,23 +77,36 @@ extension Engine {
     /// A system ends a process that it suspends while the process holds a lock on a file in a
     /// shared container (on Apple's systems with 0xdead10cc). Until `resume` nothing is read from
     /// or written to the store, and readers get their bytes from the origin. The unfinished block
-    /// of a running fetch is stored as well. Bytes that the fetch receives later pass through.
+    /// of a running fetch is stored as well. Then the fetch pauses, unless a reader waits for its
+    /// bytes: those pass through. A suspension that `resume` follows before it is done is dropped.
     func suspend(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
         if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
-        for session in sessions.withLock({ $0.all }) { session.writes.handOverAll() }
+        isToBeSuspended.withLock { $0 = true }
+        for session in sessions.withLock({ $0.all }) { session.writes.suspend() }
         afterWrites { [self] in
             environment.indexLane.post { [self] in
                 enterWritten()
                 committer.whenSettled { [self] in
                     committer.writeTouches()
                     keepHistory(isLast: true)
+                    guard isToBeSuspended.withLock({ $0 }) else { return done(.success(())) }
                     do throws(StoreError) {
                         try store.suspend()
                         done(.success(()))
-                    } catch { done(.failure(CacheError(error, key: nil))) }
+                    } catch {
+                        isToBeSuspended.withLock { $0 = false }
+                        resumeFetches()
+                        done(.failure(CacheError(error, key: nil)))
+                    }
                 }
             }
         }
+    }
+
+    /// Lets the fetches go on that the suspension held, unless another one is on its way.
+    private func resumeFetches() {
+        guard !isToBeSuspended.withLock({ $0 }) else { return }
+        for session in sessions.withLock({ $0.all }) { session.writes.resume() }
     }
 
     /// Takes the locks again that `suspend` released.
@@ -98,36 +115,15 @@ extension Engine {
     /// on from the origin, and later ones find what is stored now. If the other process still has
     /// the store, this cache only reads it until that process is gone.
     func resume(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+        isToBeSuspended.withLock { $0 = false }
         onIndexLane(nil, done) { [self] () throws(StoreError) in
+            defer { resumeFetches() }
             if try !store.resume() {
                 for session in sessions.withLock({ $0.all }) { session.loseEverything() }
                 downloads.storeChanged()
             }
             evictor.forget()
             sessions.withLock { $0.makeStale() }
-        }
-    }
-
-    // MARK: Age and count
-
-    /// The shortest and the longest time between two searches for resources that are too old.
-    static let ageCheckIntervals: ClosedRange<Nanoseconds> = .seconds(60)...(.seconds(3600))
-
-    /// Removes resources that are too old or too many, soon after the opening. Resources that
-    /// become too old later are removed from time to time.
-    func startEnforcing() {
-        guard configuration.limits.maximumAge != nil || configuration.limits.maximumCount != nil else { return }
-        enforceLimits(after: Self.sweepDelay)
-    }
-
-    private func enforceLimits(after delay: Nanoseconds) {
-        _ = environment.time.after(delay, on: environment.indexLane) { [weak self] in
-            guard let self, !isClosed else { return }
-            if store.isWritable { evictor.enforce() }
-            guard let age = configuration.limits.maximumAge else { return }
-            let eighth = Nanoseconds(clamping: age.components.seconds / 8).multipliedReportingOverflow(by: 1_000_000_000)
-            let bounds = Self.ageCheckIntervals
-            enforceLimits(after: eighth.overflow ? bounds.upperBound : min(max(eighth.partialValue, bounds.lowerBound), bounds.upperBound))
         }
     }
 

@@ -23,8 +23,12 @@ final class Engine: Sendable {
     private let rest = Locked(StoreCooldown())
     let committer: Committer
     let historyKeeper: HistoryKeeper
+    /// The limits of the store.
+    let limits: LiveLimits
+    let ageTimer = AgeTimer()
     let evictor: Evictor
-    private let limiter: FetchLimiter
+    let limiter: FetchLimiter
+    private let uploader: BucketUploader?
     private let pool: BufferPool
     private let openFileLimits: OpenFileLimits
     private let backlog = WriteBacklog()
@@ -35,6 +39,8 @@ final class Engine: Sendable {
         return statistics
     }
     let sessions: Locked<SessionTable>
+    /// Whether `suspend` was called, and `resume` was not since.
+    let isToBeSuspended = Locked(false)
     /// The time of the last try to become the writer.
     let lastWriterTry = Locked<MonotonicInstant?>(nil)
     let keysAreRead = Locked(false)
@@ -45,8 +51,8 @@ final class Engine: Sendable {
     /// The state of a key rotation.
     let rotationState = Locked(RotationState())
     private let sinks: [any EventSink]
-    /// The events for streams.
-    let feed = EventFeed()
+    /// The events for streams and for a page.
+    let feed: EventFeed
     /// The names of this process, once one was needed, and whether a gateway uses them.
     private let names = Locked<(pseudonyms: Pseudonyms?, areInVia: Bool)>((nil, false))
     /// The networks that the clients of doors can reach.
@@ -61,7 +67,9 @@ final class Engine: Sendable {
         self.environment = environment
         self.store = store
         digests = KeyedDigest(secret: store.secret)
-        sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? []) + [feed]
+        uploader = environment.bucket.map { [environment] in BucketUploader(bucket: $0, environment: environment) }
+        feed = EventFeed(time: environment.time)
+        sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? []) + [feed] + (uploader.map { [$0] } ?? [])
         limiter = FetchLimiter(
             total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost,
             policy: configuration.network.policy, share: configuration.network.shareBesidePlayers, time: environment.time,
@@ -70,13 +78,15 @@ final class Engine: Sendable {
         openFileLimits = configuration.storage.openFileLimits
         let sinks = sinks
         let record: @Sendable (CacheEvent) -> Void = { event in for sink in sinks { sink.record(event) } }
+        let limits = LiveLimits(configuration.limits)
+        self.limits = limits
         evictor = Evictor(
-            environment: environment, store: store, limits: configuration.limits, pins: temporaryPins,
+            environment: environment, store: store, limits: limits, pins: temporaryPins,
             downloads: downloadKeys, record: record)
-        committer = Committer(environment: environment, store: store, quotaBytes: configuration.limits.quotaBytes, record: record)
+        committer = Committer(environment: environment, store: store, limits: limits, record: record)
         historyKeeper = HistoryKeeper(environment: environment, store: store)
         downloads = DownloadRunner(
-            environment: environment, store: store, keys: downloadKeys, minimumFreeBytes: configuration.limits.minimumFreeBytes)
+            environment: environment, store: store, keys: downloadKeys, limits: limits)
         let sessions = Locked(SessionTable(idleLimit: configuration.fetching.idleSessionCount))
         self.sessions = sessions
         evictor.connect(
@@ -97,7 +107,8 @@ final class Engine: Sendable {
         }
         readDownloads()
         startSweeping()
-        startEnforcing()
+        ageTimer.start(for: self)
+        uploader?.connect(self)
         monitor?.start { [limiter] conditions in limiter.conditionsChanged(conditions) }
     }
 
@@ -202,7 +213,7 @@ final class Engine: Sendable {
         var limits = SessionLimits()
         // The window of each reader fits into the quota several times, so that each playing
         // resource keeps one.
-        let quota = configuration.limits.quotaBytes ?? .max
+        let quota = self.limits.current.quotaBytes ?? .max
         limits.readAheadBytes = min(configuration.fetching.readAheadBytes, max(65_536, quota / 4))
         limits.keptBehindBytes = min(limits.keptBehindBytes, quota / 8)
         // So does a write: one of almost the whole quota would push out everything else, beginnings
@@ -212,11 +223,12 @@ final class Engine: Sendable {
         return ResourceSession.SharedParts(
             environment: environment, store: store, pool: pool, backlog: backlog, limiter: limiter, committer: committer, evictor: evictor,
             limits: limits, segmentBytes: Int(segmentBytes), counters: counters, configuration: configuration, record: record,
+            notices: feed.notices,
             gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [sessions] session in sessions.withLock { $0.noteIdle(session) } },
             storeFailed: { [weak self] in self?.storeFailed() },
             makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } },
             via: names.withLock { $0.areInVia ? $0.pseudonyms : nil },
-            bounds: bounds, links: links, downloadKeys: downloadKeys)
+            bounds: bounds, links: links, downloadKeys: downloadKeys, downloadReplaced: { [downloads] in downloads.replaced($0) })
     }
 
     /// Passes an event to every sink. Callable on any thread, outside every lock.
@@ -259,13 +271,17 @@ final class Engine: Sendable {
         guard isFirst else { return }
         monitor?.stop()
         downloads.close()
+        uploader?.close()
         for session in sessions { session.end(.closed) }
         resumeRotation()
         afterWrites { [self] in
             // A thread may have decided on a write, or queued a commit, and not posted it yet.
             let unwritten = Countdown(sessions.count) { [self] in
                 environment.indexLane.post { [self] in
-                    for session in sessions { session.writes.enterWritten(isEnforcing: true) }
+                    for session in sessions {
+                        session.writes.enterWritten(isEnforcing: true)
+                        session.writes.dropHeldBack()
+                    }
                     // Behind the release of bytes that could not be entered.
                     environment.indexLane.post { [self] in
                         committer.whenSettled { [self] in closeStore() }

@@ -92,23 +92,25 @@ final class Evictor: Sendable {
 
     private let environment: CacheEnvironment
     private let store: any ResourceStore
-    private let limits: StorageLimits
+    private let live: LiveLimits
+    private var limits: StorageLimits { live.current }
     private let pins: TemporaryPins
     private let downloads: DownloadKeys
     private let record: @Sendable (CacheEvent) -> Void
     private let state: Locked<State>
 
     init(
-        environment: CacheEnvironment, store: any ResourceStore, limits: StorageLimits, pins: TemporaryPins,
+        environment: CacheEnvironment, store: any ResourceStore, limits: LiveLimits, pins: TemporaryPins,
         downloads: DownloadKeys, record: @escaping @Sendable (CacheEvent) -> Void
     ) {
         self.environment = environment
         self.store = store
-        self.limits = limits
+        live = limits
         self.pins = pins
         self.downloads = downloads
         self.record = record
-        state = Locked(State(ledger: RoomLedger(quotaBytes: limits.quotaBytes, minimumFreeBytes: limits.minimumFreeBytes)))
+        let first = limits.current
+        state = Locked(State(ledger: RoomLedger(quotaBytes: first.quotaBytes, minimumFreeBytes: first.minimumFreeBytes)))
     }
 
     func connect(_ hooks: Hooks) { state.withLock { $0.hooks = hooks } }
@@ -142,7 +144,11 @@ final class Evictor: Sendable {
         let isDownload = session.map { downloads.contains($0.key) } ?? false
         let isOversized = !isDownload && (length ?? 0) > (limits.quotaBytes ?? .max)
         let (isGranted, mustServe) = state.withLock { state -> (Bool?, Bool) in
-            guard state.ledger.isLimited, let request = state.ledger.ask(bytes, ignoresQuota: isDownload) else { return (true, false) }
+            guard state.ledger.isLimited else {
+                state.ledger.grantUnlimited(bytes)
+                return (true, false)
+            }
+            guard let request = state.ledger.ask(bytes, ignoresQuota: isDownload) else { return (true, false) }
             state.answers[request.id] = answer
             if isOversized { state.oversized[request.id] = session }
             if isModest { state.modest.insert(request.id) }
@@ -230,10 +236,11 @@ final class Evictor: Sendable {
                 let first = state.ledger.waiting.first
                 return (first.flatMap { state.oversized[$0.id] }, first?.bytes ?? 0, first.map { state.modest.contains($0.id) } == true)
             }
+            let cause: EvictionCause = isDiskShort ? .minimumFreeDisk : .quota
             if let session {
-                guard try makeRoom(for: wanted, ofOversized: session) else { return nil }
+                guard try makeRoom(for: wanted, ofOversized: session, cause) else { return nil }
             } else {
-                try evict(missing, slack: slackBytes, fromUsed: !isModest)
+                try evict(missing, slack: slackBytes, fromUsed: !isModest, cause)
             }
             try refreshUsage()
             return state.withLock { $0.ledger.shortageBytes } <= 0
@@ -253,7 +260,9 @@ final class Evictor: Sendable {
     ///
     /// - Returns: False if a write of its own has to land first. Before that, its size and the
     ///   bytes that it can give are unknown. `landed()` then goes on.
-    private func makeRoom(for bytes: Int64, ofOversized session: ResourceSession) throws(StoreError) -> Bool {
+    private func makeRoom(
+        for bytes: Int64, ofOversized session: ResourceSession, _ cause: EvictionCause
+    ) throws(StoreError) -> Bool {
         // Set before the check: a write that lands after the check finds this flag and posts the
         // next turn.
         state.withLock { $0.isPostponed = true }
@@ -272,14 +281,15 @@ final class Evictor: Sendable {
         }
         let share = (limits.quotaBytes ?? .max) / Self.oversizedShare
         if own + bytes <= share {
-            try evict(missing, slack: min(slackBytes, share - own - bytes))
+            try evict(missing, slack: min(slackBytes, share - own - bytes), cause)
             return true
         }
         let slack = min(slackBytes, Self.usedSlackLimit)
-        let freed = try evict(from: session, missing + slack, length: length, keeping: ByteRangeSet([head].compactMap(\.self)))
+        let kept = ByteRangeSet([head].compactMap(\.self))
+        let freed = try evict(from: session, missing + slack, length: length, keeping: kept, cause)
         // With a small quota the resource may have only its beginning and the bytes at its readers.
         // Then the others give bytes all the same.
-        if freed < missing { try evict(missing - freed, slack: slack) }
+        if freed < missing { try evict(missing - freed, slack: slack, cause) }
         return true
     }
 
@@ -300,6 +310,22 @@ final class Evictor: Sendable {
     private func countedBytes() throws(StoreError) -> Int64 {
         let all = try store.totalSizeBytes()
         return downloads.isEmpty ? all : max(0, all - (try store.downloadBytes()))
+    }
+
+    /// The room that is left without an eviction.
+    struct SpareRoom {
+        /// The bytes; nil for no limit.
+        var bytes: Int64?
+        /// The number of resources; nil for no limit.
+        var count: Int?
+    }
+
+    /// Returns the room that is left without an eviction. Runs on the index lane.
+    func spareRoom() throws(StoreError) -> SpareRoom {
+        try refreshUsage()
+        var room = SpareRoom(bytes: state.withLock { $0.ledger.spareBytes })
+        if let maximum = limits.maximumCount { room.count = max(0, maximum - max(0, try store.count() - downloads.count)) }
+        return room
     }
 
     private func refreshUsage() throws(StoreError) {
@@ -395,6 +421,18 @@ final class Evictor: Sendable {
         answerHeld()
     }
 
+    /// Takes over limits that have changed, and evicts what is beyond them. Callable on any thread.
+    func limitsChanged() {
+        let limits = limits
+        state.withLock { state in
+            state.ledger.setLimits(quotaBytes: limits.quotaBytes, minimumFreeBytes: limits.minimumFreeBytes)
+            state.presentBytes = nil
+        }
+        environment.indexLane.post { [self] in
+            if store.isWritable { enforce() }
+        }
+    }
+
     /// Drops what was measured of the store, because another process may have written to it. Runs
     /// on the index lane.
     func forget() {
@@ -408,12 +446,12 @@ final class Evictor: Sendable {
     // MARK: Evicting
 
     /// Frees `bytes`, and up to `slack` more from resources that are not in use.
-    private func evict(_ bytes: Int64, slack: Int64, fromUsed: Bool = true) throws(StoreError) {
+    private func evict(_ bytes: Int64, slack: Int64, fromUsed: Bool = true, _ cause: EvictionCause) throws(StoreError) {
         var freed: Int64 = 0
         let head = limits.policy.keptHeadBytes
-        if head > 0 { freed += try evictUnused(bytes + slack, keptHead: head) }
-        if freed < bytes { freed += try evictUnused(bytes + slack - freed, keptHead: 0) }
-        if freed < bytes, fromUsed { _ = try evictUsed(bytes - freed, slack: min(slack, Self.usedSlackLimit)) }
+        if head > 0 { freed += try evictUnused(bytes + slack, keptHead: head, cause) }
+        if freed < bytes { freed += try evictUnused(bytes + slack - freed, keptHead: 0, cause) }
+        if freed < bytes, fromUsed { _ = try evictUsed(bytes - freed, slack: min(slack, Self.usedSlackLimit), cause) }
     }
 
     /// Calls `body` with candidates that occupy more than `bytes`, in the order of the policy,
@@ -433,12 +471,12 @@ final class Evictor: Sendable {
         }
     }
 
-    private func evictUnused(_ bytes: Int64, keptHead: Int64) throws(StoreError) -> Int64 {
+    private func evictUnused(_ bytes: Int64, keptHead: Int64, _ cause: EvictionCause) throws(StoreError) -> Int64 {
         let release = hooks.release
         var freed: Int64 = 0
         try forEachCandidate(largerThan: keptHead) { (candidate) throws(StoreError) in
             guard release(candidate.key) else { return true }
-            freed += try evict(candidate.key, bytes - freed, keptHead: keptHead)
+            freed += try evict(candidate.key, bytes - freed, keptHead: keptHead, cause)
             return freed < bytes
         }
         return freed
@@ -447,18 +485,18 @@ final class Evictor: Sendable {
     /// Evicts up to `bytes` of a resource that is not in use.
     ///
     /// - Returns: The number of bytes freed.
-    private func evict(_ key: ResourceKey, _ bytes: Int64, keptHead: Int64) throws(StoreError) -> Int64 {
+    private func evict(_ key: ResourceKey, _ bytes: Int64, keptHead: Int64, _ cause: EvictionCause) throws(StoreError) -> Int64 {
         guard let stored = try store.lookup(key) else { return 0 }
         guard !stored.spans.isEmpty else {
             // The file has only bytes that no commit entered.
-            return try measured(key) { () throws(StoreError) in _ = try store.remove(key) }
+            return try measured(key, cause) { () throws(StoreError) in _ = try store.remove(key) }
         }
         var cut = EvictionCut(blockBytes: Piece.blockBytes)
         cut.regions = regions(length: stored.representation.length)
         if let head = ByteRange(0, keptHead) { cut.protected.insert(head) }
         let blocks = cut.blocks(of: stored.spans, wanted: bytes)
         guard !blocks.isEmpty else { return 0 }
-        return try measured(key) { () throws(StoreError) in
+        return try measured(key, cause) { () throws(StoreError) in
             let isAll = stored.spans.subtracting(blocks).isEmpty
             if !isAll, !isSolid(stored.generation) {
                 let file = try store.dataFile(of: stored.generation, key: key, fileExtension: stored.fileExtension)
@@ -471,27 +509,27 @@ final class Evictor: Sendable {
 
     /// Evicts `bytes` of resources in use that no reader needs soon, and up to `slack` more from
     /// the last of them.
-    private func evictUsed(_ bytes: Int64, slack: Int64) throws(StoreError) -> Int64 {
+    private func evictUsed(_ bytes: Int64, slack: Int64, _ cause: EvictionCause) throws(StoreError) -> Int64 {
         let hooks = hooks
         hooks.commitAll()
         var freed: Int64 = 0
         try forEachCandidate(largerThan: 0) { (candidate) throws(StoreError) in
             guard let session = hooks.session(candidate.key) else { return true }
-            freed += try evict(from: session, bytes - freed + slack, length: candidate.length)
+            freed += try evict(from: session, bytes - freed + slack, length: candidate.length, cause)
             return freed < bytes
         }
         return freed
     }
 
     private func evict(
-        from session: ResourceSession, _ bytes: Int64, length: Int64?, keeping kept: ByteRangeSet = ByteRangeSet()
+        from session: ResourceSession, _ bytes: Int64, length: Int64?, keeping kept: ByteRangeSet = ByteRangeSet(), _ cause: EvictionCause
     ) throws(StoreError) -> Int64 {
         let regions = regions(length: length)
         guard let part = session.beginEviction(of: bytes, regions: regions, keeping: kept, unless: isSolid) else { return 0 }
         // Readers of these blocks wait from now on, so each way out of this method has to end the
         // eviction.
         do throws(StoreError) {
-            let freed = try measured(session.key) { () throws(StoreError) in
+            let freed = try measured(session.key, cause) { () throws(StoreError) in
                 if try !store.evict(part.blocks, of: part.generation, in: part.file) { noteSolid(part.generation) }
             }
             session.endEviction(part, isGone: true)
@@ -505,11 +543,11 @@ final class Evictor: Sendable {
     /// Runs an eviction and records its event.
     ///
     /// - Returns: The number of bytes freed.
-    private func measured(_ key: ResourceKey, _ body: () throws(StoreError) -> Void) throws(StoreError) -> Int64 {
+    private func measured(_ key: ResourceKey, _ cause: EvictionCause, _ body: () throws(StoreError) -> Void) throws(StoreError) -> Int64 {
         let before = try store.totalSizeBytes()
         try body()
         let freed = max(0, before - (try store.totalSizeBytes()))
-        record(.evicted(key, bytes: freed))
+        record(.evicted(key, bytes: freed, because: cause))
         return freed
     }
 
@@ -574,7 +612,7 @@ final class Evictor: Sendable {
         let excess = try countedBytes() - quota
         guard excess > 0 else { return }
         hooks.writeTouches()
-        try evict(excess, slack: 0)
+        try evict(excess, slack: 0, .quota)
     }
 
     private func removeUnused(since time: Timestamp, sparing key: ResourceKey?) throws(StoreError) {
@@ -586,7 +624,7 @@ final class Evictor: Sendable {
             }
             for candidate in page {
                 guard candidate.lastAccess < time else { return }
-                if candidate.key != key, try !isUsed(candidate.key, since: time) { _ = try removeIfIdle(candidate.key) }
+                if candidate.key != key, try !isUsed(candidate.key, since: time) { _ = try removeIfIdle(candidate.key, .maximumAge) }
             }
             guard page.count == EvictionCandidate.pageCount else { return }
             last = page.last
@@ -605,14 +643,14 @@ final class Evictor: Sendable {
         var missing = excess
         // The limit -1 includes resources without bytes, because they are counted as well.
         try forEachCandidate(largerThan: -1) { (candidate) throws(StoreError) in
-            if candidate.key != key, try removeIfIdle(candidate.key) { missing -= 1 }
+            if candidate.key != key, try removeIfIdle(candidate.key, .maximumCount) { missing -= 1 }
             return missing > 0
         }
     }
 
-    private func removeIfIdle(_ key: ResourceKey) throws(StoreError) -> Bool {
+    private func removeIfIdle(_ key: ResourceKey, _ cause: EvictionCause) throws(StoreError) -> Bool {
         guard !pins.contains(key), hooks.release(key) else { return false }
-        _ = try measured(key) { () throws(StoreError) in _ = try store.remove(key) }
+        _ = try measured(key, cause) { () throws(StoreError) in _ = try store.remove(key) }
         return true
     }
 }

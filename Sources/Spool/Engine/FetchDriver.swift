@@ -41,8 +41,9 @@ struct FetchDriver {
         state.demand = all
         state.demandSequence += 1
         for id in state.intakes.keys.sorted() {
-            guard let ticket = state.intakes[id]?.ticket else { continue }
-            effects.append(.demand(ticket: ticket, all, sequence: state.demandSequence))
+            guard let intake = state.intakes[id] else { continue }
+            if let ticket = intake.ticket { effects.append(.demand(ticket: ticket, all, sequence: state.demandSequence)) }
+            if intake.transfer != nil { effects.append(.call { [self] in tellPriority(intake) }) }
         }
     }
 
@@ -69,12 +70,21 @@ struct FetchDriver {
         session.shared.counters.add { $0.originRequests += 1 }
         session.shared.gapMet()
         let transfer = session.shared.environment.transport.start(request, receiver: intake)
-        let (cancels, resumes) = session.state.withLock { _ in
+        let (cancels, resumes, isTold) = session.state.withLock { state in
             intake.transfer = transfer
             defer { intake.owesResume = false }
-            return (intake.isCancelled, intake.owesResume)
+            return (intake.isCancelled, intake.owesResume, state.demand.priority == request.priority)
         }
+        if !isTold { tellPriority(intake) }
         if cancels { transfer.cancel() } else if resumes { transfer.resume() }
+    }
+
+    /// Tells the transfer of a fetch the urgency of the readers. A fetch that lingers keeps its own,
+    /// because a player may come back to it.
+    private func tellPriority(_ intake: FetchIntake) {
+        session.state.withLock { _ in intake.transfer }?.setPriority(toPresent: {
+            session.state.withLock { $0.demands.isEmpty ? nil : $0.demand.priority }
+        })
     }
 
     private func addConditions(of ask: OriginAsk, to fields: inout HTTPFields) {
@@ -152,6 +162,8 @@ struct FetchDriver {
                 state.machine.pausedForBuffer(intake.id)
                 return .pause
             }
+            // They could not be stored, and would be fetched again.
+            if state.isStoreSuspended, state.machine.pausedForSuspension(intake.id) { return .pause }
             guard session.writes.makeRoom(bytes.count, in: intake, &state, &effects) else {
                 waitsForDisk = intake.buffers.isEmpty
                 waitsForBuffer = !waitsForDisk

@@ -130,6 +130,17 @@ package final class FetchLimiter: Sendable {
         state.withLock { $0.share.received(bytes, forPlayer: forPlayer) }
     }
 
+    /// Whether bytes for a player are on their way, or a player waits for some.
+    package var servesPlayers: Bool {
+        guard let time else { return false }
+        let now = time.now
+        return state.withLock { state in
+            // Without requests that yield, no timer tells the share that the time has passed.
+            state.share.timePassed(now: now)
+            return state.share.allowance < .max
+        }
+    }
+
     private func countOthers() { shareChanged { share, count, now in share.othersChanged(count, now: now) } }
 
     /// Changes the share, holds and releases fetches, and sets the next timer.

@@ -68,6 +68,13 @@ package final class FileImport: Sendable {
 
     private var key: ResourceKey { request.key }
 
+    /// The most bytes that the import of a range adds to the size of the files: each step may begin
+    /// and end inside a unit of the disk.
+    static func mostBytes(of range: ByteRange, _ evictor: Evictor) -> Int64 {
+        let unit = ByteRange(0, 1).map(evictor.allocation) ?? 0
+        return evictor.allocation(of: range) + unit * (range.count / stepBytes + 1)
+    }
+
     // MARK: Beginning
 
     func start() {
@@ -116,7 +123,7 @@ package final class FileImport: Sendable {
         if let limit = engine.configuration.storage.maximumResourceBytes, size > limit {
             return "it has \(size) bytes, and the cache keeps at most \(limit) of one resource"
         }
-        if let quota = engine.configuration.limits.quotaBytes, let all = ByteRange(0, size), engine.evictor.allocation(of: all) > quota {
+        if let quota = engine.limits.current.quotaBytes, let all = ByteRange(0, size), engine.evictor.allocation(of: all) > quota {
             return "it has \(size) bytes, and the quota of the store is \(quota)"
         }
         return nil

@@ -44,7 +44,11 @@ extension ResourceSession {
         case .unfinished(let generation):
             forget(generation, &state, &effects)
             effects.append(.forgetStored)
-        case .forgotten(let generation): forget(generation, &state, &effects)
+        case .forgotten(let generation):
+            forget(generation, &state, &effects)
+            // The next reader finds the finished download in the index.
+            guard state.machine.replacesDownload, state.wakes.isEmpty else { return }
+            effects.append(.call { [shared, key] in shared.makeStale(key) })
         }
     }
 
@@ -58,7 +62,11 @@ extension ResourceSession {
         state.owesCommit = state.machine.mayEnterHead
         if let old {
             effects.append(.event(.representationReplaced(key, from: old, to: new)))
-            if !isStored { effects.append(.forgetStored) }
+            if state.machine.replacesDownload {
+                effects.append(.call { [shared, key] in shared.downloadReplaced(key) })
+            } else if !isStored {
+                effects.append(.forgetStored)
+            }
         }
         writes.setTick(&state, &effects)
     }
@@ -83,7 +91,7 @@ extension ResourceSession {
             case .call(let call): call()
             case .event(let event): shared.record(event)
             case .flush: writes.commitUnlessWriting()
-            case .forgetStored: forgetStored()
+            case .forgetStored: writes.forgetStored()
             case .dropUncommitted(let generation, let promised): writes.dropUncommitted(generation, promised: promised)
             case .release(let generation): writes.releaseUnnamed(of: generation)
             case .free: break

@@ -51,6 +51,8 @@ final class ResourceSession: Sendable {
         let counters: Counters
         let configuration: Configuration
         let record: @Sendable (CacheEvent) -> Void
+        /// The notices for a page.
+        let notices: NoticeBoard
         /// Called when a fetch begins. A process that can't write tries to become the writer then,
         /// because the fetched bytes might be stored.
         let gapMet: @Sendable () -> Void
@@ -67,6 +69,8 @@ final class ResourceSession: Sendable {
         let links: LinkRates?
         /// The keys of the list of downloads.
         let downloadKeys: DownloadKeys
+        /// Called when the origin has another version of a finished download.
+        let downloadReplaced: @Sendable (ResourceKey) -> Void
 
         /// Returns the fields of every request to `url`, before those of readers.
         func requestFields(for url: MediaURL) -> HTTPFields {
@@ -115,6 +119,8 @@ final class ResourceSession: Sendable {
         var timerDeadline: MonotonicInstant?
         var tickIsSet = false
         var passReason: NotStoredReason?
+        /// Whether the store is suspended, so that nothing can be written.
+        var isStoreSuspended = false
         /// The request by which the origin is asked. The newest reader decides.
         var request: OriginRequest
         /// How long the origin may take. The newest reader with a patience of its own decides.
@@ -393,13 +399,6 @@ final class ResourceSession: Sendable {
     /// Counts a reader that will come, so that the session is not released before.
     func claim() {
         state.withLock { $0.claims += 1 }
-    }
-
-    func forgetStored() {
-        let shared = shared
-        shared.environment.indexLane.post { [key] in
-            do { _ = try shared.store.remove(key) } catch { shared.record(.storeTrouble("remove: \(error)")) }
-        }
     }
 }
 

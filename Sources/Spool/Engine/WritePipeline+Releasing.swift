@@ -84,4 +84,12 @@ extension WritePipeline {
         guard let fileExtension else { return }
         try session.shared.store.dropUncommitted(generation, key: session.key, fileExtension: fileExtension)
     }
+
+    /// Removes the resource from the index.
+    func forgetStored() {
+        let (shared, key) = (session.shared, session.key)
+        shared.environment.indexLane.post {
+            do { _ = try shared.store.remove(key) } catch { shared.record(.storeTrouble("remove: \(error)")) }
+        }
+    }
 }

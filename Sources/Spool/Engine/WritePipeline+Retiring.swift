@@ -20,6 +20,19 @@ extension WritePipeline {
         effects.append(.dropUncommitted(generation, promised: promised))
     }
 
+    /// Unlinks the file of a version that was to take the place of a finished download, because the
+    /// cache is being closed. Runs on the index lane.
+    func dropHeldBack() {
+        let found = session.state.withLock { state -> (generation: GenerationID, fileExtension: String)? in
+            guard state.machine.holdsBack, let generation = state.machine.version?.generation else { return nil }
+            return state.uncommittedFiles.removeValue(forKey: generation).map { (generation, $0) }
+        }
+        guard let found else { return }
+        do throws(StoreError) {
+            try session.shared.store.dropUncommitted(found.generation, key: session.key, fileExtension: found.fileExtension)
+        } catch { session.shared.record(.storeTrouble("drop: \(error)")) }
+    }
+
     private func takeDirty(_ state: inout State) -> Int64 {
         defer { state.promisedBytes = 0 }
         state.dirty = []

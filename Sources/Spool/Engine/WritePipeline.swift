@@ -123,10 +123,22 @@ struct WritePipeline {
     }
 
     /// Gives everything in memory to the lane, the unfinished blocks included, because the store is
-    /// about to be suspended. A fetch that goes on begins another buffer.
-    func handOverAll() {
+    /// about to be suspended. From now on a fetch takes bytes only for a reader that waits.
+    func suspend() {
         session.run { state, effects in
+            state.isStoreSuspended = true
             for intake in state.intakes.values.sorted(by: { $0.id < $1.id }) { handOverRest(of: intake, &state, &effects) }
+        }
+    }
+
+    /// Lets the fetches go on that the suspension of the store held.
+    func resume() {
+        session.run { state, effects in
+            guard state.isStoreSuspended else { return }
+            state.isStoreSuspended = false
+            for intake in state.intakes.values.sorted(by: { $0.id < $1.id }) where intake.refusal == nil && !intake.isFinished {
+                session.fetching.resume(intake, &effects)
+            }
         }
     }
 
@@ -226,8 +238,11 @@ struct WritePipeline {
                 freeBuffers([buffer], of: intake, &effects)
                 guard let range = ByteRange(buffer.start, buffer.end) else { return false }
                 for piece in written.pieces { state.noteDirty(piece, now: session.now) }
-                state.promisedBytes += promised
-                unused = 0
+                // The bytes of a download do not count towards the quota, entered or not.
+                if !state.machine.holdsBack {
+                    state.promisedBytes += promised
+                    unused = 0
+                }
                 let remaining = intake.buffers.first?.start ?? .max
                 session.apply(
                     state.machine.wrote(range, of: generation, by: intake.id, remaining: remaining, now: session.now), &state, &effects)
@@ -308,11 +323,14 @@ struct WritePipeline {
     @discardableResult
     func queueCommit() -> Bool {
         session.run { state, effects in
-            guard let version = state.machine.version, !state.dirty.isEmpty || state.owesCommit else { return false }
+            guard let version = state.machine.version, !state.machine.holdsBack, !state.dirty.isEmpty || state.owesCommit else {
+                return false
+            }
             guard version.passReason == nil || !state.dirty.isEmpty else {
                 state.owesCommit = false
                 return false
             }
+            state.machine.tookPlace()
             let commit = StoreCommit(
                 key: session.key, url: session.url, generation: version.generation, representation: version.representation,
                 fileExtension: fileExtension(url: session.url, contentType: version.representation.contentType),

@@ -5,7 +5,7 @@ import SpoolSystem
 ///
 /// ```swift
 /// for await event in cache.observation.events {
-///     if case .evicted(let key, let bytes) = event { print("\(bytes) bytes of \(key) left") }
+///     if case .evicted(let key, let bytes, _) = event { print("\(bytes) bytes of \(key) left") }
 /// }
 /// ```
 public struct CacheObservation: Sendable {

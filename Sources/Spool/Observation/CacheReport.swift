@@ -25,6 +25,8 @@ package struct CacheReport: Sendable {
     package var readers: Int
     /// The current fetches of all resources.
     package var fetches: Int
+    /// The counts of the bucket, or nil without one.
+    package var bucket: BucketStatistics?
 
     /// A resource with readers or fetches. Its origin may not have answered yet.
     package struct Active: Sendable {
@@ -47,7 +49,8 @@ extension CacheReport {
     ) {
         let live = cache.engine.sessions.withLock { $0.all }.map(\.liveStatus).filter { $0.readers > 0 || $0.fetches > 0 }
         let shown = live.sorted { $0.key < $1.key }.prefix(limit)
-        let (statistics, limits) = (cache.statistics, cache.configuration.limits)
+        let (statistics, limits) = (cache.statistics, StorageLimits.current(of: cache))
+        let bucket = cache.engine.environment.bucket?.statistics
         cache.onIndexLane(nil, done) { [store = cache.store, keeper = cache.engine.historyKeeper] () throws(StoreError) in
             var active: [CacheReport.Active] = []
             for live in shown {
@@ -62,7 +65,7 @@ extension CacheReport {
                 statistics: statistics, days: try keeper.days(with: statistics), storedBytes: try store.totalSizeBytes(),
                 resourceCount: try store.count(), freeBytes: try store.freeBytes(), limits: limits, isWritable: store.isWritable,
                 active: active, activeCount: live.count,
-                readers: live.reduce(0) { $0 + $1.readers }, fetches: live.reduce(0) { $0 + $1.fetches })
+                readers: live.reduce(0) { $0 + $1.readers }, fetches: live.reduce(0) { $0 + $1.fetches }, bucket: bucket)
         }
     }
 }

@@ -7,7 +7,7 @@ extension Configuration {
     ///
     /// ```swift
     /// configuration.onEvent { event in
-    ///     if case .evicted(let key, let bytes) = event { print("evicted \(key): \(bytes) bytes") }
+    ///     if case .evicted(let key, _, let cause) = event { print("\(key): \(cause)") }
     /// }
     /// ```
     ///

@@ -1,7 +1,7 @@
 import SpoolCore
 import SpoolSystem
 
-/// Passes the events of a cache on to streams.
+/// Passes the events of a cache on to streams, and to the notices for a page.
 final class EventFeed: EventSink {
     /// The most events that wait for one slow consumer. Older ones are dropped.
     static let maximumWaiting = 1000
@@ -12,9 +12,14 @@ final class EventFeed: EventSink {
         var isOver = false
     }
 
+    /// The notices for a page.
+    let notices: NoticeBoard
     private let state = Locked(State())
 
+    init(time: any TimeSource) { notices = NoticeBoard(time: time) }
+
     func record(_ event: CacheEvent) {
+        notices.record(event)
         for stream in state.withLock({ $0.streams.isEmpty ? [] : Array($0.streams.values) }) { stream.yield(event) }
     }
 

@@ -35,9 +35,10 @@ struct EventLogger: EventSink {
         switch event {
         case .readerJoined, .bytesCommitted, .fetchMeasured: .trace
         case .fetchStarted, .fetchEnded(_, _, nil): .debug
-        case .fetchEnded, .representationReplaced, .gone, .evicted, .removed, .becameWriter, .networkPermitted: .info
-        case .degradedToPassthrough, .usedUnvalidated, .networkRefused: .notice
-        case .damageFound, .storeTrouble, .storeRests: .warning
+        case .fetchEnded, .representationReplaced, .gone, .evicted, .removed, .becameWriter, .networkPermitted, .bucketServes, .uploaded:
+            .info
+        case .degradedToPassthrough, .usedUnvalidated, .networkRefused, .uploadFailed: .notice
+        case .damageFound, .storeTrouble, .storeRests, .bucketRests, .bucketDamage: .warning
         }
     }
 
@@ -67,14 +68,24 @@ struct EventLogger: EventSink {
             "a fetch of \(key.forLog) goes on: the network is permitted again"
         case .gone(let key, let generation):
             "\(key.forLog) is gone at its origin: \(generation) is retired"
-        case .evicted(let key, let bytes):
-            "evicted \(key.forLog), \(bytes) bytes"
+        case .evicted(let key, let bytes, let cause):
+            "evicted \(key.forLog), \(bytes) bytes: \(cause)"
         case .becameWriter:
             "the process that had the store is gone: what is fetched is kept from now on"
         case .removed(let key):
             "removed \(key.forLog)"
         case .storeRests(let seconds):
             "the store failed again and again: nothing is stored for \(seconds) seconds"
+        case .bucketRests(let reason):
+            "the bucket does not serve: \(reason); origins are asked instead, and the bucket again after a pause"
+        case .bucketServes:
+            "the bucket serves again"
+        case .bucketDamage(let key):
+            "the bucket's bytes of \(key.forLog) differ from their checks: the origin is asked instead"
+        case .uploaded(let key, let bytes):
+            "uploaded \(key.forLog), \(bytes) bytes"
+        case .uploadFailed(let key, let reason):
+            "upload of \(key.forLog) failed: \(reason)"
         case .storeTrouble(let what):
             "store: \(what)"
         }

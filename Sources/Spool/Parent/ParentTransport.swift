@@ -13,7 +13,7 @@ package final class ParentTransport: Transport {
     private let time: any TimeSource
     private let mailbox: any Mailbox
     private let log: @Sendable (String) -> Void
-    private let health = Locked(ParentHealth())
+    private let health = Locked(ServerHealth())
 
     /// Creates a transport around another one.
     ///
@@ -78,6 +78,8 @@ private final class ParentTransfer: Transfer {
         var transfers: [ParentRace.Attempt: any Transfer] = [:]
         /// Whether `resume` came before the transfer of the winner was known.
         var owesResume = false
+        /// The urgency of the readers since the request, or nil while it is that of the request.
+        var priority: ReadPriority?
         var timer: Timer?
 
         /// The transfer of the winner. While there is none, the resume is owed.
@@ -114,6 +116,7 @@ private final class ParentTransfer: Transfer {
             if owes { state.owesResume = false }
             return (state.race.wants(attempt), owes)
         }
+        transfer.setPriority(toPresent: { state.withLock { $0.priority } })
         if !isWanted { transfer.cancel() } else if owesResume { transfer.resume() }
     }
 
@@ -123,6 +126,14 @@ private final class ParentTransfer: Transfer {
 
     func resume() {
         state.withLock { $0.transferToResume() }?.resume()
+    }
+
+    func setPriority(_ priority: ReadPriority) {
+        let transfers = state.withLock { state in
+            state.priority = priority
+            return Array(state.transfers.values)
+        }
+        for transfer in transfers { transfer.setPriority(priority) }
     }
 
     func cancel() {

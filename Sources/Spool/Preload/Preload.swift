@@ -38,17 +38,21 @@ public final class Preload: Sendable {
 
     private let url: String
     private let amount: PreloadAmount
-    private let variant: PresentationSelection.Quality
+    private let selection: PresentationSelection
+    /// Whether a manifest is a resource like any other.
+    private let isOneResource: Bool
     private let settings: ResourcePreload.Settings
     private let state = Locked(State())
 
     init(
-        url: String, key: ResourceKey, amount: PreloadAmount, variant: PresentationSelection.Quality, settings: ResourcePreload.Settings
+        url: String, key: ResourceKey, amount: PreloadAmount, selection: PresentationSelection, isOneResource: Bool = false,
+        settings: ResourcePreload.Settings
     ) {
         self.url = url
         self.key = key
         self.amount = amount
-        self.variant = variant
+        self.selection = selection
+        self.isOneResource = isOneResource
         self.settings = settings
     }
 
@@ -129,7 +133,8 @@ public final class Preload: Sendable {
 
     /// Begins with the resource of the URL.
     func begin() {
-        read(PresentationPlan.Item(url: url, goal: .beginning(amount)), number: PresentationPlan.rootNumber, key: key)
+        let goal = isOneResource ? ResourcePreload.Goal.part(amount) : .beginning(amount)
+        read(PresentationPlan.Item(url: url, goal: goal), number: PresentationPlan.rootNumber, key: key)
     }
 
     /// Reads one resource.
@@ -190,7 +195,7 @@ public final class Preload: Sendable {
             if number == PresentationPlan.rootNumber {
                 // JSON and XML have other uses, too. Such a document was read as a whole.
                 guard outline != nil else { return end(.success(outcome.result)) }
-                let plan = PresentationPlan(url: url, amount: amount, variant: variant)
+                let plan = PresentationPlan(url: url, amount: amount, selection: selection)
                 state.withLock { $0.plan = plan }
             }
             let steps = try next(number, outcome, outline)
@@ -211,7 +216,7 @@ public final class Preload: Sendable {
     ) throws(CacheError) -> [PresentationPlan.Step] {
         try state.withLock { state -> Result<[PresentationPlan.Step], CacheError> in
             do throws(CacheError) {
-                return .success(try state.plan?.finished(number, outcome.result, outline) ?? [])
+                return .success(try state.plan?.finished(number, outcome.result, outline, at: outcome.manifest?.url) ?? [])
             } catch {
                 return .failure(error)
             }

@@ -44,25 +44,31 @@ struct PresentationPlan {
     private var fetchedBytes: Int64 = 0
     private var storedBytes: Int64 = 0
 
-    init(url: String, amount: PreloadAmount, variant: PresentationSelection.Quality) {
+    init(url: String, amount: PreloadAmount, selection: PresentationSelection) {
         self.url = url
         self.amount = amount
-        var selection = PresentationSelection()
-        selection.quality = variant
-        selection.subtitles = .standard
         self.selection = selection
     }
 
     /// Takes the result of a resource.
     ///
-    /// - Parameter outline: The outline of a manifest that was read.
+    /// - Parameters:
+    ///   - outline: The outline of a manifest that was read.
+    ///   - manifest: The URL of the manifest behind redirects.
     /// - Returns: The resources to read now.
     /// - Throws: `.unsupportedURL`.
-    mutating func finished(_ number: Int, _ result: PreloadResult, _ outline: StreamOutline?) throws(CacheError) -> [Step] {
+    mutating func finished(
+        _ number: Int, _ result: PreloadResult, _ outline: StreamOutline?, at manifest: String? = nil
+    ) throws(CacheError) -> [Step] {
         fetchedBytes += result.fetchedBytes
         storedBytes += result.storedBytes
         progresses[number] = PreloadProgress(
             doneBytes: result.fetchedBytes + result.storedBytes, totalBytes: result.fetchedBytes + result.storedBytes)
+        // A player may ask for the URL at the end of the redirects.
+        let asked = number == Self.rootNumber ? url : items[number - 1].url
+        if let manifest, manifest != asked, amount == .whole {
+            add(StreamPart(url: manifest), at: 0)
+        }
         if number == Self.rootNumber {
             try take(root: outline)
         } else {

@@ -34,9 +34,8 @@ final class ResourcePreload: Sendable {
         let mailbox: any Mailbox
         /// Whether nothing evicts the bytes as long as the preload exists.
         var protects = false
-        /// Returns the error that ends the preload when the length of its resource is known. With it, a
-        /// manifest is a resource like any other.
-        var refusal: (@Sendable (Int64?) -> CacheError?)?
+        /// The questions to a list of downloads that the preload works for.
+        var download: DownloadChecks?
     }
 
     private struct State {
@@ -57,6 +56,15 @@ final class ResourcePreload: Sendable {
         var isConfirming = false
         var isOver = false
         var finalURL: String?
+    }
+
+    /// The questions to a list of downloads. An error ends the preload.
+    struct DownloadChecks: Sendable {
+        /// Called before a resource is read.
+        let beginning: @Sendable (ResourceKey) -> CacheError?
+        /// Called when the length of a resource is known, or known to be missing, before its first
+        /// byte is taken.
+        let lengthKnown: @Sendable (ResourceKey, Int64?) -> CacheError?
     }
 
     /// The number of chunks that one job takes.
@@ -112,6 +120,7 @@ final class ResourcePreload: Sendable {
 
     /// Looks up the stored bytes, and then opens the reader, unless it is paused.
     func begin() {
+        if let error = settings.download?.beginning(key) { return mailbox.post { [weak self] in self?.end(.failure(error)) } }
         cache.status(of: key) { [weak self, mailbox] found in
             mailbox.post { [weak self] in self?.begin(found) }
         }
@@ -164,7 +173,7 @@ final class ResourcePreload: Sendable {
         case .beginning(let amount):
             // Coded bytes can't be read here.
             let suspicion =
-                representation.contentCoding == nil && settings.refusal == nil
+                representation.contentCoding == nil
                 ? ManifestSuspicion(contentType: representation.contentType, url: representation.finalURL ?? url) : .none
             return PreloadPlan(amount, length: representation.length, suspicion: suspicion)
         }
@@ -223,7 +232,7 @@ final class ResourcePreload: Sendable {
             return false
         case .ready(_, let representation):
             reader.markTold()
-            if let error = settings.refusal?(representation.length) {
+            if let error = settings.download?.lengthKnown(key, representation.length) {
                 end(.failure(error))
                 return false
             }

@@ -1,29 +1,30 @@
 package import SpoolCore
 
-/// Decides whether the parent is asked, by how it served before.
+/// Decides whether a server before the origin, a parent or a bucket, is asked, by how it served
+/// before.
 ///
-/// A parent that failed rests. After the pause one request tries it. A success ends the rest;
-/// otherwise the next pause is twice as long. So a dead parent costs few requests a delay.
-package struct ParentHealth: Sendable {
+/// A server that failed rests. After the pause one request tries it. A success ends the rest;
+/// otherwise the next pause is twice as long. So a dead server costs few requests a delay.
+package struct ServerHealth: Sendable {
     /// The pause after the first failure.
     package static let firstPause: Nanoseconds = .seconds(10)
     /// The longest pause.
     package static let longestPause: Nanoseconds = .seconds(300)
 
     private enum State {
-        /// Every request asks the parent.
+        /// Every request asks the server.
         case well
-        /// Requests go to the origin until `end`. Then one tries the parent, and the others go to
+        /// Requests go to the origin until `end`. Then one tries the server, and the others go to
         /// the origin for `nextPause`.
         case resting(end: MonotonicInstant, nextPause: Nanoseconds)
     }
 
     private var state = State.well
 
-    /// Creates the health of a parent that was not asked yet.
+    /// Creates the health of a server that was not asked yet.
     package init() {}
 
-    /// Whether a request that begins now asks the parent. At the end of a rest this is true once
+    /// Whether a request that begins now asks the server. At the end of a rest this is true once
     /// within a pause.
     package mutating func mayAsk(at now: MonotonicInstant) -> Bool {
         switch state {

@@ -1,0 +1,164 @@
+package import SpoolCore
+
+/// A question about the list of all resources: a search, an order and a window.
+package struct ListingQuery: Hashable, Sendable {
+    /// The value by which a listing is sorted. Equal values are in the order of their keys.
+    package enum Order: String, CaseIterable, Sendable {
+        /// The key.
+        case key
+        /// The last part of the URL's path, without regard to case.
+        case name
+        /// The length. An unknown one counts as the stored bytes.
+        case size
+        /// The stored part of the length. An unknown length comes first.
+        case share
+        /// The time of the last use.
+        case used
+    }
+
+    /// The words that a key must contain, in any order and without regard to case. Empty for all.
+    package var search: String
+    package var order: Order
+    package var isDescending: Bool
+    /// The number of resources before the window.
+    package var offset: Int
+    /// The largest number of resources in the window.
+    package var limit: Int
+    /// The keys that are left out.
+    package var without: Set<ResourceKey>
+    /// The keys whose status comes with the window, wherever they are in the list.
+    package var named: [ResourceKey]
+
+    /// Creates a query.
+    package init(
+        search: String = "", order: Order = .key, isDescending: Bool = false, offset: Int = 0, limit: Int, without: Set<ResourceKey> = [],
+        named: [ResourceKey] = []
+    ) {
+        self.search = search
+        self.order = order
+        self.isDescending = isDescending
+        self.offset = offset
+        self.limit = limit
+        self.without = without
+        self.named = named
+    }
+}
+
+/// The resources of a cache at one moment, with the values by which they are searched and sorted.
+package struct ListingTable {
+    /// A resource of the table.
+    package struct Entry {
+        /// The identity of the resource.
+        package let key: ResourceKey
+        /// The key in lower case, with percent-encoded characters decoded: the text that is
+        /// searched.
+        let text: String
+        /// The last part of the path of `text`.
+        let name: String
+        var length: Int64?
+        var storedBytes: Int64
+        var lastAccess: Timestamp
+
+        /// Creates an entry.
+        package init(key: ResourceKey, url: String, length: Int64?, storedBytes: Int64, lastAccess: Timestamp) {
+            self.key = key
+            text = Self.decoded(key.string).lowercased()
+            let path = url.prefix { $0 != "?" && $0 != "#" }
+            name = Self.decoded(String(path.split(separator: "/").last ?? path)).lowercased()
+            self.length = length
+            self.storedBytes = length.map { min($0, storedBytes) } ?? storedBytes
+            self.lastAccess = lastAccess
+        }
+
+        /// Returns a text with `%XX` decoded. Broken escapes stay.
+        private static func decoded(_ text: String) -> String {
+            guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
+            var bytes: [UInt8] = []
+            var rest = Array(text.utf8)[...]
+            while let byte = rest.popFirst() {
+                let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+                if byte == UInt8(ascii: "%"), digits.count == 2 {
+                    bytes.append(UInt8(digits[0] << 4 | digits[1]))
+                    rest = rest.dropFirst(2)
+                } else {
+                    bytes.append(byte)
+                }
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+
+        /// The stored part of the length, or -1 while the length is unknown.
+        fileprivate var share: Double {
+            guard let length else { return -1 }
+            return length == 0 ? 1 : Double(storedBytes) / Double(length)
+        }
+    }
+
+    /// The parts of a query that choose the resources and their order.
+    private struct Selection: Hashable {
+        var search: String
+        var order: ListingQuery.Order
+        var isDescending: Bool
+        var without: Set<ResourceKey>
+    }
+
+    /// The largest number of selections that are kept for further windows.
+    private static let keptSelections = 4
+    /// The largest number of words of a search.
+    private static let wordLimit = 8
+
+    /// The resources, in any order.
+    package let entries: [Entry]
+    /// Whether there are more resources than the table has.
+    package let isTruncated: Bool
+    /// The last selections, each with the positions of its entries in order.
+    private var selections: [(selection: Selection, positions: [Int])] = []
+
+    /// Creates a table of entries in any order.
+    package init(_ entries: [Entry], isTruncated: Bool) {
+        self.entries = entries
+        self.isTruncated = isTruncated
+    }
+
+    /// Returns the keys of a query's window, and the number of resources that match.
+    ///
+    /// - Complexity: O(*n* log *n*) for a selection that is not among the last ones, else
+    ///   O(`limit`).
+    package mutating func window(_ query: ListingQuery) -> (keys: [ResourceKey], matching: Int) {
+        let selection = Selection(search: query.search, order: query.order, isDescending: query.isDescending, without: query.without)
+        let positions: [Int]
+        if let known = selections.first(where: { $0.selection == selection }) {
+            positions = known.positions
+        } else {
+            positions = find(selection)
+            if selections.count >= Self.keptSelections { selections.removeFirst() }
+            selections.append((selection, positions))
+        }
+        return (positions.dropFirst(max(0, query.offset)).prefix(max(0, query.limit)).map { entries[$0].key }, positions.count)
+    }
+
+    private func find(_ selection: Selection) -> [Int] {
+        let words = selection.search.lowercased().split(separator: " ").prefix(Self.wordLimit)
+        let found = entries.indices.filter { index in
+            let entry = entries[index]
+            return words.allSatisfy { entry.text.contains($0) } && !selection.without.contains(entry.key)
+        }
+        let sorted = found.sorted { precedes(entries[$0], entries[$1], selection.order) }
+        return selection.isDescending ? sorted.reversed() : sorted
+    }
+
+    private func precedes(_ a: Entry, _ b: Entry, _ order: ListingQuery.Order) -> Bool {
+        switch order {
+        case .key: a.key < b.key
+        case .name: a.name == b.name ? a.key < b.key : a.name < b.name
+        case .size: precedes(a, b, by: { $0.length ?? $0.storedBytes })
+        case .share: precedes(a, b, by: \.share)
+        case .used: precedes(a, b, by: \.lastAccess.nanoseconds)
+        }
+    }
+
+    private func precedes(_ a: Entry, _ b: Entry, by value: (Entry) -> some Comparable) -> Bool {
+        let (first, second) = (value(a), value(b))
+        return first == second ? a.key < b.key : first < second
+    }
+}
