@@ -23,25 +23,16 @@ public final class MediaDownload: @unchecked Sendable {
     public let progress = Progress(totalUnitCount: -1)
 
     private struct State {
-        var reader: SessionReader?
-        var position: Int64 = 0
-        var length: Int64?
-        var looks = 0
-        /// Whether the process is about to be suspended. The download then waits without a reader.
+        /// The preload that fetches the bytes, and its number among those of the download.
+        var preload: Preload?
+        var number = 0
+        /// Whether the process is about to be suspended. The download then waits without a preload.
         var isHeld = false
         var result: Result<Void, CacheError>?
         var observers: [@Sendable (Result<Void, CacheError>) -> Void] = []
         var waiting: [CheckedContinuation<Result<Void, CacheError>, Never>] = []
     }
 
-    /// The number of chunks that one job takes.
-    private static let chunksAtOnce = 64
-    /// The largest chunk, in bytes.
-    private static let chunkBytes = 1 << 20
-    /// The number of checks for the last bytes, which may still be on their way to the disk after
-    /// they were read, and the time between two checks.
-    private static let maxLooks = 100
-    private static let lookInterval: Nanoseconds = .milliseconds(100)
     /// The pause before the next attempt after the network policy refused one.
     private static let refusalPause: Nanoseconds = .seconds(5)
 
@@ -80,50 +71,51 @@ public final class MediaDownload: @unchecked Sendable {
     deinit {
         running.end()
         broadcast.finish()
-        state.withLock { $0.reader }?.leave(explicitly: true)
+        state.withLock { $0.preload }?.cancel()
     }
 
-    /// Opens a reader at the download's position.
+    /// Begins to fetch. Stored bytes cost nothing, so each preload begins with the first byte.
     private func open() {
-        do {
-            let position = state.withLock { $0.position }
-            let reader = try cache.sessionReader(
-                for: url, key: key, start: position, end: nil, wantsBytes: true, options: options,
-                wake: { [weak self, mailbox] in mailbox.post { [weak self] in self?.look() } })
-            state.withLock { $0.reader = reader }
-            mailbox.post { [weak self] in self?.look() }
-        } catch {
-            end(.failure(error))
+        let number = state.withLock { state in
+            state.number += 1
+            return state.number
         }
+        let preload = Preload.wholeResource(in: cache, url, key: key, options: options, mailbox: mailbox)
+        let isWanted = state.withLock { state in
+            guard state.result == nil, !state.isHeld, state.number == number else { return false }
+            state.preload = preload
+            return true
+        }
+        guard isWanted else { return preload.cancel() }
+        preload.follow { [weak self, mailbox] progress in mailbox.post { [weak self] in self?.came(progress) } }
+        preload.whenOver { [weak self, mailbox] result in mailbox.post { [weak self] in self?.ended(number, result.map { _ in }) } }
     }
 
-    /// Goes on with a new reader after a pause.
+    /// Goes on after a pause.
     private func reopen() {
-        state.withLock { ($0.position, $0.reader) = (0, nil) }
+        state.withLock { $0.preload = nil }
         _ = cache.environment.time.after(Self.refusalPause, on: mailbox) { [weak self] in
-            guard let self, state.withLock({ $0.result == nil && $0.reader == nil && !$0.isHeld }) else { return }
+            guard let self, state.withLock({ $0.result == nil && $0.preload == nil && !$0.isHeld }) else { return }
             open()
         }
     }
 
     // MARK: Suspension
 
-    /// Releases the reader, because the process is about to be suspended.
+    /// Stops fetching, because the process is about to be suspended.
     func hold() {
-        let reader = state.withLock { state in
-            state.isHeld = true
-            defer { state.reader = nil }
-            return state.reader
+        let preload = state.withLock { state in
+            (state.isHeld, state.number) = (true, state.number + 1)
+            defer { state.preload = nil }
+            return state.preload
         }
-        reader?.leave(explicitly: true)
+        preload?.cancel()
     }
 
-    /// Goes on after `hold`, with a new reader. It starts at the first byte, because some of the
-    /// last bytes may not have reached the store. Stored bytes cost nothing.
+    /// Goes on after `hold`. Some of the last bytes may not have reached the store.
     func release() {
         let isDue = state.withLock { state in
             defer { state.isHeld = false }
-            (state.position, state.looks) = (0, 0)
             return state.isHeld && state.result == nil
         }
         if isDue { open() }
@@ -148,7 +140,7 @@ public final class MediaDownload: @unchecked Sendable {
     /// Waits until every byte is stored. Cancelling the waiting task cancels the download.
     ///
     /// - Throws: The error that prevents it. `.notStored` for a resource that must not be stored,
-    ///   `.closed` after `cancel`.
+    ///   `.noRoom` when the store has no room for it, `.closed` after `cancel`.
     public func finish() async throws(CacheError) {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -172,53 +164,23 @@ public final class MediaDownload: @unchecked Sendable {
     /// The result of the download, or nil while it runs.
     package var result: Result<Void, CacheError>? { state.withLock { $0.result } }
 
-    // MARK: Reading
+    // MARK: Fetching
 
-    private func look() {
-        guard let reader = state.withLock({ $0.result == nil ? $0.reader : nil }) else { return }
-        guard state.withLock({ $0.length != nil }) || learn(reader) else { return }
-        for _ in 0..<Self.chunksAtOnce {
-            switch reader.next(max: Self.chunkBytes) {
-            case .file(_, let range): took(Int(range.count), reader, fromOrigin: false)
-            case .memory(let memory, _): took(memory.count, reader, fromOrigin: true)
-            case .wait: return
-            case .end: return confirm()
-            // A player of the same resource gave up. The download waits for the network on its own.
-            case .failed(let error) where error.code == .networkRefused: return reopen()
-            case .failed(let error): return end(.failure(error))
-            }
-        }
-        mailbox.post { [weak self] in self?.look() }
-    }
-
-    /// Reads the length of the resource.
-    ///
-    /// - Returns: Whether the length is known now.
-    private func learn(_ reader: SessionReader) -> Bool {
-        switch reader.prepare() {
-        case .wait: return false
-        case .failed(let error):
-            end(.failure(error))
-            return false
-        case .ready(_, let representation):
-            reader.markTold()
-            state.withLock { $0.length = representation.length ?? 0 }
-            if let length = representation.length {
-                progress.totalUnitCount = length
-                update { $0.totalBytes = length }
-            }
-            return true
+    private func came(_ new: PreloadProgress) {
+        guard state.withLock({ $0.result == nil }) else { return }
+        progress.completedUnitCount = max(progress.completedUnitCount, new.doneBytes)
+        if let total = new.totalBytes, progress.totalUnitCount < 0 { progress.totalUnitCount = total }
+        update { state in
+            state.completedBytes = max(state.completedBytes, new.doneBytes)
+            state.totalBytes = state.totalBytes ?? new.totalBytes
         }
     }
 
-    private func took(_ count: Int, _ reader: SessionReader, fromOrigin: Bool) {
-        reader.advance(by: count, fromOrigin: fromOrigin)
-        let position = state.withLock { state in
-            state.position += Int64(count)
-            return state.position
-        }
-        progress.completedUnitCount = max(progress.completedUnitCount, position)
-        update { $0.completedBytes = max($0.completedBytes, position) }
+    private func ended(_ number: Int, _ result: Result<Void, CacheError>) {
+        guard state.withLock({ $0.number == number && !$0.isHeld }) else { return }
+        // A player of the same resource gave up. The download waits for the network on its own.
+        if case .failure(let error) = result, error.code == .networkRefused { return reopen() }
+        end(result)
     }
 
     private func update(_ change: (inout DownloadProgress) -> Void) {
@@ -227,33 +189,18 @@ public final class MediaDownload: @unchecked Sendable {
         broadcast.send(progress)
     }
 
-    /// Checks that the bytes are stored, after all of them were available.
-    private func confirm() {
-        guard !state.withLock({ $0.isHeld }) else { return }
-        let (length, looks) = state.withLock { state in
-            state.looks += 1
-            return (state.position, state.looks)
-        }
-        let whole = ByteRange(0, length)
-        if whole.map({ cache.storedNow(of: key)?.contains($0) == true }) != false { return end(.success(())) }
-        guard looks < Self.maxLooks else {
-            return end(.failure(CacheError(.notStored, "the resource was fetched, and is not or must not be stored", key: key)))
-        }
-        _ = cache.environment.time.after(Self.lookInterval, on: mailbox) { [weak self] in self?.confirm() }
-    }
-
     private func end(_ result: Result<Void, CacheError>) {
-        let (reader, waiting, observers, isFirst) = state.withLock { state in
+        let (preload, waiting, observers, isFirst) = state.withLock { state in
             let isFirst = state.result == nil
             if isFirst { state.result = result }
-            defer { (state.reader, state.waiting, state.observers) = (nil, [], []) }
-            return (state.reader, state.waiting, state.observers, isFirst)
+            defer { (state.preload, state.waiting, state.observers) = (nil, [], []) }
+            return (state.preload, state.waiting, state.observers, isFirst)
         }
         guard isFirst else { return }
         running.end()
         var isWanted = false
         if case .success = result { isWanted = true }
-        reader?.leave(explicitly: !isWanted)
+        preload?.cancel()
         if isWanted, progress.totalUnitCount < 0 { progress.totalUnitCount = progress.completedUnitCount }
         update { progress in
             progress.isOver = true
@@ -308,7 +255,9 @@ private final class DownloadHold: LoadingParty {
     }
 
     func releaseSoon() {
-        mailbox.post { [self] in download?.release() }
+        mailbox.post { [self] in
+            if !door.isHeld { download?.release() }
+        }
     }
 }
 

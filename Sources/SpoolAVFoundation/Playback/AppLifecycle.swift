@@ -158,16 +158,16 @@ private final class LifecycleFollower: Sendable {
     }
 
     private func resumeIfDue(_ condition: (_ isInBackground: Bool) -> Bool) {
-        let isDue = state.withLock { state in
-            guard state.phase == .suspended, condition(state.isInBackground) else { return false }
-            state.phase = .running
-            return true
-        }
-        guard isDue, let cache else { return }
         let door = door
+        let hold = state.withLock { state -> Int? in
+            guard state.phase == .suspended, condition(state.isInBackground) else { return nil }
+            state.phase = .running
+            return door.holdNumber
+        }
+        guard let hold, let cache else { return }
         cache.resume { result in
             if case .failure(let error) = result { cache.record(.storeTrouble("coming back: \(error.message)")) }
-            door.release()
+            door.release(hold: hold)
         }
     }
 }

@@ -247,7 +247,9 @@ package import SpoolSystem
 
     private func stalled(_ item: ObjectIdentifier) {
         guard isWatched(item), AssetLoader.of(watched) != nil else { return look() }
-        perform(recovery.stalled())
+        rateChanged(.unknown)
+        // A player that has stopped may have been paused in this turn of the main queue.
+        if recovery.hasStopped { later { $0.settle(isEmpty: true) }() } else { perform(recovery.stalled()) }
         look()
     }
 
@@ -263,6 +265,8 @@ package import SpoolSystem
 
     private func settle(isEmpty: Bool? = nil) {
         guard let item = watched else { return }
+        // The app may have set another rate in this turn.
+        rateChanged(.unknown)
         perform(recovery.settled(isEmpty: isEmpty ?? item.isPlaybackBufferEmpty))
         look()
     }
@@ -327,11 +331,13 @@ package import SpoolSystem
             })
     }
 
-    /// A player that gave up asking asks again when its rate is set. It waits at that rate already,
-    /// so this starts nothing that was paused.
+    /// A player that gave up asking asks again when its rate is set. It waits at its rate already, so
+    /// this starts nothing that was paused.
     private func nudge(_ number: Int) {
-        guard number == nudges, case .waiting(let rate) = recovery.state, let player, failure == nil, player.rate != 0 else { return }
+        guard number == nudges, recovery.isWaiting, let player, failure == nil, player.rate != 0 else { return }
         AssetLoader.of(watched)?.tryAgain()
+        // The user may have chosen another rate in this turn of the main queue.
+        let rate = player.rate
         player.rate = rate
         nudgeLater()
         look()

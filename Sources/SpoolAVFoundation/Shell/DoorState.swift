@@ -23,6 +23,7 @@ package final class DoorState: PlayerDoor {
         var onUse: (@Sendable () -> Void)?
         var onWake: (@Sendable () -> Void)?
         var isHeld = false
+        var holdNumber = 0
         weak var background: (any BackgroundKeeper)?
     }
 
@@ -195,10 +196,14 @@ package final class DoorState: PlayerDoor {
     /// Whether the store is suspended, or about to be, so that a loader with a new request waits.
     var isHeld: Bool { state.withLock { $0.isHeld } }
 
+    /// The number of the latest `hold`.
+    var holdNumber: Int { state.withLock { $0.holdNumber } }
+
     /// Lets every loader and download release its readers, and calls `done` when all have.
     func hold(_ done: @escaping @Sendable () -> Void) {
         let parties = state.withLock { state in
             state.isHeld = true
+            state.holdNumber += 1
             return Array(state.loading.values) + Array(state.downloading.values)
         }
         let open = Locked(parties.count + 1)
@@ -213,10 +218,11 @@ package final class DoorState: PlayerDoor {
         one()
     }
 
-    /// Lets every loader and download go on after `hold`, except the downloads that the system
-    /// continues.
-    func release() {
+    /// Lets every loader and download go on after a `hold`, except the downloads that the system
+    /// continues. A later `hold` stays: the app went to the background again.
+    func release(hold number: Int) {
         let (parties, background) = state.withLock { state in
+            guard state.holdNumber == number else { return ([any LoadingParty](), nil as (any BackgroundKeeper)?) }
             state.isHeld = false
             return (Array(state.loading.values) + Array(state.downloading.values), state.background)
         }

@@ -73,12 +73,12 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         hasBegun = true
         log.trace("asks \(ask)")
         // An asset whose first request comes while the store is suspended waits like the others.
-        if door.isHeld { isHeld = true }
+        if door.isHeld { hold() }
         let (id, actions) = machine.requested(ask, now: now)
         requests[id] = request
         perform(actions)
         // The store may have come back before this loader was noted as loading.
-        if isHeld, !door.isHeld { release() }
+        release()
     }
 
     /// Requests are matched by identity, because every request of an asset has the same URL.
@@ -161,9 +161,9 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         for feed in readers.keys.sorted() { readers.removeValue(forKey: feed)?.reader.leave(explicitly: true) }
     }
 
-    /// Goes on after `hold`.
+    /// Goes on after `hold`, unless the process is about to be suspended again.
     private func release() {
-        guard isHeld else { return }
+        guard isHeld, !door.isHeld else { return }
         isHeld = false
         machine.timeStoodStill(until: now)
         perform(machine.released(now: now))
