@@ -29,6 +29,7 @@ public final class ProxyServer: LoopbackEndpoint {
     /// pages.
     private let pageSecret: String?
     private let traffic = RecentTrafficRecord()
+    private let listing: ResourceListing
     private let state = Locked(State())
 
     private struct State {
@@ -37,6 +38,8 @@ public final class ProxyServer: LoopbackEndpoint {
         /// Whether the proxy runs or is being started.
         var isStarted = false
         var server: HTTPServer?
+        /// The streams of the open status pages.
+        var events: PageEvents?
         /// The threads of the proxy's loops. The first one accepts connections.
         var threads: [LoopThread] = []
         var port: UInt16?
@@ -51,6 +54,7 @@ public final class ProxyServer: LoopbackEndpoint {
     public init(cache: MediaCache, options: ProxyOptions = ProxyOptions()) throws(CacheError) {
         self.cache = cache
         self.options = options
+        listing = ResourceListing(cache)
         guard ProxyOptions.loopCounts.contains(options.loopCount) else {
             let bounds = ProxyOptions.loopCounts
             throw CacheError(
@@ -76,14 +80,17 @@ public final class ProxyServer: LoopbackEndpoint {
         guard isFirst else { throw CacheError(.configuration, "the proxy runs already; stop it before you start it again") }
         do throws(SystemError) {
             let threads = try makeThreads()
-            let (server, visits) = server(on: threads.map(\.loop))
+            let (server, events, visits) = server(on: threads.map(\.loop))
             let addresses = try listen(server)
             let bound = cache.bounds.set(rules.reach)
             state.withLock {
-                $0 = State(visits: visits, isStarted: true, server: server, threads: threads, port: addresses.first?.port, bound: bound)
+                $0 = State(
+                    visits: visits, isStarted: true, server: server, events: events, threads: threads, port: addresses.first?.port,
+                    bound: bound)
             }
-            onLoops(every: .seconds(RecentTraffic.stepSeconds)) { [traffic, weak cache] in
+            onLoops(every: .seconds(RecentTraffic.stepSeconds)) { [traffic, weak cache, weak listing] in
                 if let cache { traffic.end(cache.statistics) }
+                listing?.rest()
             }
         } catch {
             state.withLock { $0 = State() }
@@ -134,7 +141,7 @@ public final class ProxyServer: LoopbackEndpoint {
         }
     }
 
-    private func server(on loops: [EventLoop]) -> (HTTPServer, ProxyVisits?) {
+    private func server(on loops: [EventLoop]) -> (HTTPServer, PageEvents, ProxyVisits?) {
         let environment = cache.environment
         var serverOptions = ServerOptions(wallNow: { environment.time.wallNow })
         serverOptions.maximumConnections = options.maximumConnections
@@ -150,10 +157,13 @@ public final class ProxyServer: LoopbackEndpoint {
         let actions =
             options.commandToken == nil || site != nil
             ? nil : PageActions(cache: cache, cookiePath: prefix + ownPath) { playPath($0) != nil }
+        let events = PageEvents(cache: cache) { actions?.jobChanges ?? 0 }
+        actions?.onChange { [weak events] in events?.changed() }
         let pages = OwnPages(
-            cache: cache, demoTracks: options.demoTracks, demoSwitches: options.demoSwitches, secret: pageSecret, actions: actions,
-            traffic: traffic, playPath: playPath)
-        let admin = options.commandToken.map { AdminAPI(cache: cache, token: $0, actions: actions) }
+            cache: cache, listing: listing, demoTracks: options.demoTracks, demoSwitches: options.demoSwitches, secret: pageSecret,
+            actions: actions,
+            traffic: traffic, events: events, playPath: playPath)
+        let admin = options.commandToken.map { AdminAPI(cache: cache, token: $0, actions: actions, changed: { events.changed() }) }
         let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: serverOptions.wallNow)
         // Without a token, each path has a meaning already.
         let visits = options.token == nil || site != nil ? nil : ProxyVisits()
@@ -164,7 +174,7 @@ public final class ProxyServer: LoopbackEndpoint {
             return visits.map { VisitRouter(main: router, mainPrefix: prefix, visits: $0, loop: index) } ?? router
         }
         let others = zip(loops, handlers).dropFirst().map { (loop: $0, handler: $1) }
-        return (HTTPServer(loop: loops[0], options: serverOptions, handler: handlers[0], others: others), visits)
+        return (HTTPServer(loop: loops[0], options: serverOptions, handler: handlers[0], others: others), events, visits)
     }
 
     /// Begins to serve a player with settings of its own.
@@ -178,7 +188,7 @@ public final class ProxyServer: LoopbackEndpoint {
         let token = String(random.next(), radix: 36) + String(random.next(), radix: 36)
         let (rules, prefix, time) = (rules.with(token: token), "/\(token)/", cache.environment.time)
         let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: { time.wallNow })
-        let pages = OwnPages(cache: cache, demoTracks: [], secret: nil) { _ in nil }
+        let pages = OwnPages(cache: cache, listing: listing, demoTracks: [], secret: nil) { _ in nil }
         visits.begin(
             token,
             (0..<loopCount).map { _ in
@@ -204,10 +214,12 @@ public final class ProxyServer: LoopbackEndpoint {
     ///
     /// - Parameter grace: The longest time for these answers. The rest is cut off after it.
     package func stop(grace: Nanoseconds) {
-        let (server, threads, bound) = state.withLock { state in
+        let (server, events, threads, bound) = state.withLock { state in
             defer { state = State() }
-            return (state.server, state.threads, state.bound)
+            return (state.server, state.events, state.threads, state.bound)
         }
+        // These answers would last until the end of `grace`.
+        events?.end()
         guard let server, let first = threads.first else { return }
         // The loops run until each of them has stopped.
         first.wait { done in server.stop(grace: grace) { withExtendedLifetime(threads) { done() } } }

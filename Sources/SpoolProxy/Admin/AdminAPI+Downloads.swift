@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolManifests
 
 // The commands on the list of downloads.
 
@@ -10,7 +11,10 @@ extension AdminAPI {
             guard let url = query["url"] else { return answer(.failed(status: 400, "url= is missing")) }
             change(answer) { () throws(CacheError) in
                 let priority = query.number("priority").flatMap { Int(exactly: $0) }
-                try await cache.downloads.add(url, key: query.key, group: query["group"] ?? "", priority: priority ?? 0)
+                let selection = PresentationSelection(
+                    quality: query["quality"], audio: query["audio"], subtitles: query["subtitles"])
+                try await cache.downloads.add(
+                    url, selection: selection, key: query.key, group: query["group"] ?? "", priority: priority ?? 0)
                 return true
             }
         },

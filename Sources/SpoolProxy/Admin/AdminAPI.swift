@@ -76,8 +76,11 @@ struct AdminAPI: Sendable {
     /// The long commands under way, as jobs that the caller can poll and stop.
     private let jobs = AdminJobs()
     private let actions: PageActions?
+    /// Called after each command, because it may have changed resources.
+    private let changed: @Sendable () -> Void
 
-    init(cache: MediaCache, token: String, actions: PageActions?) {
+    init(cache: MediaCache, token: String, actions: PageActions?, changed: @escaping @Sendable () -> Void) {
+        self.changed = changed
         self.cache = cache
         self.token = token
         self.actions = actions
@@ -103,7 +106,8 @@ struct AdminAPI: Sendable {
         }
         let reply = LoopConfined(exchange)
         let loop = exchange.loop
-        verb(cache, jobs, Query(path.dropFirst(name.count + 1))) { answer in
+        verb(cache, jobs, Query(path.dropFirst(name.count + 1))) { [changed] answer in
+            changed()
             loop.post { reply.value.respond(Self.response(answer)) }
         }
     }

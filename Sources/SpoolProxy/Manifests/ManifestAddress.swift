@@ -10,7 +10,8 @@ final class ManifestAddress {
     private let home: URIReference.Origin?
     private let authority: String
     private let proof: (URIReference.Origin) -> String
-    /// The last origin that a URL began with, as `scheme://authority/`, and its place at this proxy.
+    /// The last origin that a URL began with, as `scheme://authority/`, and its place at this
+    /// proxy.
     private var lastOrigin: (origin: [UInt8], place: [UInt8]?) = ([], nil)
 
     /// Creates the URLs of one manifest.
@@ -35,8 +36,9 @@ final class ManifestAddress {
         self.proof = proof
     }
 
-    /// Returns the text that leads to the resource of `reference` through the proxy, or nil when the
-    /// reference stays as it is: it leads there by itself, or the proxy does not serve the resource.
+    /// Returns the text that leads to the resource of `reference` through the proxy, or nil when
+    /// the reference stays as it is: it leads there by itself, or the proxy does not serve the
+    /// resource.
     func replacement(for reference: ManifestReference) -> String? {
         var text = reference.text
         if isPathForm, text.withUTF8({ UnsafeRawBufferPointer($0).isPlainlyRelative }) { return nil }
@@ -95,8 +97,8 @@ extension UnsafeRawBufferPointer {
     /// every directory, and can't leave it.
     fileprivate var isPlainlyRelative: Bool {
         guard let first, first != .slash, first != .question, first != .hash, first != .backslash else { return false }
-        // A dot segment, and an encoded one, which browsers treat alike, may lead out of the path of
-        // the origin. A colon may end a scheme.
+        // A dot segment, and an encoded one, which browsers treat alike, may lead out of the path
+        // of the origin. A colon may end a scheme.
         var previous = UInt8.slash
         for byte in self {
             if byte == .question || byte == .hash { return true }
@@ -161,8 +163,8 @@ extension ProxyTargetRules {
     /// Returns the meaning of a path below `foreignPrefix`: `scheme/authority/path`, behind a proof
     /// with a fixed origin.
     ///
-    /// With a fixed origin, only resources that a manifest named are served. The gateway would be an
-    /// open proxy otherwise.
+    /// With a fixed origin, only resources that a manifest named are served. The gateway would be
+    /// an open proxy otherwise.
     func foreign(_ path: Substring, isFromNetwork: Bool, proof: (URIReference.Origin) -> String) -> ProxyTarget {
         let refusal = ProxyTarget.refused(.init(status: 403, explanation: "no manifest of this site names this resource"))
         guard fixedOrigin != nil else { return withinReach(pathForm(path), isFromNetwork: isFromNetwork) }

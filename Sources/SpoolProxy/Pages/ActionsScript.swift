@@ -8,7 +8,6 @@ enum ActionsScript {
         // is out of reach of scripts. Only pages of this port have the second secret.
         const proofKey = "spool-proof:" + location.pathname;
         let proof = localStorage.getItem(proofKey);
-        let jobsRun = false;
 
         // Sends an action. Throws its error text.
         async function act(verb, parameters = {}, fields = {}) {
@@ -32,7 +31,10 @@ enum ActionsScript {
           byId("access").hidden = value !== null;
           byId("logout").hidden = value === null;
           for (const button of document.querySelectorAll("[data-open]")) button.hidden = value === null;
-          for (const card of cards.values()) showTools(card);
+          document.body.classList.toggle("in", value !== null);
+          for (const card of cards.values()) if (card.tools) showTools(card);
+          forgetSizes();
+          placeRows();
           if (value === null) byId("jobs").hidden = true;
         }
 
@@ -74,7 +76,7 @@ enum ActionsScript {
               try {
                 await act(button.dataset.open, { url: byId("url").value });
                 notice(button.textContent + ": begun.");
-                poll();
+                refresh();
               } catch (error) { notice(error.message, true); }
             };
           }
@@ -100,6 +102,8 @@ enum ActionsScript {
 
         // Most cards are never opened, so their buttons are made at the first use.
         function toggleTools(card) {
+          // The list has room for the actions of one row.
+          if (card.isRow && rows.open && rows.open !== card && rows.open.row && !rows.open.row.hidden) toggleTools(rows.open);
           if (!card.buttons) {
             card.buttons = new Map();
             card.row = element("div", "tools");
@@ -123,6 +127,10 @@ enum ActionsScript {
           card.row.hidden = !card.row.hidden;
           card.more.setAttribute("aria-expanded", String(!card.row.hidden));
           showTools(card);
+          if (!card.isRow) return;
+          rows.open = card.row.hidden ? null : card;
+          card.node.classList.toggle("open", !card.row.hidden);
+          place();
         }
 
         function showTools(card) {
@@ -135,6 +143,8 @@ enum ActionsScript {
           if (!isUsable) {
             card.row.hidden = true;
             card.more.setAttribute("aria-expanded", "false");
+            card.node.classList.remove("open");
+            if (rows.open === card) rows.open = null;
             return;
           }
           const { pinned, complete } = card.resource;
@@ -148,6 +158,8 @@ enum ActionsScript {
         function result(card, message, isBad) {
           card.result.classList.toggle("bad", isBad === true);
           text(card.result, message);
+          // A long message takes another line.
+          if (card.isRow) placeRows();
         }
 
         async function run(card, verb, button) {
@@ -164,7 +176,7 @@ enum ActionsScript {
             result(card, error.message, true);
           }
           button.removeAttribute("aria-busy");
-          poll();
+          refresh();
         }
 
         function outcome(verb, answer) {
@@ -238,7 +250,7 @@ enum ActionsScript {
             button.onclick = async () => {
               const name = verb === "pause" && node.dataset.state === "paused" ? "resume" : verb;
               try { await act(name, { id: job.id }); } catch (error) { notice(error.message, true); }
-              poll();
+              refresh();
             };
             node.append(button);
           }

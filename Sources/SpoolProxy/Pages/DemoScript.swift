@@ -38,19 +38,24 @@ enum DemoScript {
             if (state.slow) parts.push("is slower than the music");
             if (state.wrong) parts.push("sends a web page instead of music, as a hotel's network does");
           }
+          showSteps();
           text(byId("switch-state"), parts.length ? "The origin " + parts.join(" and ") + "." : "The origin works.");
         }
 
         function showDemo(answer) {
           if (!answer.demoSwitches) return;
-          const tracks = new Set(answer.demo.map(track => track.play));
-          const stored = answer.resources.filter(resource => tracks.has(resource.play));
           if (!switches) {
             switches = answer.demoSwitches;
             byId("guide").hidden = false;
             askSwitches();
           }
-          const isPlaying = current !== null && tracks.has(current.path) && !player.paused && player.readyState >= 3;
+          showSteps();
+        }
+
+        function showSteps() {
+          if (!switches) return;
+          const stored = [...cards.values()].filter(card => card.id.startsWith("demo ") && card.resource).map(card => card.resource);
+          const isPlaying = current !== null && current.id.startsWith("demo ") && !player.paused && player.readyState >= 3;
           passed[0] ||= stored.some(resource => resource.storedBytes > 0);
           passed[1] ||= stored.some(resource => resource.stored.length > 1);
           passed[2] ||= passed[0] && isPlaying && origin?.stopped === true;

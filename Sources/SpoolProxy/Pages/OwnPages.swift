@@ -5,12 +5,9 @@ import SpoolSystem
 
 /// The proxy's own pages, under `/_spool/`.
 struct OwnPages: Sendable {
-    /// The largest number of resources that one answer lists.
-    static let listedResources = 500
-    /// The largest number of stored ranges listed for a resource. A bar could not show more.
-    static let listedRanges = 2000
-
     let cache: MediaCache
+    /// The list of the cache's resources.
+    let listing: ResourceListing
     let demoTracks: [DemoTrack]
     /// The address at which a demo's origin can be made to fail, or nil without a demo.
     var demoSwitches: String?
@@ -21,28 +18,37 @@ struct OwnPages: Sendable {
     var actions: PageActions?
     /// The traffic of the last hour.
     var traffic = RecentTrafficRecord()
+    /// The events of the page, or nil for the pages of a single player.
+    var events: PageEvents?
     /// Returns the path by which a resource plays through this proxy, or nil for one that the proxy
     /// does not serve.
     let playPath: @Sendable (_ url: String) -> String?
 
     /// A page or a report: its name, and the answer.
-    typealias Page = @Sendable (OwnPages, Exchange) -> Void
+    typealias Page = @Sendable (_ pages: OwnPages, _ query: Substring, Exchange) -> Void
 
     /// The pages and reports by their names.
     static let pages: [String: Page] = [
-        "": { pages, exchange in exchange.respond(pages.statusPage) },
-        "status.js": { _, exchange in exchange.respond(script(StatusScript.text)) },
-        "actions.js": { _, exchange in exchange.respond(script(ActionsScript.text)) },
-        "plots.js": { _, exchange in exchange.respond(script(PlotsScript.text)) },
-        "demo.js": { _, exchange in exchange.respond(script(DemoScript.text)) },
-        "icon.svg": { _, exchange in exchange.respond(Response(200, fields: iconFields, body: .bytes(Array(icon.utf8)))) },
-        "api/resources": { pages, exchange in pages.resources(exchange) },
-        "api/status": { pages, exchange in
+        "": { pages, _, exchange in exchange.respond(pages.statusPage) },
+        "status.js": { _, _, exchange in exchange.respond(script(StatusScript.text)) },
+        "actions.js": { _, _, exchange in exchange.respond(script(ActionsScript.text)) },
+        "plots.js": { _, _, exchange in exchange.respond(script(PlotsScript.text)) },
+        "demo.js": { _, _, exchange in exchange.respond(script(DemoScript.text)) },
+        "list.js": { _, _, exchange in exchange.respond(script(ListScript.text)) },
+        "events.js": { _, _, exchange in exchange.respond(script(EventsScript.text)) },
+        "live.js": { _, _, exchange in exchange.respond(script(LiveScript.text)) },
+        "icon.svg": { _, _, exchange in exchange.respond(Response(200, fields: iconFields, body: .bytes(Array(icon.utf8)))) },
+        "api/resources": { pages, query, exchange in ResourceReport(pages).respond(to: Query(query), on: exchange) },
+        "api/events": { pages, _, exchange in
+            guard let events = pages.events else { return exchange.respond(.error(404, "there is no page '/_spool/api/events' here")) }
+            events.respond(to: exchange.request, on: exchange)
+        },
+        "api/status": { pages, _, exchange in
             pages.report(exchange) { [traffic = pages.traffic] in
                 Response(200, fields: JSON.fields, body: .bytes(StatusReport.json($0, traffic.value).bytes))
             }
         },
-        "metrics": { pages, exchange in
+        "metrics": { pages, _, exchange in
             pages.report(exchange) {
                 Response(200, fields: StatusReport.metricFields, body: .bytes(Array(StatusReport.metrics($0).utf8)))
             }
@@ -65,7 +71,7 @@ struct OwnPages: Sendable {
         guard let page = Self.pages[String(name)] else {
             return exchange.respond(.error(404, "there is no page '/_spool/\(name)'; the status page is /_spool/"))
         }
-        page(self, exchange)
+        page(self, query, exchange)
     }
 
     /// Answers a request that may be an action of the page. On the loop only.
@@ -138,51 +144,9 @@ struct OwnPages: Sendable {
             loop.post {
                 switch result {
                 case .success(let report): answer.value.respond(response(report))
-                case .failure(let error): answer.value.respond(.error(error.statusForClient, error.message))
+                case .failure(let error): answer.value.respond(.refusal(error))
                 }
             }
         }
     }
-
-    private func resources(_ exchange: Exchange) {
-        let answer = LoopConfined(exchange)
-        let loop = exchange.loop
-        cache.list(limit: Self.listedResources) { result in
-            loop.post { answer.value.respond(respond(result)) }
-        }
-    }
-
-    private func respond(_ result: Result<[ResourceStatus], CacheError>) -> Response {
-        switch result {
-        case .success(let resources):
-            let body = JSON.object([
-                ("resources", .array(resources.map(json))), ("statistics", StatusReport.json(cache.statistics)),
-                ("demo", .array(demoTracks.map { .object([("title", .string($0.title)), ("play", play($0.url))]) })),
-                ("demoSwitches", demoSwitches.map(JSON.string) ?? .null),
-            ])
-            return Response(200, fields: JSON.fields, body: .bytes(body.bytes))
-        case .failure(let error):
-            return .error(error.statusForClient, error.message)
-        }
-    }
-
-    private func json(_ resource: ResourceStatus) -> JSON {
-        let ranges = resource.stored.ranges.prefix(Self.listedRanges)
-        return .object([
-            ("key", .string(resource.key.string)),
-            ("url", .string(resource.url)),
-            ("type", resource.representation.contentType.map(JSON.string) ?? .null),
-            ("length", resource.representation.length.map(JSON.integer) ?? .null),
-            ("stored", .array(ranges.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })),
-            ("storedBytes", .integer(resource.stored.totalBytes)),
-            ("complete", .bool(resource.isComplete)),
-            ("pinned", .bool(resource.isPinned)),
-            ("readers", .integer(Int64(resource.readers))),
-            ("fetches", .integer(Int64(resource.fetches))),
-            ("because", resource.notStoredBecause.map(JSON.string) ?? .null),
-            ("play", play(resource.url)),
-        ])
-    }
-
-    private func play(_ url: String) -> JSON { playPath(url).map(JSON.string) ?? .null }
 }

@@ -19,8 +19,10 @@ package struct OwnRoute: Hashable, Sendable {
             + (PageActions.verbs.keys + ["login"]).map { OwnRoute(method: "POST", path: PageActions.path + $0) }
             + (AdminAPI.verbs.keys + [AdminAPI.login]).map { OwnRoute(method: "POST", path: AdminAPI.path + $0) })
 
-    /// The parameters of the query of an action of the page, or nil for another route.
-    package var actionParameters: [String]? {
-        path.hasPrefix(PageActions.path) ? PageActions.verbs[String(path.dropFirst(PageActions.path.count))]?.parameters : nil
+    /// The parameters of the query of an action of the page or of the list of resources, or nil for
+    /// another route.
+    package var queryParameters: [String]? {
+        if path == "api/resources" { return ResourceReport.parameters }
+        return path.hasPrefix(PageActions.path) ? PageActions.verbs[String(path.dropFirst(PageActions.path.count))]?.parameters : nil
     }
 }

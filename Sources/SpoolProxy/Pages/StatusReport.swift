@@ -13,26 +13,39 @@ enum StatusReport {
     private static let listedRanges = 200
 
     static func json(_ report: CacheReport, _ traffic: RecentTraffic) -> JSON {
-        .object([
-            ("statistics", json(report.statistics)),
-            ("days", .array(report.days.suffix(listedDays).map(json))),
-            ("recent", json(traffic)),
-            (
-                "store",
-                .object([
-                    ("resources", .integer(Int64(report.resourceCount))),
-                    ("bytes", .integer(report.storedBytes)),
-                    ("quotaBytes", report.limits.quotaBytes.map(JSON.integer) ?? .null),
-                    ("minimumFreeBytes", report.limits.minimumFreeBytes.map(JSON.integer) ?? .null),
-                    ("freeBytes", report.freeBytes.map(JSON.integer) ?? .null),
-                    ("writable", .bool(report.isWritable)),
-                ])
-            ),
+        .object(
+            [
+                ("statistics", json(report.statistics)),
+                ("days", .array(report.days.suffix(listedDays).map(json))),
+                ("recent", json(traffic)),
+                ("store", store(report, [("freeBytes", report.freeBytes.map(JSON.integer) ?? .null)])),
+            ] + use(of: report))
+    }
+
+    /// Returns the members of the event of a page. They stay the same while the cache is not used.
+    static func present(_ report: CacheReport) -> [(String, JSON)] {
+        [("statistics", json(report.statistics)), ("store", store(report, []))] + use(of: report)
+    }
+
+    private static func use(of report: CacheReport) -> [(String, JSON)] {
+        [
             ("readers", .integer(Int64(report.readers))),
             ("fetches", .integer(Int64(report.fetches))),
             ("activeResources", .integer(Int64(report.activeCount))),
             ("active", .array(report.active.map(json))),
-        ])
+            ("bucket", report.bucket.map { .object($0.named.map { ($0.name, .integer($0.value)) }) } ?? .null),
+        ]
+    }
+
+    private static func store(_ report: CacheReport, _ further: [(String, JSON)]) -> JSON {
+        .object(
+            [
+                ("resources", .integer(Int64(report.resourceCount))),
+                ("bytes", .integer(report.storedBytes)),
+                ("quotaBytes", report.limits.quotaBytes.map(JSON.integer) ?? .null),
+                ("minimumFreeBytes", report.limits.minimumFreeBytes.map(JSON.integer) ?? .null),
+                ("writable", .bool(report.isWritable)),
+            ] + further)
     }
 
     private static func json(_ traffic: RecentTraffic) -> JSON {
@@ -76,6 +89,17 @@ enum StatusReport {
         ])
     }
 
+    static func json(_ entry: NoticeList.Entry) -> JSON {
+        .object([
+            ("kind", .string(entry.notice.kind.rawValue)),
+            ("key", entry.notice.key.map { .string($0.string) } ?? .null),
+            ("because", entry.notice.because.map(JSON.string) ?? .null),
+            ("bytes", entry.notice.bytes.map(JSON.integer) ?? .null),
+            ("count", .integer(Int64(entry.count))),
+            ("time", .integer(entry.time.seconds)),
+        ])
+    }
+
     // MARK: Prometheus
 
     /// The fields of a response in the text format of Prometheus.
@@ -102,6 +126,15 @@ enum StatusReport {
             ("spool_store_quota_bytes", "gauge", "The quota of the store.", report.limits.quotaBytes),
             ("spool_disk_free_bytes", "gauge", "Free bytes of the disk of the store.", report.freeBytes),
             ("spool_store_writable", "gauge", "1 if this process writes to the store.", report.isWritable ? 1 : 0),
+            ("spool_bucket_requests_total", "counter", "Requests that asked the bucket.", report.bucket?.requests),
+            ("spool_bucket_hits_total", "counter", "Requests that the bucket answered.", report.bucket?.hits),
+            ("spool_bucket_failures_total", "counter", "Requests that the bucket failed or was too slow for.", report.bucket?.failures),
+            ("spool_bucket_damages_total", "counter", "Objects and chunks that differ from their checks.", report.bucket?.damages),
+            ("spool_bucket_read_bytes_total", "counter", "Verified bytes from the bucket.", report.bucket?.servedBytes),
+            ("spool_bucket_uploads_total", "counter", "Resources that were uploaded.", report.bucket?.uploads),
+            ("spool_bucket_uploaded_bytes_total", "counter", "Bytes of uploaded resources.", report.bucket?.uploadedBytes),
+            ("spool_bucket_upload_failures_total", "counter", "Attempts to upload that failed.", report.bucket?.uploadFailures),
+            ("spool_bucket_uploads_dropped_total", "counter", "Resources that were given up.", report.bucket?.uploadsDropped),
         ]
         return metrics.map { metric in
             guard let value = metric.value else { return "" }

@@ -100,10 +100,10 @@ final class ProxyRouter: Handler {
                 wallNow: wallNow)
             return .init(target: target, key: key, isForeign: isForeign, hits: hits)
         }
-        if case .refused(let refusal) = meaning.target { return exchange.respond(.error(refusal.status, refusal.explanation)) }
-        if let refusal = sites.refusal(of: request) { return exchange.respond(.error(403, refusal)) }
+        if case .refused(let refusal) = meaning.target { return refuse(refusal.status, refusal.explanation, exchange) }
+        if let refusal = sites.refusal(of: request) { return refuse(403, refusal, exchange) }
         if loops.hasPassed(request) {
-            return exchange.respond(.error(508, "this request went through the proxy before: its origin leads back here"))
+            return refuse(508, "this request went through the proxy before: its origin leads back here", exchange)
         }
         switch meaning.target {
         case .resource(let url, _) where isTunnelled && !isForeign(url):
@@ -114,7 +114,7 @@ final class ProxyRouter: Handler {
         case .resource(let url, _):
             let fieldRules = fields(for: url)
             if let refusal = fieldRules.refusal(of: request) {
-                return exchange.respond(.error(403, refusal, fields: fieldRules.error([:])))
+                return refuse(403, refusal, exchange, fields: fieldRules.error([:]))
             }
             let isPaced = manifests.pacing?.isPaced(url.text) ?? false
             if let hits = meaning.hits, !isPaced, hits.respond(to: request, on: exchange) { return }
@@ -130,12 +130,18 @@ final class ProxyRouter: Handler {
         case .page:
             exchange.respond(Response(302, fields: [.location: "\(prefix)_spool/"]))
         case .refused(let refusal):
-            exchange.respond(.error(refusal.status, refusal.explanation))
+            refuse(refusal.status, refusal.explanation, exchange)
         }
     }
 }
 
 extension ProxyRouter {
+    /// Refuses a request, with a notice for the page.
+    private func refuse(_ status: Int, _ why: String, _ exchange: Exchange, fields: HTTPFields = [:]) {
+        pages.events?.refused(status, why)
+        exchange.respond(.error(status, why, fields: fields))
+    }
+
     /// Returns the request in the form for the origin.
     private func client(of request: RequestHead, for url: MediaURL, isForeign: Bool) -> ClientRequest? {
         if let site, !isForeign { return cache.variants.request(site.fieldsForOrigin(request), for: url, at: .site) }

@@ -18,9 +18,9 @@ final class PageActions: Sendable {
     /// The answer to an action.
     enum Answer: Sendable {
         case object([(String, JSON)])
-        case failed(status: Int, String)
+        case refused(RefusalCode, status: Int? = nil, String)
 
-        init(_ refusal: PageJobs.Refusal) { self = .failed(status: refusal.status, refusal.text) }
+        init(_ refusal: PageJobs.Refusal) { self = .refused(refusal.code, refusal.text) }
     }
 
     /// Answers once, on any thread.
@@ -57,6 +57,8 @@ final class PageActions: Sendable {
 
     private let cache: MediaCache
     private let jobs = PageJobs()
+    /// Called after each action, because it may have changed resources.
+    private let changed = WakeRelay()
     private let sessions = Locked(PageSessions())
     /// The path below which the browser sends the cookie: that of the page.
     private let cookiePath: String
@@ -95,8 +97,8 @@ final class PageActions: Sendable {
     ///
     /// - Precondition: The `Host` of the request is this proxy.
     func respond(to request: RequestHead, name: Substring, query: Substring, on exchange: Exchange) {
-        if let (status, text) = Self.refusal(of: request, exchange) { return exchange.respond(Self.failed(status, text)) }
-        guard query.utf8.count <= Self.queryLimitBytes else { return exchange.respond(Self.failed(414, "the query is too long")) }
+        if let (code, text) = Self.refusal(of: request, exchange) { return exchange.respond(.refusal(code, text)) }
+        guard query.utf8.count <= Self.queryLimitBytes else { return exchange.respond(.refusal(.queryTooLong, "the query is too long")) }
         let items = Query(query)
         switch (request.method, name) {
         case ("POST", "login"): return logIn(request, exchange)
@@ -104,33 +106,42 @@ final class PageActions: Sendable {
         default: break
         }
         guard isLoggedIn(request) else {
-            return exchange.respond(Self.failed(401, "log in with a link of 'spool login' first"))
+            return exchange.respond(.refusal(.notLoggedIn, "log in with a link of 'spool login' first"))
         }
         if request.method == "GET", name == "jobs" { return exchange.respond(Self.response(.object([("jobs", jobs.json)]))) }
         guard request.method == "POST", let verb = Self.verbs[String(name)] else {
-            return exchange.respond(Self.failed(404, "there is no action '\(name)'"))
+            return exchange.respond(.refusal(.unknownAction, "there is no action '\(name)'"))
         }
         if name == "logout" { sessions.withLock { $0.logOut(cookie: cookie(of: request)) } }
         let (reply, loop) = (LoopConfined(exchange), exchange.loop)
-        verb.run(self, items) { answer in loop.post { reply.value.respond(Self.response(answer)) } }
+        verb.run(self, items) { [changed] answer in
+            changed.wake()
+            loop.post { reply.value.respond(Self.response(answer)) }
+        }
     }
 
+    /// The number of changes of the jobs so far.
+    var jobChanges: Int64 { jobs.changes }
+
+    /// Sets the closure to call after each action.
+    func onChange(_ changed: @escaping @Sendable () -> Void) { self.changed.set(changed) }
+
     /// Returns the reason why a request is refused, whoever has logged in.
-    private static func refusal(of request: RequestHead, _ exchange: Exchange) -> (Int, String)? {
+    private static func refusal(of request: RequestHead, _ exchange: Exchange) -> (RefusalCode, String)? {
         guard exchange.peerAddress?.isLoopback == true else {
-            return (403, "actions are taken from this machine only; from another one, use 'ssh -L'")
+            return (.notThisMachine, "actions are taken from this machine only; from another one, use 'ssh -L'")
         }
-        guard request.contentLength == 0 else { return (413, "actions have no body") }
+        guard request.contentLength == 0 else { return (.hasBody, "actions have no body") }
         if let site = request[.secFetchSite], !site.equalsIgnoringCase("same-origin") {
-            return (403, "actions are taken from the status page only")
+            return (.notThePage, "actions are taken from the status page only")
         }
         guard request.has(.origin) else {
             // Browsers send `Origin` with each POST.
-            return request.method == "POST" ? (403, "actions are taken from the status page only") : nil
+            return request.method == "POST" ? (.notThePage, "actions are taken from the status page only") : nil
         }
         guard let origin = request.fields.single(.origin).value, let authority = request.authority,
             origin.equalsIgnoringCase("http://\(authority)") || origin.equalsIgnoringCase("https://\(authority)")
-        else { return (403, "actions are taken from the status page only") }
+        else { return (.notThePage, "actions are taken from the status page only") }
         return nil
     }
 
@@ -150,11 +161,13 @@ final class PageActions: Sendable {
     }
 
     private func logIn(_ request: RequestHead, _ exchange: Exchange) {
-        guard let link = request[Self.linkField] else { return exchange.respond(Self.failed(400, "the secret of the link is missing")) }
+        guard let link = request[Self.linkField] else {
+            return exchange.respond(.refusal(.invalidQuery, "the secret of the link is missing"))
+        }
         let session = PageSessions.Session(cookie: secret(), proof: secret())
         let now = now
         guard sessions.withLock({ $0.logIn(link: link, session, now: now) }) else {
-            return exchange.respond(Self.failed(401, "this link was used or has expired; 'spool login' prints a new one"))
+            return exchange.respond(.refusal(.expired, "this link was used or has expired; 'spool login' prints a new one"))
         }
         var response = Self.response(.object([("proof", .string(session.proof)), ("seconds", .integer(PageSessions.sessionSeconds))]))
         response.fields[.setCookie] =
@@ -168,7 +181,7 @@ final class PageActions: Sendable {
             guard sessions.admits(cookie: cookie, now: now), let ticket = query["ticket"] else { return nil }
             return sessions.takeTicket(ticket, now: now)
         }
-        guard let found else { return exchange.respond(.error(401, "this download was used or has expired; export it again")) }
+        guard let found else { return exchange.respond(.refusal(.expired, "this download was used or has expired; export it again")) }
         PageDownload(found, on: exchange).begin(from: cache)
     }
 
@@ -180,19 +193,15 @@ final class PageActions: Sendable {
     private static func response(_ answer: Answer) -> Response {
         switch answer {
         case .object(let members): Response(200, fields: JSON.fields, body: .bytes(JSON.object(members).bytes))
-        case .failed(let status, let text): failed(status, text)
+        case .refused(let code, let status, let text): .refusal(code, status: status, text)
         }
-    }
-
-    private static func failed(_ status: Int, _ text: String) -> Response {
-        Response(status, fields: JSON.fields, body: .bytes(JSON.object([("error", .string(text))]).bytes))
     }
 }
 
 // MARK: - Verbs
 
 extension PageActions {
-    private static let noKey = Answer.failed(status: 400, "key= is missing")
+    private static let noKey = Answer.refused(.invalidQuery, "key= is missing")
 
     private func setPinned(_ isPinned: Bool, _ query: Query, _ done: @escaping Done) {
         guard let key = query.key else { return done(Self.noKey) }
@@ -237,18 +246,18 @@ extension PageActions {
     /// Begins a preload of a known resource, or of a URL.
     private func preload(_ action: String, _ amount: PreloadAmount, _ query: Query, _ done: @escaping Done) {
         if let url = query["url"] { return preload(action, amount, url, key: nil, done) }
-        guard let key = query.key else { return done(.failed(status: 400, "key= or url= is missing")) }
+        guard let key = query.key else { return done(.refused(.invalidQuery, "key= or url= is missing")) }
         cache.status(of: key) { result in
             switch result {
             case .success(let status?): self.preload(action, amount, status.url, key: key, done)
-            case .success(nil): done(.failed(status: 404, "nothing of it is stored"))
+            case .success(nil): done(.refused(.notStored, "nothing of it is stored"))
             case .failure(let error): done(Answer(error))
             }
         }
     }
 
     private func preload(_ action: String, _ amount: PreloadAmount, _ url: String, key: ResourceKey?, _ done: @escaping Done) {
-        guard serves(url) else { return done(.failed(status: 403, "this proxy does not serve \(url)")) }
+        guard serves(url) else { return done(.refused(.notServed, "this proxy does not serve \(url)")) }
         do throws(CacheError) {
             let name = if let key { key } else { try cache.key(for: url) }
             begin(action, name, done) { id in
@@ -270,10 +279,10 @@ extension PageActions {
         guard let key = query.key else { return done(Self.noKey) }
         cache.status(of: key) { [self] result in
             switch result {
-            case .success(nil): done(.failed(status: 404, "nothing of it is stored"))
+            case .success(nil): done(.refused(.notStored, "nothing of it is stored"))
             case .success(let status?):
                 guard status.isComplete else {
-                    return done(.failed(status: 409, "not all bytes of it are stored; fetch it whole first"))
+                    return done(.refused(.notStored, status: 409, "not all bytes of it are stored; fetch it whole first"))
                 }
                 do throws(CacheError) {
                     let (url, ticket, now) = (try MediaURL(cachable: status.url), secret(), now)
@@ -302,7 +311,7 @@ extension PageActions {
     private func change(
         _ query: Query, _ done: @escaping Done, _ body: (PageJobs, Int64) throws(PageJobs.Refusal) -> Void
     ) {
-        guard let id = query.number("id") else { return done(.failed(status: 400, "id= is missing")) }
+        guard let id = query.number("id") else { return done(.refused(.invalidQuery, "id= is missing")) }
         do throws(PageJobs.Refusal) {
             try body(jobs, id)
             done(.object([]))
@@ -313,7 +322,7 @@ extension PageActions {
 }
 
 extension PageActions.Answer {
-    fileprivate init(_ error: CacheError) { self = .failed(status: error.statusForClient, error.message) }
+    fileprivate init(_ error: CacheError) { self = .refused(RefusalCode(error), status: error.statusForClient, error.message) }
 }
 
 extension PreloadResult {

@@ -65,7 +65,7 @@ final class PageDownload {
     private func fail(_ error: CacheError) {
         isAnswered = true
         leave()
-        exchange.respond(.error(error.code == .notStored ? 409 : error.statusForClient, error.message))
+        exchange.respond(.refusal(RefusalCode(error), status: error.code == .notStored ? 409 : error.statusForClient, error.message))
     }
 
     private func leave() {

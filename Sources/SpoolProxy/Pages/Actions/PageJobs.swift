@@ -9,7 +9,7 @@ import SpoolSystem
 final class PageJobs: Sendable {
     /// An error that names the reason why a job can't begin or change.
     struct Refusal: Error {
-        var status: Int
+        var code: RefusalCode
         var text: String
     }
 
@@ -59,6 +59,8 @@ final class PageJobs: Sendable {
     private struct Table {
         var jobs: [Job] = []
         var last: Int64 = 0
+        /// The number of changes so far.
+        var changes: Int64 = 0
     }
 
     /// The largest number of jobs that run at once.
@@ -78,11 +80,12 @@ final class PageJobs: Sendable {
                 table.jobs.remove(at: oldest)
             }
             table.last += 1
+            table.changes += 1
             table.jobs.append(Job(id: table.last, action: action, key: key))
             return table.last
         }
         guard let id else {
-            throw Refusal(status: 503, text: "\(Self.runningLimit) actions run already; wait for one of them, or cancel it")
+            throw Refusal(code: .tooMany, text: "\(Self.runningLimit) actions run already; wait for one of them, or cancel it")
         }
         return id
     }
@@ -112,9 +115,10 @@ final class PageJobs: Sendable {
         let preload = table.withLock { table -> Preload? in
             guard let index = table.jobs.firstIndex(where: { $0.id == id }), let preload = table.jobs[index].preload else { return nil }
             table.jobs[index].state = isPaused ? .paused : .running
+            table.changes += 1
             return preload
         }
-        guard let preload else { throw Refusal(status: 404, text: "there is no such action, or it can't pause") }
+        guard let preload else { throw Refusal(code: .unknownJob, text: "there is no such action, or it can't pause") }
         if isPaused { preload.pause() } else { preload.resume() }
     }
 
@@ -123,10 +127,13 @@ final class PageJobs: Sendable {
     /// - Throws: `Refusal` for a job that can't stop.
     func cancel(_ id: Int64) throws(Refusal) {
         guard let preload = table.withLock({ $0.jobs.first { $0.id == id }?.preload }) else {
-            throw Refusal(status: 404, text: "there is no such action, or it can't stop")
+            throw Refusal(code: .unknownJob, text: "there is no such action, or it can't stop")
         }
         preload.cancel()
     }
+
+    /// The number of changes of the list so far.
+    var changes: Int64 { table.withLock { $0.changes } }
 
     /// The jobs, the newest first.
     var json: JSON {
@@ -148,6 +155,7 @@ final class PageJobs: Sendable {
             guard let index = table.jobs.firstIndex(where: { $0.id == id }) else { return nil }
             let before = table.jobs[index].preload
             body(&table.jobs[index])
+            table.changes += 1
             return before
         }
         withExtendedLifetime(released) {}

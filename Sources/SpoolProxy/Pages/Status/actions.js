@@ -3,7 +3,6 @@
 // is out of reach of scripts. Only pages of this port have the second secret.
 const proofKey = "spool-proof:" + location.pathname;
 let proof = localStorage.getItem(proofKey);
-let jobsRun = false;
 
 // Sends an action. Throws its error text.
 async function act(verb, parameters = {}, fields = {}) {
@@ -27,7 +26,10 @@ function setProof(value) {
   byId("access").hidden = value !== null;
   byId("logout").hidden = value === null;
   for (const button of document.querySelectorAll("[data-open]")) button.hidden = value === null;
-  for (const card of cards.values()) showTools(card);
+  document.body.classList.toggle("in", value !== null);
+  for (const card of cards.values()) if (card.tools) showTools(card);
+  forgetSizes();
+  placeRows();
   if (value === null) byId("jobs").hidden = true;
 }
 
@@ -69,7 +71,7 @@ function setUpActions() {
       try {
         await act(button.dataset.open, { url: byId("url").value });
         notice(button.textContent + ": begun.");
-        poll();
+        refresh();
       } catch (error) { notice(error.message, true); }
     };
   }
@@ -95,6 +97,8 @@ const toolNames = [
 
 // Most cards are never opened, so their buttons are made at the first use.
 function toggleTools(card) {
+  // The list has room for the actions of one row.
+  if (card.isRow && rows.open && rows.open !== card && rows.open.row && !rows.open.row.hidden) toggleTools(rows.open);
   if (!card.buttons) {
     card.buttons = new Map();
     card.row = element("div", "tools");
@@ -118,6 +122,10 @@ function toggleTools(card) {
   card.row.hidden = !card.row.hidden;
   card.more.setAttribute("aria-expanded", String(!card.row.hidden));
   showTools(card);
+  if (!card.isRow) return;
+  rows.open = card.row.hidden ? null : card;
+  card.node.classList.toggle("open", !card.row.hidden);
+  place();
 }
 
 function showTools(card) {
@@ -130,6 +138,8 @@ function showTools(card) {
   if (!isUsable) {
     card.row.hidden = true;
     card.more.setAttribute("aria-expanded", "false");
+    card.node.classList.remove("open");
+    if (rows.open === card) rows.open = null;
     return;
   }
   const { pinned, complete } = card.resource;
@@ -143,6 +153,8 @@ function showTools(card) {
 function result(card, message, isBad) {
   card.result.classList.toggle("bad", isBad === true);
   text(card.result, message);
+  // A long message takes another line.
+  if (card.isRow) placeRows();
 }
 
 async function run(card, verb, button) {
@@ -159,7 +171,7 @@ async function run(card, verb, button) {
     result(card, error.message, true);
   }
   button.removeAttribute("aria-busy");
-  poll();
+  refresh();
 }
 
 function outcome(verb, answer) {
@@ -233,7 +245,7 @@ function makeJob(job) {
     button.onclick = async () => {
       const name = verb === "pause" && node.dataset.state === "paused" ? "resume" : verb;
       try { await act(name, { id: job.id }); } catch (error) { notice(error.message, true); }
-      poll();
+      refresh();
     };
     node.append(button);
   }

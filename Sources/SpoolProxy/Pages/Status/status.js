@@ -3,6 +3,7 @@ const byId = id => document.getElementById(id);
 // Everything lies below the token, when there is one: …/token/_spool/
 const base = location.pathname.slice(0, location.pathname.indexOf("_spool/"));
 const player = byId("player");
+// The cards on the page by their names: those of the demo's tracks, and the rows of the list in sight.
 const cards = new Map();
 let current = null;
 let lastFetched = null;
@@ -34,10 +35,10 @@ const icons = { play: icon("M8 5v14l11-7z"), pause: icon("M7 5h4v14H7zm6 0h4v14h
 
 // MARK: One resource
 
-function makeCard(key, list) {
+function makeCard(id, parent) {
   const node = element("li", "card");
   const card = {
-    key, node, play: element("button", "play"), name: element("span", "name"), share: element("span", "share"),
+    id, node, play: element("button", "play"), name: element("span", "name"), share: element("span", "share"),
     facts: element("span", "facts"), state: element("span", "state"), bar: element("canvas"),
     path: "", title: "", stored: [], length: 0, drawn: ""
   };
@@ -47,12 +48,12 @@ function makeCard(key, list) {
   card.bar.onclick = event => seek(card, event.offsetX / card.bar.clientWidth);
   node.append(card.play, card.name, card.share, card.facts, card.state, card.bar);
   addTools(card);
-  list.append(node);
-  cards.set(key, card);
+  parent?.append(node);
+  cards.set(id, card);
   return card;
 }
 
-function showCard(card, title, resource, path) {
+function showCard(card, title, resource, path, draws = true) {
   const length = resource ? resource.length : null;
   const storedBytes = resource ? resource.storedBytes : 0;
   card.path = path;
@@ -70,7 +71,7 @@ function showCard(card, title, resource, path) {
   card.bar.setAttribute("aria-label", `${title}: ${card.share.textContent} stored, ${ranges}`);
   showButton(card);
   showTools(card);
-  draw(card);
+  if (draws) draw(card);
 }
 
 function facts(resource) {
@@ -100,23 +101,33 @@ function showButton(card) {
 
 // MARK: The bar
 
-const color = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// The bar beside the player. It stays in sight when the list is scrolled.
+const dockBar = { bar: byId("map"), drawn: "" };
+dockBar.bar.onclick = event => { if (current) seek(current, event.offsetX / dockBar.bar.clientWidth); };
+let colors = {};
+const color = name => colors[name] ??= getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function draw(card) {
+  drawBar(card, card, card.isRow && rows.bar || undefined);
+  if (card === current) drawBar(card, dockBar);
+}
+
+// Draws the bar of a card: its own, or the one beside the player.
+function drawBar(card, view, barSize = { width: view.bar.clientWidth, height: view.bar.clientHeight }) {
   const scale = window.devicePixelRatio || 1;
-  const width = Math.round(card.bar.clientWidth * scale), height = Math.round(card.bar.clientHeight * scale);
+  const width = Math.round(barSize.width * scale), height = Math.round(barSize.height * scale);
   if (width === 0) return;
   const position = card === current && player.duration > 0 && isFinite(player.duration)
     ? player.currentTime / player.duration : null;
   const head = position === null ? null : Math.round(position * width);
   // Nothing is painted again that looks the same.
   const look = [width, height, head, card.length, card.stored.join()].join("|");
-  if (look === card.drawn) return;
-  card.drawn = look;
-  card.bar.classList.toggle("seekable", head !== null);
-  if (card.bar.width !== width) card.bar.width = width;
-  if (card.bar.height !== height) card.bar.height = height;
-  paint(card, card.bar.getContext("2d"), width, height, head, scale);
+  if (look === view.drawn) return;
+  view.drawn = look;
+  view.bar.classList.toggle("seekable", head !== null);
+  if (view.bar.width !== width) view.bar.width = width;
+  if (view.bar.height !== height) view.bar.height = height;
+  paint(card, view.bar.getContext("2d"), width, height, head, scale);
 }
 
 function paint(card, context, width, height, head, scale) {
@@ -147,6 +158,8 @@ function start(card) {
   card.node.classList.add("current");
   byId("dock").hidden = false;
   text(byId("now"), card.title);
+  dockBar.bar.setAttribute("aria-label", "Stored ranges of " + card.title);
+  dockBar.drawn = "";
   player.src = proxied(card.path);
   player.play().catch(() => {});
   if (last) { showButton(last); draw(last); }
@@ -185,36 +198,25 @@ function nameOf(resource) {
   try { return decodeURIComponent(last) || resource.key; } catch { return last || resource.key; }
 }
 
+// Shows all of an answer but the rows of the list.
 function show(answer) {
-  const byPath = new Map(answer.resources.map(resource => [resource.play, resource]));
-  const seen = new Set();
   byId("demo").hidden = answer.demo.length === 0;
   text(byId("list-title"), answer.demo.length === 0 ? "Resources" : "Other resources");
   for (const track of answer.demo) {
-    seen.add(track.play);
-    showCard(cards.get(track.play) || makeCard(track.play, byId("demo-list")), track.title, byPath.get(track.play), track.play);
+    const id = "demo " + track.play;
+    showCard(cards.get(id) || makeCard(id, byId("demo-list")), track.title, track.resource, track.play);
   }
-  for (const resource of answer.resources) {
-    if (seen.has(resource.play)) continue;
-    seen.add(resource.play);
-    showCard(cards.get(resource.play) || makeCard(resource.play, byId("list")), nameOf(resource), resource, resource.play);
-  }
-  for (const [key, card] of cards) {
-    // A resource that plays stays, although nothing may be stored of it.
-    if (seen.has(key) || card === current) continue;
-    card.node.remove();
-    cards.delete(key);
-  }
-  byId("empty").hidden = byId("list").children.length > 0;
+  // A resource that plays, and whose row is out of sight.
+  if (current && answer.named?.play === current.path) showCard(current, current.title, answer.named, current.path);
+  showCount();
   showDemo(answer);
   showTotals(answer);
 }
 
-function showTotals({ resources, statistics }) {
-  const stored = resources.reduce((sum, resource) => sum + resource.storedBytes, 0);
+function showTotals({ total, storedBytes, statistics }) {
   const given = statistics.bytesFromStore + statistics.bytesFromOrigin;
-  lead("stored", size(stored));
-  text(byId("count"), "of " + plural(resources.length, "resource"));
+  lead("stored", size(storedBytes));
+  text(byId("count"), "of " + plural(total, "resource"));
   lead("ratio", given ? Math.round(statistics.hitRatio * 100) + " %" : "–");
   text(byId("played"), "of " + size(given));
   lead("fetched", size(statistics.fetchedBytes));
@@ -231,53 +233,9 @@ function showTotals({ resources, statistics }) {
   lastFetched = { bytes: statistics.fetchedBytes, time: now };
 }
 
-// The counts of each day are kept over restarts, and change slowly.
-async function pollDays() {
-  try {
-    const response = await fetch("api/status", { cache: "no-store" });
-    if (!response.ok) throw new Error(response.status);
-    const { days, recent } = await response.json();
-    showPlots(days, recent);
-    const saved = Math.max(0, days.reduce((sum, day) => sum + day.savedBytes, 0));
-    const last = days.at(-1);
-    const today = last?.day === new Date().toISOString().slice(0, 10) ? Math.max(0, last.savedBytes) : 0;
-    lead("saved", size(saved));
-    text(byId("today"), size(today) + " today");
-  } catch {
-    // The line at the top says so.
-  }
-  setTimeout(pollDays, document.hidden ? 300_000 : 20_000);
-}
-
 function tell(isLive) {
   byId("live").classList.toggle("lost", !isLive);
   text(byId("live"), isLive ? "live" : "the proxy does not answer");
-}
-
-// While nothing moves, the proxy is asked less often, so that an open page costs it almost nothing.
-const pollMilliseconds = { busy: 500, idle: 2_000, hidden: 30_000 };
-let nextPoll = 0;
-
-function schedule(isBusy) {
-  const pause = document.hidden ? pollMilliseconds.hidden : isBusy ? pollMilliseconds.busy : pollMilliseconds.idle;
-  clearTimeout(nextPoll);
-  nextPoll = setTimeout(poll, pause);
-}
-
-async function poll() {
-  let isBusy = false;
-  try {
-    const response = await fetch("api/resources", { cache: "no-store" });
-    if (!response.ok) throw new Error(response.status);
-    const answer = await response.json();
-    show(answer);
-    isBusy = !player.paused || answer.resources.some(resource => resource.readers > 0 || resource.fetches > 0);
-    tell(true);
-  } catch {
-    tell(false);
-  }
-  if (await showJobs()) isBusy = true;
-  schedule(isBusy);
 }
 
 byId("form").textContent = location.origin + base + "https/example.com/film.mp4";
@@ -285,17 +243,28 @@ byId("open").onsubmit = event => {
   event.preventDefault();
   const url = new URL(byId("url").value);
   const path = base + url.protocol.slice(0, -1) + "/" + url.host + url.pathname + url.search;
-  const card = cards.get(path) || makeCard(path, byId("list"));
-  if (!card.path) showCard(card, url.pathname.split("/").pop() || url.host, null, path);
+  const id = "row " + path;
+  const card = cards.get(id) || cards.get("demo " + path) || makeCard(id, null);
+  if (!card.path) {
+    // Its row comes once the list has it.
+    cards.delete(id);
+    card.url = url.href;
+    showCard(card, url.pathname.split("/").pop() || url.host, null, path);
+  }
   start(card);
 };
 // Other colours or another width: everything is painted anew.
-const repaint = () => { for (const card of cards.values()) { card.drawn = ""; draw(card); } };
+const repaint = () => {
+  colors = {};
+  rows.bar = null;
+  dockBar.drawn = "";
+  for (const card of cards.values()) if (card.bar) { card.drawn = ""; draw(card); }
+};
 matchMedia("(prefers-color-scheme: dark)").onchange = repaint;
 addEventListener("resize", repaint);
-document.onvisibilitychange = () => { if (!document.hidden) schedule(true); };
-player.addEventListener("play", () => schedule(true));
+player.addEventListener("timeupdate", showSteps);
+setUpList();
 setUpActions();
 setUpDemo();
-poll();
-pollDays();
+setUpNotices();
+setUpLive();
