@@ -1,12 +1,16 @@
 import Spool
 import SpoolCore
+import SpoolManifests
 
 // The list of downloads of a running server.
 
 extension RunningServer {
     /// Adds a download to the list.
-    func addDownload(_ url: String, key: ResourceKey, group: String, priority: Int) throws {
-        let words = ["url": url, "key": key.string, "group": group, "priority": "\(priority)"]
+    func addDownload(_ url: String, selection: PresentationSelection, key: ResourceKey, group: String, priority: Int) throws {
+        let words = [
+            "url": url, "key": key.string, "group": group, "priority": "\(priority)", "quality": selection.quality.word,
+            "audio": selection.audio.word, "subtitles": selection.subtitles.word,
+        ]
         guard try changed("download-add", words) else { throw incomprehensible }
     }
 

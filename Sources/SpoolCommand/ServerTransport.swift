@@ -60,6 +60,8 @@ private final class DetouredTransfer: Transfer {
         var attempt = 0
         var current: (any Transfer)?
         var owesResume = false
+        /// The urgency of the readers since the request, or nil while it is that of the request.
+        var priority: ReadPriority?
         var hasHead = false
         var isCancelled = false
         var isOver = false
@@ -88,6 +90,7 @@ private final class DetouredTransfer: Transfer {
             defer { state.owesResume = false }
             return (state.isCancelled, state.owesResume)
         }
+        transfer.setPriority(toPresent: { state.withLock { $0.priority } })
         if mustCancel { transfer.cancel() } else if mustResume { transfer.resume() }
     }
 
@@ -99,6 +102,14 @@ private final class DetouredTransfer: Transfer {
             return state.current
         }
         transfer?.resume()
+    }
+
+    func setPriority(_ priority: ReadPriority) {
+        let transfer = state.withLock { state in
+            state.priority = priority
+            return state.current
+        }
+        transfer?.setPriority(priority)
     }
 
     func cancel() {

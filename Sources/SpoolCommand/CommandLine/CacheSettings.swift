@@ -272,6 +272,14 @@ struct CacheSettings {
         return limits
     }
 
+    /// Returns the limits of `limits(in:)` as text, in the order of their flags.
+    func limitTexts(in directory: String) throws(SystemError) -> [(name: String, value: String)] {
+        let stored = try StoredLimits.read(in: directory)
+        return LimitFlags.all.map { flag in
+            (flag.name, ownLimits[flag.name] ?? stored[flag] ?? LimitFlags.defaultText(flag))
+        }
+    }
+
     /// Returns the quota of the server that has the store, else the one that the store keeps, else
     /// the default; nil for none.
     func quotaBytes() throws -> Int64? {

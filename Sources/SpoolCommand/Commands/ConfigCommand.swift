@@ -28,6 +28,7 @@ struct ConfigCommand: Command {
         // Both check every value, as a server does.
         settings = try CacheSettings(arguments)
         _ = try ProxySettings(arguments)
+        _ = try BucketSettings(arguments)
     }
 
     func run() async throws -> ExitCode {
@@ -68,6 +69,7 @@ struct ConfigCommand: Command {
         if LimitFlags.all.contains(flag) { return LimitFlags.defaultText(flag) }
         switch flag {
         case ProxySettings.listen: return "127.0.0.1:8080"
+        case BucketSettings.region: return BucketSettings.defaultRegion
         case CacheSettings.directory: return settings.configuration.storage.directory ?? "none"
         case CacheSettings.readAhead: return "4M"
         case CacheSettings.policy: return "while-playing"

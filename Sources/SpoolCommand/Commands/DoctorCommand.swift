@@ -1,30 +1,38 @@
+import Spool
 import SpoolSystem
 
 /// `spool doctor`: checks whether the program can work here, with advice.
 struct DoctorCommand: Command {
     static let json = Flag("json", help: "Print one JSON object.")
+    static let probeBucket = Flag(
+        "probe-bucket", help: "With --bucket: write a small object into the bucket, read it and delete it. Without it, nothing is written.")
 
     static let syntax = CommandSyntax(
         "doctor", "Check the store, the disk, the network and the settings, with advice",
         discussion: [
             "One line for each check: ok, a warning, or a problem. The checks change nothing: a file in the directory of the store is written and"
-                + " removed. Exits 1 when there is a problem.",
+                + " removed. A bucket is asked for an object that does not exist. Exits 1 when there is a problem.",
             "Run it as the user of the server, with its settings: 'sudo -u spool spool doctor'.",
         ],
-        flags: [json] + ProxySettings.all + CacheSettings.store + LimitFlags.all + [CacheSettings.certificates],
+        flags: [json, probeBucket] + ProxySettings.all + BucketSettings.all + CacheSettings.store + LimitFlags.all
+            + [CacheSettings.certificates],
         examples: [
             .init("spool doctor", "Check everything."),
+            .init("spool doctor --bucket https://s3.example.com/media --probe-bucket", "Check a bucket, with a write."),
             .init("spool doctor --cache /mnt/media --listen 0.0.0.0:8080 --token @token.txt", "Check settings before a server uses them."),
         ])
 
     private let settings: CacheSettings
     private let proxySettings: ProxySettings
     private let arguments: Arguments
+    /// The bucket, or nil without one. Keys that can't be read are a finding.
+    private let bucket: Result<BucketAddress?, UsageError>
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments)
         proxySettings = try ProxySettings(arguments)
         self.arguments = arguments
+        bucket = Result { () throws(UsageError) in try BucketSettings(arguments).address }
     }
 
     func run() async throws -> ExitCode {
@@ -32,9 +40,28 @@ struct DoctorCommand: Command {
         var findings = MachineCheck(settings: settings).findings()
         findings += tokens()
         findings += await StoreCheck(settings: settings, directory: directory).findings()
+        findings += await bucketFindings()
         findings += ServerCheck(directory: directory, options: proxySettings.options).findings()
         try print(findings)
         return findings.contains { $0.level == .problem } ? .failure : .success
+    }
+
+    private func bucketFindings() async -> [Finding] {
+        switch bucket {
+        case .success(nil): return []
+        case .failure(let error):
+            let advice = "give this command the bucket and the keys of the server, for example by --bucket-key-file FILE"
+            return [.problem("bucket", error.description, advice: advice)]
+        case .success(let address?):
+            #if os(Linux)
+            let certificates = settings.configuration.network.certificateFile
+            return await BucketCheck(
+                address: address, certificateFile: certificates, writes: arguments.has(Self.probeBucket)
+            ).findings()
+            #else
+            return []
+            #endif
+        }
     }
 
     /// A token in a file that others can read is no secret.

@@ -16,8 +16,8 @@ struct DownloadCommand: Command {
     static let syntax = CommandSyntax(
         "download", "List, add, pause, resume and remove downloads",
         discussion: [
-            "The store keeps a list of resources to fetch as a whole. 'spool serve' fetches them, the highest priority first, and goes on"
-                + " after a restart where it was. Players come first. Without a server the list waits.",
+            "The store keeps a list of resources and of HLS and DASH streams to fetch as a whole. 'spool serve' fetches them, the highest"
+                + " priority first, and goes on after a restart where it was. Players come first. Without a server the list waits.",
             "'add' enters URLs, or tries failed downloads again. 'ls' shows the list. 'pause', 'resume', 'rm' and 'order' change entries."
                 + " A '*' in a URL stands for any characters. Exits 1 when one of the entries was not there or did not change.",
             "The bytes of downloads are not evicted and do not count towards the quota. They have an allowance of their own, which"
@@ -26,10 +26,11 @@ struct DownloadCommand: Command {
         operands: .init(
             usage: "add|ls|pause|resume|rm|order [URL|KEY…]", count: 1...CommandSyntax.maxOperands,
             completion: .words(Action.allCases.map(\.rawValue))),
-        flags: [group, priority, first, last, all, keepBytes, json] + CacheSettings.store + KeySettings.names,
+        flags: [group, priority] + SelectionFlags.all + [first, last, all, keepBytes, json] + CacheSettings.store + KeySettings.names,
         examples: [
             .init("spool download add https://example.com/film.mp4", "Enter a film into the list."),
             .init("spool download add --group trip --priority 1 https://example.com/song.mp3", "Enter a song that runs before the film."),
+            .init("spool download add --variant 720 https://example.com/film.m3u8", "Enter an HLS stream, at most 720 pixels high."),
             .init("spool download ls", "Show the list."),
             .init("spool download pause --group trip", "Pause a group."),
             .init("spool download order --first https://example.com/film.mp4", "Fetch the film before the others of its priority."),
@@ -44,6 +45,7 @@ struct DownloadCommand: Command {
     private let names: [String]
     private let groupName: String?
     private let priorityValue: Int?
+    private let selection: PresentationSelection
     private let place: DownloadPlace?
     private let isAll: Bool
     private let keepsBytes: Bool
@@ -60,6 +62,7 @@ struct DownloadCommand: Command {
         names = arguments.operands.dropFirst().map(arguments.meant)
         groupName = arguments[Self.group]
         priorityValue = try arguments.value(Self.priority, expected: "a whole number") { Int($0) }
+        selection = try SelectionFlags.selection(arguments)
         place = arguments.has(Self.first) ? .first : arguments.has(Self.last) ? .last : nil
         isAll = arguments.has(Self.all)
         keepsBytes = arguments.has(Self.keepBytes)
@@ -70,10 +73,11 @@ struct DownloadCommand: Command {
     /// Refuses flags without a meaning for the action, and an action without entries.
     private func check(_ arguments: Arguments) throws(UsageError) {
         func fail(_ what: String) -> UsageError { UsageError(what, command: Self.syntax.name) }
-        let meanings: [(Flag, [Action])] = [
-            (Self.group, [.add, .pause, .resume, .rm, .order, .ls]), (Self.priority, [.add, .order]), (Self.first, [.order]),
-            (Self.last, [.order]), (Self.all, [.pause, .resume, .rm]), (Self.keepBytes, [.rm]),
-        ]
+        let meanings: [(Flag, [Action])] =
+            [
+                (Self.group, [.add, .pause, .resume, .rm, .order, .ls]), (Self.priority, [.add, .order]), (Self.first, [.order]),
+                (Self.last, [.order]), (Self.all, [.pause, .resume, .rm]), (Self.keepBytes, [.rm]),
+            ] + SelectionFlags.all.map { ($0, [.add]) }
         for (flag, actions) in meanings where arguments.has(flag) && !actions.contains(action) {
             throw fail("flag \(flag.spelling) has no meaning for '\(action.rawValue)'")
         }
@@ -136,20 +140,15 @@ struct DownloadCommand: Command {
     }
 
     private func add() async throws -> ExitCode {
-        for url in names {
-            if ManifestSuspicion(contentType: nil, url: url) == .named {
-                throw Failure("\(url) is an HLS or DASH stream; 'spool get URL' stores it", .usage, url: url)
-            }
-        }
-        return try await withStore { cache, server in
+        try await withStore { cache, server in
             var objects: [String] = []
             for url in names {
                 let key = settings.key(url)
                 let (group, priority) = (groupName ?? "", priorityValue ?? 0)
                 if let server {
-                    try server.addDownload(url, key: key, group: group, priority: priority)
+                    try server.addDownload(url, selection: selection, key: key, group: group, priority: priority)
                 } else {
-                    try await cache.downloads.add(url, key: key, group: group, priority: priority)
+                    try await cache.downloads.add(url, selection: selection, key: key, group: group, priority: priority)
                 }
                 objects.append(object(key.string, url, hasChanged: true))
                 if !isJSON { try OutputStream.output.write("added \(url.printable)\n") }

@@ -10,7 +10,7 @@ struct LimitsCommand: Command {
         "limits", "Show or set how much a store keeps",
         discussion: [
             "Without flags it shows the limits. A limit that is given here, or to 'spool serve', is the store's from then on: every command"
-                + " on the store keeps to it. 'default' takes one back. A running server takes new limits when it starts next."
+                + " on the store keeps to it. 'default' takes one back. A running server takes new limits at SIGHUP, or when it starts next."
         ],
         flags: [CacheSettings.directory] + LimitFlags.all + [json],
         examples: [

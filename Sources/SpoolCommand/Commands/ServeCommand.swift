@@ -14,8 +14,10 @@ struct ServeCommand: Command {
                 + " percent-encoded; with --token, the token comes first in the path. What is stored is at /_spool/.",
             "When it accepts connections it prints one line, 'listening on http://HOST:PORT/', on a terminal with the token. Ctrl-C stops it,"
                 + " and what was fetched stays. SIGTERM lets the answers under way finish first.",
+            "SIGHUP reads the settings again. The limits of the store, those of downloads and the log level change at once; the log names the"
+                + " settings that wait for a restart. With an error in a file, nothing changes.",
         ],
-        flags: ProxySettings.all + [drain, loops] + DownloadFlags.all + CacheSettings.fetching,
+        flags: ProxySettings.all + BucketSettings.all + [drain, loops] + DownloadFlags.all + CacheSettings.fetching,
         examples: [
             .init("spool serve", "Serve on 127.0.0.1:8080. Then: mpv http://127.0.0.1:8080/https/example.com/film.mp4"),
             .init(
@@ -39,6 +41,8 @@ struct ServeCommand: Command {
     private let drainTime: Nanoseconds
     private let loopCount: Int?
     private let downloads: DownloadSettings
+    /// Reports that this process became the writer of the store.
+    private let takeovers = Takeovers()
     private let cacheSettings: CacheSettings
     private let proxySettings: ProxySettings
 
@@ -55,11 +59,13 @@ struct ServeCommand: Command {
         var cacheSettings = try CacheSettings(arguments)
         cacheSettings.configuration.security.privateNames = proxySettings.privateNames
         cacheSettings.configuration.network.parent = proxySettings.asksParent
+        cacheSettings.configuration.network.bucket = try BucketSettings(arguments).address
         cacheSettings.configuration.freshness.isShared = proxySettings.hasManyUsers
         // Not for `play`, because the player that it starts could inherit the lanes' restriction to
         // certain cores.
         cacheSettings.configuration.network.keepsLanesOffLoop = true
         cacheSettings.decidesOnSize = true
+        cacheSettings.configuration.events.append(takeovers)
         self.proxySettings = proxySettings
         self.cacheSettings = cacheSettings
     }
@@ -84,11 +90,9 @@ struct ServeCommand: Command {
         let service = try await ProxyService.start(cacheSettings, options)
         let report = ServiceReport(log: service.log)
         do {
-            keepLimits(service)
-            do throws(SystemError) { try announce(service, token) } catch {
-                // Commands on the same store cannot find this server, but players can.
-                service.log.log(.warning, "commands on the store won't find this server: \(error)")
-            }
+            takeStore(service, token)
+            let followingStore = Task { for await _ in takeovers.times { takeStore(service, token) } }
+            defer { followingStore.cancel() }
             warnOfEnvironmentProxies(service.log)
             await runDownloads(service)
             try OutputStream.output.write("listening on \(isShownToPerson ? service.baseURL : service.publicAddress)\n")
@@ -97,7 +101,9 @@ struct ServeCommand: Command {
                 try OutputStream.output.write("what is stored is shown at \(page)\n")
             }
             // Before the report, because SIGHUP would otherwise end the process.
-            try await service.interruption.onHangup { reload(service.log, report) }
+            let reload = SettingsReload(
+                started: arguments, directory: cacheSettings.configuration.storage.directory, cache: service.cache, log: service.log)
+            try await service.interruption.onHangup { report.reload { reload.run() } }
             report.ready(service.proxy, service.publicAddress)
             await service.interruption.wait()
             report.stopping()
@@ -110,24 +116,11 @@ struct ServeCommand: Command {
         return .success
     }
 
-    /// Reads the settings again. The log level has an effect at once, the others after a restart.
-    private func reload(_ log: StandardErrorLog, _ report: ServiceReport) {
-        report.reload {
-            do throws(UsageError) {
-                let new = try arguments.readAgain()
-                log.level = try CacheSettings(new).logLevel
-                _ = try Self.proxySettings(new)
-                let waiting = new.differences(from: arguments).filter {
-                    ![CacheSettings.level.name, CacheSettings.verbose.name].contains($0)
-                }
-                let rest = waiting.isEmpty ? "" : "; \(waiting.joined(separator: ", ")) counts after a restart"
-                log.log(.notice, "the settings were read again: the log level is \(log.level)\(rest)")
-                return "serving; settings read again"
-            } catch {
-                log.log(.warning, "the settings stay as they are: \(error)")
-                return "serving; the settings are invalid: \(error)"
-            }
-        }
+    /// Returns the settings of this command that a running server can take over.
+    func liveSettings(in directory: String?) throws -> LiveSettings {
+        LiveSettings(
+            logLevel: cacheSettings.logLevel, limits: try directory.map { try cacheSettings.limits(in: $0) },
+            limitTexts: try directory.map { try cacheSettings.limitTexts(in: $0) } ?? [], downloads: downloads)
     }
 
     /// Warns about proxies of the environment. Such a proxy resolves the names itself, so this
@@ -147,6 +140,16 @@ struct ServeCommand: Command {
     /// log, and has no token.
     private var isShownToPerson: Bool { OutputStream.output.isTerminal }
 
+    /// Keeps the limits in the store, and lets commands find this server, when this process is the
+    /// writer of the store.
+    private func takeStore(_ service: ProxyService, _ token: String) {
+        keepLimits(service)
+        do throws(SystemError) { try announce(service, token) } catch {
+            // Commands on the same store cannot find this server, but players can.
+            service.log.log(.warning, "commands on the store won't find this server: \(error)")
+        }
+    }
+
     /// Writes the given limits into the store, when this process is its writer.
     private func keepLimits(_ service: ProxyService) {
         guard service.cache.store.isWritable, let directory = cacheSettings.configuration.storage.directory else { return }
@@ -155,10 +158,9 @@ struct ServeCommand: Command {
         }
     }
 
-    /// Runs the list of downloads of the store, when this process is its writer.
+    /// Runs the list of downloads of the store, as soon as this process is its writer.
     private func runDownloads(_ service: ProxyService) async {
         service.cache.downloads.settings = downloads
-        guard service.cache.store.isWritable else { return }
         do throws(CacheError) { try await service.cache.downloads.start() } catch {
             service.log.log(.warning, "the list of downloads does not run: \(error)")
         }
@@ -270,5 +272,21 @@ extension ProxyOptions {
             log.log(.debug, record)
         }
         return options
+    }
+}
+
+/// The times at which the process became the writer of its store.
+///
+/// A sink of its own, because a stream of all events would wake a thread for each hit.
+private final class Takeovers: EventSink {
+    let times: AsyncStream<Void>
+    private let added: AsyncStream<Void>.Continuation
+
+    init() {
+        (times, added) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func record(_ event: CacheEvent) {
+        if case .becameWriter = event { added.yield() }
     }
 }

@@ -36,7 +36,7 @@ struct StatCommand: Command {
         let cache = try settings.openToRead()
         guard let name else {
             let saved = SavedTraffic(days: try await cache.closing { try await cache.history.days() })
-            try OutputStream.output.write(isJSON ? saved.json : saved.text)
+            try OutputStream.output.write(isJSON ? saved.json : saved.text + bucketLine())
             return .success
         }
         let key = settings.key(name)
@@ -57,6 +57,19 @@ struct StatCommand: Command {
         let text = isJSON ? (presentation?.json ?? status.json) + "\n" : description(status) + (presentation?.description ?? "")
         try OutputStream.output.write(text)
         return .success
+    }
+
+    /// Returns a line about the bucket of the running server, or nothing without one.
+    private func bucketLine() throws -> String {
+        // A server that was killed does not answer.
+        guard let answer = try? RunningServer.announced(in: try settings.directory())?.status(),
+            let bucket = JSONValue(answer)?["bucket"], bucket["requests"] != nil
+        else { return "" }
+        let count = { (name: String) in bucket[name]?.integer ?? 0 }
+        return
+            "bucket, since the server began: \(ByteCount.text(count("servedBytes"))) served by \(count("hits")) of \(count("requests")) requests,"
+            + " \(count("failures")) failed, \(count("damages")) damaged; \(count("uploads")) uploads of \(ByteCount.text(count("uploadedBytes"))),"
+            + " \(count("uploadFailures")) failed\n"
     }
 
     /// Returns the reason from the server that has the store. A server that was killed does not

@@ -7,6 +7,8 @@ package struct TopSample: Equatable, Sendable {
     var bytesFromStore: Int64 = 0
     var bytesFromOrigin: Int64 = 0
     var fetchedBytes: Int64 = 0
+    /// The bytes that origins sent, taken or not; nil where the transport cannot count them.
+    var sentByOriginsBytes: Int64?
     var originRequests: Int64 = 0
     var readers: Int64 = 0
     var fetches: Int64 = 0
@@ -36,6 +38,7 @@ package struct TopSample: Equatable, Sendable {
         bytesFromStore = statistics["bytesFromStore"]?.integer ?? 0
         bytesFromOrigin = statistics["bytesFromOrigin"]?.integer ?? 0
         fetchedBytes = statistics["fetchedBytes"]?.integer ?? 0
+        sentByOriginsBytes = statistics["sentByOriginsBytes"]?.integer
         originRequests = statistics["originRequests"]?.integer ?? 0
         readers = json["readers"]?.integer ?? 0
         fetches = json["fetches"]?.integer ?? 0
@@ -72,6 +75,8 @@ package struct TopRates: Equatable, Sendable {
     var fromStore: Int64 = 0
     var fromOrigin: Int64 = 0
     var fetched: Int64 = 0
+    /// Nil if one of the samples does not count it.
+    var sentByOrigins: Int64?
     /// The rate at which the stored bytes of a resource grew, by its key.
     var byResource: [String: Int64] = [:]
 
@@ -90,6 +95,7 @@ package struct TopRates: Equatable, Sendable {
         fromStore = rate(old.bytesFromStore, new.bytesFromStore)
         fromOrigin = rate(old.bytesFromOrigin, new.bytesFromOrigin)
         fetched = rate(old.fetchedBytes, new.fetchedBytes)
+        if let before = old.sentByOriginsBytes, let after = new.sentByOriginsBytes { sentByOrigins = rate(before, after) }
         let before = Dictionary(old.active.map { ($0.key, $0.storedBytes) }, uniquingKeysWith: { first, _ in first })
         for resource in new.active { byResource[resource.key] = before[resource.key].map { rate($0, resource.storedBytes) } ?? 0 }
     }

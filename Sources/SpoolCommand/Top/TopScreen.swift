@@ -60,7 +60,8 @@ package struct TopScreen: Sendable {
             title + gap + keys,
             "readers \(sample.readers)   fetches \(sample.fetches)   hits \(Self.hitRatio(sample)) of bytes   requests to origins \(sample.originRequests)",
             "served \(ByteCount.text(rates.served))/s   from the store \(ByteCount.text(rates.fromStore))/s"
-                + "   from origins \(ByteCount.text(rates.fromOrigin))/s   fetched \(ByteCount.text(rates.fetched))/s",
+                + "   from origins \(ByteCount.text(rates.fromOrigin))/s   fetched \(ByteCount.text(rates.fetched))/s"
+                + (rates.sentByOrigins.map { "   sent by origins \(ByteCount.text($0))/s" } ?? ""),
             "store \(ByteCount.text(sample.storedBytes))\(limit) in \(sample.resources) resources\(free)\(writer)",
         ]
     }

@@ -29,7 +29,7 @@ package struct ConfigurationFile: Sendable {
 
     /// The flags that a file may set: those of a server and of every command on its store. Flags
     /// that make a command do something else, such as `--all`, are not among them.
-    static let settings: [Flag] = ProxySettings.all + CacheSettings.fetching + [PlayCommand.player]
+    static let settings: [Flag] = ProxySettings.all + BucketSettings.all + CacheSettings.fetching + [PlayCommand.player]
 
     /// Reads a file.
     ///
