@@ -67,6 +67,19 @@ struct ManifestTests {
         #expect(manifest.targets(ofType: "system") == ["CCurl", "COpenSSL", "CSQLite"])
     }
 
+    /// The build for the thread sanitizer has a list of files. A file that it lacks would never run
+    /// there.
+    @Test func `the build for the thread sanitizer has every file of stress tests`() throws {
+        let manifest = try String(contentsOf: PackageDirectory.url.appendingPathComponent("Package.swift"), encoding: .utf8)
+        let files = PackageDirectory.allSwift.map(\.path).filter { $0.hasSuffix("StressTests.swift") }
+        #expect(!files.isEmpty)
+        for file in files {
+            let parts = file.split(separator: "/", maxSplits: 2)
+            let entry = manifest.split(separator: "\n").first { $0.hasPrefix("    \"\(parts[1])\": [") }
+            #expect(entry?.contains("\"\(parts[2])\"") == true, "\(file)")
+        }
+    }
+
     @Test(arguments: Platform.allCases)
     func `every dependency of a module points down`(platform: Platform) throws {
         let manifest = try Manifest.dump(platform)

@@ -1,5 +1,6 @@
 import Foundation
 import SpoolCore
+import SpoolOrigin
 import SpoolTesting
 import Testing
 
@@ -19,6 +20,12 @@ struct DownloadCommandTests {
 
     private func states(_ scene: FilmScene) throws -> [String] {
         try list(scene).map { "\($0.path) \($0.entry["state"] as? String ?? "")" }
+    }
+
+    /// The paths of the stored resources, those of presentations included.
+    private func listedParts(_ scene: FilmScene) throws -> [String] {
+        let objects = try #require(try scene.run("ls", "--all", "--json").json as? [[String: Any]])
+        return objects.compactMap { ($0["url"] as? String).map { String($0.dropFirst(scene.url("").count)) } }.sorted()
     }
 
     /// Looks at the list until it has these states. Each look is a process of its own.
@@ -44,6 +51,47 @@ struct DownloadCommandTests {
         let entry = try #require(try list(scene).first?.entry)
         #expect(entry["group"] as? String == "trip" && entry["priority"] as? Int == 3)
         #expect(entry["doneBytes"] as? Int == 1000 && entry["totalBytes"] as? Int == 1000 && entry["reason"] is NSNull)
+    }
+
+    @Test func `a second server runs the list when the first one has ended`() throws {
+        let scene = try FilmScene(paths, isStored: false)
+        let first = try scene.serve()
+        let second = try scene.serve()
+        defer { second.send(SIGKILL) }
+        scene.origin.follow { _, _ in .silence }
+        #expect(try scene.run("download", "add", scene.url("/a.mp4")).code == 0)
+        first.send(SIGKILL)
+        _ = try first.end()
+        scene.origin.follow { _, _ in .correct }
+        try wait(for: ["/a.mp4 complete"], in: scene)
+        // Commands find the second server.
+        while try scene.run("download", "add", scene.url("/b.mp4")).code != 0 {}
+        try wait(for: ["/a.mp4 complete", "/b.mp4 complete"], in: scene)
+    }
+
+    @Test func `an HLS stream is one entry, with and without a server`() throws {
+        let scene = try FilmScene([], isStored: false)
+        let type = "application/vnd.apple.mpegurl"
+        let playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\n1.ts\n#EXTINF:4,\n2.ts\n#EXT-X-ENDLIST\n"
+        let master =
+            "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1,RESOLUTION=640x360\nlow.m3u8\n"
+            + "#EXT-X-STREAM-INF:BANDWIDTH=2,RESOLUTION=1280x720\nhigh.m3u8\n"
+        scene.origin.follow { request, _ in
+            let path = request.url
+            let body = path.hasSuffix("film.m3u8") ? master : path.hasSuffix(".m3u8") ? playlist : "segment \(path)"
+            return .status(
+                200, fields: ["Content-Type": path.hasSuffix(".m3u8") ? type : "video/mp2t", "ETag": "\"1\""], body: Array(body.utf8))
+        }
+        #expect(try scene.run("download", "add", "--variant", "360", scene.url("/film.m3u8")).code == 0)
+        let server = try scene.serve()
+        defer { server.send(SIGKILL) }
+        try wait(for: ["/film.m3u8 complete"], in: scene)
+        #expect(try listedParts(scene) == ["/1.ts", "/2.ts", "/film.m3u8", "/low.m3u8"])
+        #expect(try scene.run("download", "add", "--variant", "best", scene.url("/film.m3u8")).code == 0)
+        while try !listedParts(scene).contains("/high.m3u8") {}
+        try wait(for: ["/film.m3u8 complete"], in: scene)
+        #expect(try scene.run("download", "rm", scene.url("/film.m3u8")).text == "removed \(scene.url("/film.m3u8"))\n")
+        #expect(try listedParts(scene) == ["/low.m3u8"], "the playlist of the first selection has been part of the cache since")
     }
 
     @Test(arguments: [false, true])
@@ -110,7 +158,9 @@ struct DownloadCommandTests {
         ["download"], ["download", "fetch"], ["download", "add"], ["download", "ls", "http://a.example/"], ["download", "pause"],
         ["download", "rm", "--all", "http://a.example/"], ["download", "order", "http://a.example/"],
         ["download", "order", "--first", "--last", "http://a.example/"], ["download", "add", "--first", "http://a.example/"],
-        ["download", "add", "--priority", "high", "http://a.example/"], ["download", "add", "http://a.example/film.m3u8"],
+        ["download", "add", "--priority", "high", "http://a.example/"],
+        ["download", "add", "--variant", "much", "http://a.example/film.m3u8"],
+        ["download", "pause", "--variant", "720", "http://a.example/film.m3u8"],
         ["serve", "--download-jobs", "0"], ["serve", "--download-rate", "0"], ["serve", "--download-room", "much"],
     ])
     func `a command line without a meaning is refused`(words: [String]) throws {

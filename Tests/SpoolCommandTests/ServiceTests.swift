@@ -83,8 +83,40 @@ struct ServiceTests {
         server.send(SIGTERM)
         let outcome = try server.end()
         #expect(outcome.code == 0)
-        #expect(outcome.errors.contains("the log level is notice; quota counts after a restart"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("the log level is notice, quota 3G, max-age none,"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("; nothing else differs"), "\(outcome.errors)")
         #expect(outcome.errors.contains("the settings stay as they are"))
+    }
+
+    @Test func `SIGHUP changes the limits of the running server, and names what needs a restart`() throws {
+        let directory = try directory.get()
+        let manager = try Manager(directory)
+        let file = directory.path("spool.conf")
+        try "log-level = notice\nquota = 3G\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let server = try SpoolProcess(
+            ["serve", "--listen", "127.0.0.1:0", "--cache", directory.path("store"), "--config", file],
+            environment: ["NOTIFY_SOCKET": manager.path], in: directory)
+        let address = try #require(server.readLine()).dropFirst("listening on ".count)
+        _ = manager.message("READY=1")
+        func store() throws -> [String: Any] {
+            let data = try Data(contentsOf: #require(URL(string: address + "_spool/api/status")))
+            return try #require((JSONSerialization.jsonObject(with: data) as? [String: Any])?["store"] as? [String: Any])
+        }
+        #expect(try store()["quotaBytes"] as? Int == 3 << 30)
+        try "log-level = notice\nquota = 2G\nmin-free = 1M\nhttp2 = yes\n".write(toFile: file, atomically: true, encoding: .utf8)
+        server.send(SIGHUP)
+        #expect(manager.message("READY=1").contains("read again"))
+        #expect(try store()["quotaBytes"] as? Int == 2 << 30)
+        #expect(try store()["minimumFreeBytes"] as? Int == 1 << 20)
+        // One error in the file, and none of it counts.
+        try "quota = 1G\nmin-free = much\n".write(toFile: file, atomically: true, encoding: .utf8)
+        server.send(SIGHUP)
+        #expect(manager.message("READY=1").contains("spool.conf:2: 'min-free'"))
+        #expect(try store()["quotaBytes"] as? Int == 2 << 30)
+        server.send(SIGTERM)
+        let outcome = try server.end()
+        #expect(outcome.code == 0)
+        #expect(outcome.errors.contains("after a restart only: http2"), "\(outcome.errors)")
     }
 
     /// A shell is the service manager here: it passes the listener of the test as descriptor 3.

@@ -7,9 +7,9 @@ import Testing
 /// `spool top`: its screen as a function, and the command beside a server.
 @Suite(.timeLimit(.minutes(20)))
 struct TopTests {
-    private static func status(storedBytes: Int64 = 250, fetched: Int64 = 1000, extra: String = "") -> String {
+    private static func status(storedBytes: Int64 = 250, fetched: Int64 = 1000, sent: String = "", extra: String = "") -> String {
         """
-        {"statistics":{"fetchedBytes":\(fetched),"originRequests":3,"bytesFromStore":3000,"bytesFromOrigin":1000,"readers":9,"hitRatio":0.75},
+        {"statistics":{"fetchedBytes":\(fetched),"originRequests":3,"bytesFromStore":3000,"bytesFromOrigin":1000,"readers":9,"hitRatio":0.75\(sent)},
          "store":{"resources":2,"bytes":5368709120,"quotaBytes":10737418240,"minimumFreeBytes":null,"freeBytes":null,"writable":true},
          "readers":4,"fetches":1,"activeResources":3,"active":[
          {"key":"http://a.example/film.mp4","length":1000,"storedBytes":\(storedBytes),"stored":[[0,\(storedBytes)]],"readers":1,"fetches":1,"because":null},
@@ -38,6 +38,17 @@ struct TopTests {
         #expect(lines[6].contains("250 B/s") && lines[6].contains("75 %") && lines[6].hasSuffix("http://a.example/film.mp4"))
         #expect(lines[7].contains("not stored: it is  [2Jlarge"), "an escape sequence of an origin does not reach the terminal")
         #expect(lines[8] == "and 1 more")
+    }
+
+    @Test func `the screen has the rate of what origins sent, where the transport counts it`() throws {
+        func lines(_ before: String, _ after: String) throws -> [String] {
+            let samples = (try #require(TopSample(before, time: 0)), try #require(TopSample(after, time: 1_000_000_000)))
+            return TopScreen(address: "", style: TerminalStyle(hasColors: false))
+                .lines(samples.1, TopRates(from: samples.0, to: samples.1), columns: 160, rows: 20)
+        }
+        func sent(_ bytes: String) -> String { Self.status(sent: ",\"sentByOriginsBytes\":\(bytes)") }
+        #expect(try lines(sent("1000"), sent("6120"))[2].hasSuffix("sent by origins 5.0 KiB/s"))
+        #expect(try lines(sent("null"), sent("6120"))[2].hasSuffix("fetched 0 B/s"))
     }
 
     @Test func `the key s goes through all orders`() throws {

@@ -19,18 +19,29 @@ enum CrashTest {
                 case .downloads, .downloadsToEnd: try await Downloader(life).download()
                 }
             } else {
-                try PowerLosses.run(count: options.powerLosses, seed: options.seed)
-                try PowerLosses.runWorlds(count: options.worlds, seed: options.seed)
-                try IndexFlips.run(count: options.flips, seed: options.seed)
-                try FaultTable.run(places: options.faults, seed: options.seed)
-                print("\(options.powerLosses) power losses, \(options.worlds) worlds, \(options.flips) flips, faults: all is right")
-                try Killer(options).run()
-                try DownloadKiller(options).run()
+                try run(options)
             }
         } catch {
             FileHandle.standardError.write(Data("crash-test: \(error)\n".utf8))
             exit(1)
         }
+    }
+
+    /// Runs all parts. Each begins with a line, so that a log shows which part a stopped run was in.
+    private static func run(_ options: CrashOptions) throws {
+        Killer.say("\(options.powerLosses) power losses, seed \(options.seed)")
+        try PowerLosses.run(count: options.powerLosses, seed: options.seed)
+        Killer.say("\(options.worlds) simulated caches that fail in the middle")
+        try PowerLosses.runWorlds(count: options.worlds, seed: options.seed)
+        Killer.say("\(options.flips) flipped bytes of the index")
+        try IndexFlips.run(count: options.flips, seed: options.seed)
+        Killer.say("failing calls, each at \(options.faults) places")
+        try FaultTable.run(places: options.faults, seed: options.seed)
+        print("\(options.powerLosses) power losses, \(options.worlds) worlds, \(options.flips) flips, faults: all is right")
+        Killer.say("\(options.rounds) kills of a process that plays")
+        try Killer(options).run()
+        Killer.say("\(options.downloads) kills of a process that downloads")
+        try DownloadKiller(options).run()
     }
 }
 
@@ -102,11 +113,9 @@ enum Programme {
             length: [90_000, 400_000, 1 << 20, 2_500_000, 65_536, 3 << 20][number])
     }
 
-    /// The resources to download.
+    /// The files to download.
     static let downloads = (0..<20).map { number in
         VirtualResource(
             url: "http://origin.test/download/\(number).mp4", seed: UInt64(number) + 100, length: Int64(number * number) * 4000 + 1)
     }
-
-    static func resource(_ url: String) -> VirtualResource? { (resources + downloads).first { $0.url == url } }
 }

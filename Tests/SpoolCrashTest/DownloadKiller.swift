@@ -8,7 +8,8 @@ import SpoolTesting
 ///
 /// After each kill the list has each entry that was added, in the state that was set, and every
 /// stored byte is right. Bytes are fetched twice only if a kill took them: those of the downloads
-/// that ran, which were not in the index yet.
+/// that ran, which were not in the index yet. Each stored part of a presentation is entered as its
+/// part, so that eviction spares it.
 struct DownloadKiller {
     /// The longest time from the start of the downloads to the kill, in microseconds.
     private static let lifeMicroseconds: UInt64 = 300_000
@@ -101,32 +102,45 @@ private struct DownloadLedger {
         let entries = Dictionary(remainder.downloads.map { ($0.members["url"] ?? "", $0.members) }) { first, _ in first }
         for url in added.sorted() where entries[url] == nil { problems.append("\(url) was added and is not in the list") }
         for (url, members) in entries.sorted(by: { $0.key < $1.key }) {
-            problems += Self.check(url, members, stored: remainder.spans[url], isPaused: paused[url] ?? nil, isLast: isLast)
+            problems += Self.check(url, members, remainder, isPaused: paused[url] ?? nil, isLast: isLast)
         }
-        if isLast, entries.count != Programme.downloads.count { problems.append("\(entries.count) entries are left at the end") }
-        let losers = fetched.filter { url, ranges in !ranges.subtracting(remainder.spans[url] ?? ByteRangeSet()).isEmpty }
+        if isLast, entries.count != Programme.listed.count { problems.append("\(entries.count) entries are left at the end") }
+        let lost = fetched.filter { url, ranges in !ranges.subtracting(remainder.spans[url] ?? ByteRangeSet()).isEmpty }
+        let losers = Set(lost.keys.map { Programme.owners[$0] ?? $0 })
         let bound = isLast ? 0 : Downloader.running
-        let count = losers.count { isLast || !stopped.contains($0.key) }
+        let count = losers.count { isLast || !stopped.contains($0) }
         if count > bound { problems.append("the kill took bytes of \(count) downloads, and \(bound) ran") }
         return problems
     }
 
     private static func check(
-        _ url: String, _ members: [String: String], stored: ByteRangeSet?, isPaused: Bool?, isLast: Bool
+        _ url: String, _ members: [String: String], _ remainder: Remainder, isPaused: Bool?, isLast: Bool
     ) -> [String] {
-        guard let number = Programme.downloads.firstIndex(where: { $0.url == url }) else { return ["\(url) was never added"] }
+        guard let number = Programme.listed.firstIndex(of: url), let lengths = Programme.lengths[url] else {
+            return ["\(url) was never added"]
+        }
         var problems: [String] = []
-        let (state, length) = (members["state"] ?? "", Programme.downloads[number].length)
+        let state = members["state"] ?? ""
         if members["group"] != Downloader.group(number) || members["priority"].map({ Int($0) }) != Downloader.priority(number) {
             problems.append("\(url) has the group and priority of another: \(members)")
         }
         if let isPaused, isPaused != (state == "paused"), state != "complete" {
             problems.append("\(url) is \(state), paused: \(isPaused)")
         }
-        let isWhole = stored?.totalBytes == length
-        if state == "complete", !isWhole { problems.append("\(url) is complete without all of its bytes") }
+        let missing = lengths.filter { remainder.stored[$0.key] != $0.value }
+        if state == "complete", !missing.isEmpty {
+            problems.append("\(url) is complete without all bytes of \(missing.keys.sorted().prefix(3))")
+        }
         if state == "failed" || (isLast && state != "complete") { problems.append("\(url) is \(state): \(members["reason"] ?? "")") }
-        return problems
+        return problems + checkParts(of: url, Set(lengths.keys).subtracting([url]), remainder, isComplete: state == "complete")
+    }
+
+    /// The parts of an entry in the store: each one that has bytes, and all of them in the end.
+    private static func checkParts(of url: String, _ expected: Set<String>, _ remainder: Remainder, isComplete: Bool) -> [String] {
+        let parts = remainder.parts[url] ?? []
+        let strange = parts.subtracting(expected).sorted()
+        let lost = expected.filter { remainder.stored[$0] != nil || isComplete }.subtracting(parts).sorted()
+        return strange.map { "\($0) is no part of \(url)" } + lost.map { "\($0) is stored and not entered as a part of \(url)" }
     }
 
     /// Takes the store as the beginning of the next life.

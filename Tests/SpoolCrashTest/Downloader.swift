@@ -6,8 +6,8 @@ import SpoolStore
 import SpoolSystem
 import SpoolTesting
 
-/// The process that is killed: a list of 20 downloads, on the real disk, from an origin in the same
-/// process that breaks some of its responses off.
+/// The process that is killed: a list of 20 downloads of files and four of presentations, on the
+/// real disk, from an origin in the same process that breaks some of its responses off.
 ///
 /// Writes to standard output, for its parent: each entry that the list has taken (`a URL`), each
 /// pause and resumption before (`x URL`) and after it (`p URL`, `u URL`), the body bytes before the
@@ -29,8 +29,10 @@ struct Downloader {
         let random = SeededRandom(seed: life.seed)
         let lanes = ["control", "index", "sync", "data-0", "data-1", "origin"].map { DiskLane(name: $0) }
         let time = SystemTime()
-        let origin = ScriptedOrigin(Programme.downloads, mailbox: lanes[5], time: time, random: SystemRandom()) { request, _ in
-            let behaviour = OriginBehaviour.slow(bytesPerSecond: Self.bytesPerSecond, chunkBytes: 1000...16_384)
+        let resources = Programme.downloadedResources
+        let origin = ScriptedOrigin(resources, mailbox: lanes[5], time: time, random: SystemRandom()) { request, _ in
+            let pace = OriginPace(bytesPerSecond: Self.bytesPerSecond, chunkBytes: 1000...16_384)
+            let behaviour = OriginBehaviour.paced(pace, Programme.playlistAnswer(to: request) ?? .correct)
             guard random.next(below: 2) == 0 else { return behaviour }
             return .cut(afterBytes: Int64(random.next(below: 200_000)), .reset, behaviour)
         }
@@ -50,15 +52,15 @@ struct Downloader {
 
     private func addAll(to cache: MediaCache) async throws {
         let known = Set(try await cache.downloads.list().map(\.url))
-        for (number, resource) in Programme.downloads.enumerated() where !known.contains(resource.url) {
-            try await cache.downloads.add(resource.url, group: Self.group(number), priority: Self.priority(number))
-            Reporter.say("a \(resource.url)")
+        for (number, url) in Programme.listed.enumerated() where !known.contains(url) {
+            try await cache.downloads.add(url, group: Self.group(number), priority: Self.priority(number))
+            Reporter.say("a \(url)")
         }
     }
 
     /// Pauses or resumes a download that is not over, and waits for the next change of the list.
     private func pauseAndResume(_ random: SeededRandom, in cache: MediaCache) async throws {
-        let url = Programme.downloads[Int(random.next(below: UInt64(Programme.downloads.count)))].url
+        let url = Programme.listed[Int(random.next(below: UInt64(Programme.listed.count)))]
         Reporter.say("x \(url)")
         if random.next(below: 2) == 0 {
             if try await cache.downloads.pause(url) { Reporter.say("p \(url)") }
@@ -70,7 +72,7 @@ struct Downloader {
     }
 
     private func finish(_ cache: MediaCache) async throws {
-        for resource in Programme.downloads { Reporter.say("x \(resource.url)") }
+        for url in Programme.listed { Reporter.say("x \(url)") }
         try await cache.downloads.resumeAll()
         for await list in cache.downloads.updates where list.allSatisfy({ $0.state.isOver }) { break }
         await cache.close()

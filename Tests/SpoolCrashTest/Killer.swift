@@ -131,6 +131,8 @@ struct Remainder {
     private(set) var spans: [String: ByteRangeSet] = [:]
     /// The entries of the list of downloads.
     private(set) var downloads: [StoredDownload] = []
+    /// The parts of each entry, by their URLs.
+    private(set) var parts: [String: Set<String>] = [:]
     private(set) var allocatedBytes: Int64 = 0
     /// The occupied bytes of the files according to the index.
     private(set) var countedBytes: Int64 = 0
@@ -152,6 +154,8 @@ struct Remainder {
             try look(at: resource, in: store)
         }
         downloads = try store.downloads()
+        // The keys of the programme are its URLs.
+        for (key, parts) in try store.downloadParts() { self.parts[key.string] = Set(parts.map(\.string)) }
         allocatedBytes = try Self.allocatedBytes(directory + "/data")
         countedBytes = try store.totalSizeBytes()
         try store.close()
@@ -159,7 +163,7 @@ struct Remainder {
     }
 
     private mutating func look(at resource: StoredResource, in store: SQLiteStore) throws {
-        guard let source = Programme.resource(resource.url) else { return problems.append("\(resource.url) was never asked") }
+        guard let expected = Programme.expectedBytes(of: resource.url) else { return problems.append("\(resource.url) was never asked") }
         guard let found = try store.lookup(resource.key) else { return problems.append("\(resource.key) is listed and not found") }
         stored[found.url] = found.spans.totalBytes
         spans[found.url] = found.spans
@@ -168,7 +172,7 @@ struct Remainder {
         if !damaged.isEmpty { problems.append("\(damaged) of \(found.url) does not match its checks") }
         for span in found.spans.ranges {
             let bytes = try file.bytes(at: span.lowerBound, count: Int(span.count))
-            let difference = bytes.withUnsafeBytes { source.content.firstDifference(in: $0, at: span.lowerBound) }
+            let difference = bytes.withUnsafeBytes { expected.firstDifference(in: $0, at: span.lowerBound) }
             if bytes.count < Int(span.count) || difference != nil {
                 problems.append("\(span) of \(found.url) is claimed, \(bytes.count) bytes are there, difference at \(difference ?? -1)")
             }

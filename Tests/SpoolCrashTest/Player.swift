@@ -68,7 +68,7 @@ struct Reporter: EventSink {
     func record(_ event: CacheEvent) {
         switch event {
         case .bytesCommitted(let key, let bytes): Self.say("c \(key) \(bytes)")
-        case .evicted(let key, _), .removed(let key): Self.say("e \(key)")
+        case .evicted(let key, _, _), .removed(let key): Self.say("e \(key)")
         case .representationReplaced(let key, _, _): Self.say("w \(key) was replaced")
         case .damageFound(let key, let bytes): Self.say("w \(bytes) stored bytes of \(key) are damaged")
         default: break

@@ -1,16 +1,17 @@
 import SpoolCore
 import SpoolOrigin
 import SpoolSystem
+import SpoolTesting
 import Testing
 
 /// A request whose answer is late is sent once more, and the first answer counts.
 @Suite struct DoublingTransportTests {
     private let base = HandTransport()
     private let time = HandTime()
-    private let receiver = NotingReceiver()
+    private let receiver = WordReceiver()
     private let transport: DoublingTransport
 
-    init() { transport = DoublingTransport(base, time: time, on: InlineMailbox()) }
+    init() { transport = DoublingTransport(base, time: time, on: HandMailbox()) }
 
     private func start(_ change: (inout OriginRequest) -> Void = { _ in }) -> any Transfer {
         var request = OriginRequest(url: "https://media.example/a", fields: [:])
@@ -24,9 +25,9 @@ import Testing
         base.answer(0)
         time.advance(by: .seconds(60))
         #expect(base.count == 1)
-        #expect(receiver.notes == ["200"])
+        #expect(receiver.words == ["200"])
         base.end(0, .complete)
-        #expect(receiver.notes == ["200", "complete"])
+        #expect(receiver.words == ["200", "complete"])
     }
 
     @Test func `a late answer is asked for again, once`() {
@@ -37,7 +38,7 @@ import Testing
         #expect(base.count == 2)
         time.advance(by: .seconds(60))
         #expect(base.count == 2)
-        #expect(receiver.notes == ["late"])
+        #expect(receiver.words == ["late"])
     }
 
     @Test(arguments: [0, 1]) func `the first answer wins, and the other request is cancelled`(first: Int) {
@@ -50,17 +51,17 @@ import Testing
         #expect(base.offer(1 - first) == .enough)
         #expect(base.offer(first) == .taken)
         base.end(first, .complete)
-        #expect(receiver.notes == ["late", "200", "bytes", "complete"])
+        #expect(receiver.words == ["late", "200", "bytes", "complete"])
     }
 
     @Test func `one failure of two is none`() {
         _ = start()
         time.advance(by: .seconds(8))
         base.end(0, .failed(.timeout("x")))
-        #expect(receiver.notes == ["late"])
+        #expect(receiver.words == ["late"])
         base.answer(1)
         base.end(1, .complete)
-        #expect(receiver.notes == ["late", "200", "complete"])
+        #expect(receiver.words == ["late", "200", "complete"])
     }
 
     @Test func `when both fail, the last failure is the end`() {
@@ -68,7 +69,7 @@ import Testing
         time.advance(by: .seconds(8))
         base.end(1, .failed(.timeout("1")))
         base.end(0, .failed(.timeout("0")))
-        #expect(receiver.notes == ["late", "failed"])
+        #expect(receiver.words == ["late", "failed"])
     }
 
     @Test func `a cancelled request ends once, and is not sent again`() {
@@ -78,7 +79,7 @@ import Testing
         #expect(base.cancelled.sorted() == [0, 1])
         base.end(0, .cancelled)
         base.end(1, .cancelled)
-        #expect(receiver.notes == ["late", "cancelled"])
+        #expect(receiver.words == ["late", "cancelled"])
         let other = start()
         other.cancel()
         time.advance(by: .seconds(8))
@@ -97,6 +98,16 @@ import Testing
         #expect(base.count == 4)
     }
 
+    @Test func `the urgency of the readers reaches the request, and the one that is sent again`() {
+        let transfer = start()
+        transfer.setPriority(.prefetch)
+        #expect(base.priorities(of: 0) == [.prefetch])
+        time.advance(by: .seconds(8))
+        #expect(base.priorities(of: 1) == [.prefetch])
+        transfer.setPriority(.playing)
+        #expect(base.priorities(of: 0).last == .playing && base.priorities(of: 1).last == .playing)
+    }
+
     @Test func `the times of a request are those of its patience`() {
         var request = OriginRequest(url: "https://media.example/a", fields: [:])
         request.wait(OriginPatience(), isBrief: false)
@@ -111,69 +122,4 @@ import Testing
         request.wait(hasty, isBrief: false)
         #expect(request.headTimeout == .seconds(3600) && !hasty.isValid)
     }
-}
-
-/// A transport whose answers the test gives by hand.
-private final class HandTransport: Transport {
-    private let state = Locked((receivers: [any TransferReceiver](), cancelled: [Int]()))
-
-    var windowBytes: Int64? { nil }
-    var count: Int { state.withLock { $0.receivers.count } }
-    var cancelled: [Int] { state.withLock { $0.cancelled } }
-
-    func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
-        let number = state.withLock { state in
-            state.receivers.append(receiver)
-            return state.receivers.count - 1
-        }
-        return HandTransfer { [self] in state.withLock { $0.cancelled.append(number) } }
-    }
-
-    func close() {}
-
-    private func receiver(_ number: Int) -> any TransferReceiver { state.withLock { $0.receivers[number] } }
-
-    func answer(_ number: Int) { receiver(number).headReceived(ResponseHead(status: 200, fields: [:])) }
-    func offer(_ number: Int) -> BodyAnswer { [UInt8](repeating: 1, count: 4).withUnsafeBytes { receiver(number).bodyReceived($0) } }
-    func end(_ number: Int, _ end: TransferEnd) { receiver(number).finished(end) }
-}
-
-private final class HandTransfer: Transfer {
-    private let onCancel: @Sendable () -> Void
-
-    init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
-
-    func resume() {}
-    func cancel() { onCancel() }
-}
-
-/// Notes the calls in words.
-private final class NotingReceiver: TransferReceiver {
-    private let state = Locked([String]())
-
-    var notes: [String] { state.withLock { $0 } }
-
-    private func note(_ text: String) { state.withLock { $0.append(text) } }
-
-    func answerIsLate() { note("late") }
-    func headReceived(_ head: ResponseHead) { note(String(head.status)) }
-    func batchEnded() {}
-
-    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
-        note("bytes")
-        return .taken
-    }
-
-    func finished(_ end: TransferEnd) {
-        switch end {
-        case .complete: note("complete")
-        case .failed: note("failed")
-        case .cancelled: note("cancelled")
-        }
-    }
-}
-
-/// Runs each job at once.
-private final class InlineMailbox: Mailbox {
-    func post(_ job: @escaping @Sendable () -> Void) { job() }
 }

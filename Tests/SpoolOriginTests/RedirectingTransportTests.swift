@@ -128,4 +128,15 @@ struct RedirectingTransportTests {
         #expect(probe.value.bytes == 50_000)
         #expect(probe.value.violations == [])
     }
+
+    @Test func `the urgency of the readers reaches the current hop, and each one after it`() {
+        let base = HandTransport()
+        let transfer = RedirectingTransport(base).start(OriginRequest(url: "http://a.example/1", fields: [:]), receiver: WordReceiver())
+        transfer.setPriority(.upcoming)
+        base.answer(0, 302, ["Location": "/2"])
+        #expect(base.urls == ["http://a.example/1", "http://a.example/2"])
+        #expect(base.priorities(of: 0) == [.upcoming] && base.priorities(of: 1) == [.upcoming])
+        transfer.setPriority(.playing)
+        #expect(base.priorities(of: 1) == [.upcoming, .playing])
+    }
 }

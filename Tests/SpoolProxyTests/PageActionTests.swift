@@ -379,13 +379,36 @@ import Testing
                 described.insert(route)
                 #expect(operation["summary"] is String && operation["responses"] is [String: Any], "\(route)")
                 let parameters = (operation["parameters"] as? [[String: Any]] ?? []).filter { $0["in"] as? String == "query" }
-                if let known = route.actionParameters {
+                if let known = route.queryParameters {
                     #expect(Set(parameters.compactMap { $0["name"] as? String }) == Set(known), "\(route)")
                 }
             }
         }
         #expect(described.subtracting(OwnRoute.all) == [], "described, and not answered")
         #expect(OwnRoute.all.subtracting(described) == [], "answered, and not described")
+        let components = try #require(document["components"] as? [String: [String: Any]])
+        let refusal = try #require(components["schemas"]?["Refusal"] as? [String: Any])
+        let members = try #require(refusal["properties"] as? [String: [String: Any]])
+        #expect(members["code"]?["enum"] as? [String] == RefusalCode.allCases.map(\.rawValue))
+    }
+
+    @Test func `each refusal has a code beside its sentence`() throws {
+        var scene = try Scene()
+        defer { scene.world.stop() }
+        try scene.logIn()
+        let page = scene.page
+        let cases: [(verb: String, query: String, fields: HTTPFields, status: Int, code: RefusalCode)] = [
+            ("pin", "", page, 400, .invalidQuery), ("pause", "id=99", page, 404, .unknownJob),
+            ("paint", "", page, 404, .unknownAction), ("export", "key=nothing", page, 404, .notStored),
+            ("pin", "key=x", page.with("Origin", "http://evil.example"), 403, .notThePage),
+            ("pin", "key=x", page.with("Spool-Page", "0"), 401, .notLoggedIn),
+        ]
+        for test in cases {
+            let answer = try scene.post("/_spool/page/\(test.verb)?\(test.query)", test.fields)
+            let members = try scene.members(answer)
+            #expect(answer.status == test.status && members["code"] as? String == test.code.rawValue, "\(test.verb): \(answer.text)")
+            #expect((members["error"] as? String)?.isEmpty == false)
+        }
     }
 }
 

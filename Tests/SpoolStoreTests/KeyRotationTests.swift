@@ -36,6 +36,7 @@ import Testing
         _ = try store.setPinned(films[1].key, true, time: Timestamp(seconds: 5))
         _ = try store.setPinned(pinnedOnly, true, time: Timestamp(seconds: 5))
         for download in downloads { try store.setDownload(download.key, download) }
+        try store.setDownloadPart(films[1].key, of: films[0].key, true)
         try store.touch([films[0].key: Timestamp(seconds: 1_800_000_000)])
         try store.makeDurable()
         return stored
@@ -48,6 +49,7 @@ import Testing
     /// Expects every byte and every attribute that `fill` stored.
     private static func expectEverything(_ stored: [Stored], in store: SQLiteStore, _ label: String) throws {
         #expect(try Set(store.downloads()) == Set(downloads), "\(label): the list of downloads")
+        #expect(try store.downloadParts() == [films[0].key: [films[1].key]], "\(label): the parts of downloads")
         for one in stored {
             let film = films[one.film]
             guard let found = try store.lookup(film.key) else {

@@ -294,13 +294,13 @@ import Testing
         try store.suspend()
         // A newer program has changed the store.
         try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 99])
-        #expect(throws: StoreError.formatTooNew(found: 99, supported: 8)) { try store.resume() }
+        #expect(throws: StoreError.formatTooNew(found: 99, supported: 9)) { try store.resume() }
         #expect(file.descriptor == nil)
         #expect(throws: StoreError.suspended) { try file.bytes(at: 0, count: 10) }
         for path in try disk.dataFiles() {
             #expect(try POSIXFileSystem().open(path, .readWrite).lock(.exclusive), "\(path) is locked")
         }
-        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 8])
+        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, 9])
         #expect(try store.resume())
         #expect(try file.bytes(at: 0, count: 10) == film.pattern(generation.rawValue, at: 0, count: 10))
         try store.close()

@@ -46,6 +46,39 @@ import Testing
         return found
     }
 
+    // MARK: Room
+
+    @Test func `evicts nothing, and names what has no room`() async throws {
+        let other = Self.resource("other.mp4", 9, 20_000)
+        let world = try world([other]) { $0.limits.quotaBytes = 90_000 }
+        try await world.play(other)
+        var options = AdoptionOptions()
+        options.isDryRun = true
+        let planned = try await world.cache.adopt(path("ktv"), options: options)
+        let report = try await world.cache.adopt(path("ktv"))
+        for report in [planned, report] {
+            guard case .leftOut(let reason)? = outcomes(report)["song.mp3"] else {
+                Issue.record("the song is not left out: \(report)")
+                continue
+            }
+            #expect(reason.hasPrefix("the store has no room for it") && reason.hasSuffix("an adoption evicts nothing"))
+        }
+        #expect(report.takenCount == planned.takenCount && report.takenCount > 0)
+        // Neither what was played nor what was adopted makes room.
+        #expect(try await world.cache.status(of: other.url)?.isComplete == true)
+        #expect(try await world.cache.resources().filter { !$0.stored.isEmpty }.count == 1 + report.takenCount)
+        await world.cache.close()
+    }
+
+    @Test func `takes no more resources than the store keeps`() async throws {
+        let other = Self.resource("other.mp4", 9, 20_000)
+        let world = try world([other]) { $0.limits.maximumCount = 2 }
+        try await world.play(other)
+        #expect(try await world.cache.adopt(path("ktv")).takenCount == 1)
+        #expect(try await world.cache.status(of: other.url)?.isComplete == true)
+        await world.cache.close()
+    }
+
     // MARK: Whole resources
 
     struct Case: Sendable, CustomTestStringConvertible {

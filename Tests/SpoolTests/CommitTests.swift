@@ -184,6 +184,35 @@ import Testing
         stage.simulator.shutdown()
     }
 
+    @Test func `a fetch that no reader waits for pauses during a suspension, and no byte comes twice`() throws {
+        let stage = try Stage(length: 2 * Self.MiB, bytesPerSecond: 2 * Self.MiB)
+        let reader = try stage.play(100_000)
+        stage.cache.suspend { _ in }
+        // Bytes arrive, and could not be stored.
+        stage.simulator.advance(by: .milliseconds(500))
+        #expect(stage.disk.lockCount == 0)
+        stage.cache.resume { _ in }
+        stage.simulator.advance(by: .milliseconds(1))
+        try stage.play()
+        stage.simulator.advance(by: .seconds(2))
+        #expect(stage.entries.bytes == 2 * Self.MiB)
+        #expect(stage.cache.statistics.originRequests == 1 && stage.cache.statistics.fetchedBytes == 2 * Self.MiB)
+        withExtendedLifetime(reader) {}
+        stage.simulator.shutdown()
+    }
+
+    @Test func `a reader that waits during a suspension gets its bytes from the origin`() throws {
+        let stage = try Stage(length: 2 * Self.MiB, bytesPerSecond: 2 * Self.MiB)
+        let reader = try stage.play(100_000)
+        stage.cache.suspend { _ in }
+        stage.simulator.advance(by: .milliseconds(500))
+        try stage.play()
+        stage.simulator.advance(by: .seconds(2))
+        #expect(stage.disk.lockCount == 0)
+        withExtendedLifetime(reader) {}
+        stage.simulator.shutdown()
+    }
+
     @Test func `removing a resource before its commit gives its room back`() throws {
         let stage = try Stage(length: 16 * Self.MiB, bytesPerSecond: 1024 * Self.MiB, stallsAfter: 6 * Self.MiB, quotaBytes: 8 * Self.MiB)
         for _ in 0..<4 {

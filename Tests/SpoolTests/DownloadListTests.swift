@@ -131,7 +131,7 @@ import Testing
         for download in list.downloads {
             let stored = list.stored(download.key)
             #expect(stored?.isStorable == true)
-            if let stored { again.load(stored, storedBytes: download.doneBytes, isComplete: download.doneBytes == 7) }
+            if let stored { again.load(stored, storedBytes: download.doneBytes, isWhole: download.doneBytes == 7) }
         }
         #expect(again.downloads.map(\.key) == list.downloads.map(\.key))
         #expect(again.downloads.map(\.state) == [.queued, .complete, .failed(reason: "404 not found"), .queued, .paused])
@@ -148,7 +148,7 @@ import Testing
         let stored = list.stored(key("a"))
         #expect(stored?.isStorable == true)
         var again = DownloadList()
-        if let stored { again.load(stored, storedBytes: 0, isComplete: false) }
+        if let stored { again.load(stored, storedBytes: 0, isWhole: false) }
         #expect(again[key("a")]?.url == list[key("a")]?.url)
         #expect(again[key("a")]?.state.name == "failed" && again[key("a")]?.state.reason?.isEmpty == false)
     }
@@ -158,7 +158,7 @@ import Testing
         _ = list.turn(now: Self.start)
         list.completed(key("a"), bytes: 7)
         var again = DownloadList()
-        if let stored = list.stored(key("a")) { again.load(stored, storedBytes: 3, isComplete: false) }
+        if let stored = list.stored(key("a")) { again.load(stored, storedBytes: 3, isWhole: false) }
         #expect(again[key("a")]?.state == .queued)
     }
 

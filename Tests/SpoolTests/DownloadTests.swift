@@ -212,6 +212,20 @@ import Testing
         await world.cache.close()
     }
 
+    @Test func `a process that becomes the writer later runs the list then`() async throws {
+        let directory = try ScratchDirectory()
+        let first = try EngineWorld([film], store: directory.openStore())
+        try await first.cache.downloads.add(film.url)
+        let second = try EngineWorld([film], store: directory.openStore())
+        try await second.cache.downloads.start()
+        #expect(try await second.cache.downloads.list().map(\.state) == [.queued])
+        #expect(!second.cache.store.isWritable && second.origin.log.entries.isEmpty)
+        await first.cache.close()
+        // No reader comes: the list itself takes the store over.
+        try await download(film, in: second) { $0 == .complete }
+        await second.cache.close()
+    }
+
     @Test func `a removal takes the bytes along, and a removal of the resource takes the entry along`() async throws {
         let world = try EngineWorld([film, song])
         try await world.cache.downloads.start()

@@ -117,7 +117,7 @@ import Testing
             }
         }
         var order: [ResourceKey] = []
-        for case .evicted(let key, _) in world.events.all where !order.contains(key) { order.append(key) }
+        for case .evicted(let key, _, _) in world.events.all where !order.contains(key) { order.append(key) }
         let expected = try old.indices.reversed().filter { ![3, 20].contains($0) && !inUse.contains($0) }.map { try world.key(old[$0]) }
         #expect(Array(order.prefix(expected.count)) == expected)
         #expect(!order.contains { pinned.contains($0) })

@@ -15,6 +15,11 @@ import Testing
         try await world.cache.status(of: world.key(song)) != nil
     }
 
+    /// The limits for which resources were evicted.
+    private func causes(_ world: EngineWorld) -> Set<EvictionCause> {
+        Set(world.events.all.compactMap { if case .evicted(_, _, let cause) = $0 { cause } else { nil } })
+    }
+
     private func urls(_ world: EngineWorld) async throws -> [String] { try await world.cache.resources().map(\.url) }
 
     /// Plays a resource and enters it in the index, because a clock that stands still triggers no
@@ -41,6 +46,7 @@ import Testing
         time.advance(by: .seconds(61 * 60))
         try await eventually("the second was too old") { try await !isStored(songs[1], world) }
         #expect(try await urls(world) == [songs[2].url])
+        #expect(causes(world) == [.maximumAge])
         await world.cache.close()
     }
 
@@ -73,7 +79,72 @@ import Testing
         time.advance(by: .seconds(2))
         try await eventually("three were left") { try await second.cache.count() == 3 }
         #expect(try await urls(second) == [songs[0], songs[4], songs[5]].map(\.url))
+        #expect(causes(second) == [.maximumCount])
         await second.cache.close()
+    }
+
+    // MARK: Limits that change
+
+    @Test func `a smaller quota evicts at once, and a larger one makes room`() async throws {
+        let disk = MemoryDisk()
+        let world = try EngineWorld(songs, store: sqlite(disk), time: time)
+        for song in songs.prefix(4) {
+            try await play(song, world)
+            time.advance(by: .seconds(1))
+        }
+        var limits = StorageLimits.current(of: world.cache)
+        limits.quotaBytes = 7 << 20
+        try limits.apply(to: world.cache)
+        try await eventually("the store shrank") { try await world.cache.totalSizeBytes() <= 7 << 20 }
+        #expect(try await !isStored(songs[0], world), "the longest unused went first")
+        for song in songs[2...3] { #expect(try await world.cache.status(of: world.key(song))?.isComplete == true) }
+        #expect(causes(world) == [.quota])
+        limits.quotaBytes = 64 << 20
+        try limits.apply(to: world.cache)
+        for song in songs { try await play(song, world) }
+        #expect(try await world.cache.count() == songs.count)
+        await world.cache.close()
+    }
+
+    @Test func `a quota that is set on a cache without limits holds from then on`() async throws {
+        let disk = MemoryDisk()
+        let world = try EngineWorld(songs, store: sqlite(disk), time: time) { configuration in
+            configuration.limits.quotaBytes = nil
+            configuration.limits.minimumFreeBytes = nil
+        }
+        for song in songs.prefix(3) { try await play(song, world) }
+        var limits = StorageLimits.current(of: world.cache)
+        limits.quotaBytes = 7 << 20
+        try limits.apply(to: world.cache)
+        // A song that is played before this eviction may lose its bytes again at once.
+        try await eventually("the store shrank") { try await world.cache.totalSizeBytes() <= 7 << 20 }
+        for song in songs {
+            time.advance(by: .seconds(1))
+            try await play(song, world)
+            #expect(try await world.cache.totalSizeBytes() <= 7 << 20)
+        }
+        await world.cache.close()
+    }
+
+    @Test func `a count and an age that are set later are enforced, and an invalid limit changes nothing`() async throws {
+        let world = try EngineWorld(songs, time: time)
+        for song in songs {
+            try await play(song, world)
+            time.advance(by: .seconds(1))
+        }
+        var limits = StorageLimits.current(of: world.cache)
+        limits.maximumCount = 2
+        limits.quotaBytes = 0
+        #expect { try limits.apply(to: world.cache) } throws: { ($0 as? CacheError)?.code == .configuration }
+        #expect(try await world.cache.count() == songs.count)
+        limits.quotaBytes = nil
+        try limits.apply(to: world.cache)
+        try await eventually("two were left") { try await world.cache.count() == 2 }
+        limits.maximumAge = .seconds(3600)
+        try limits.apply(to: world.cache)
+        time.advance(by: .seconds(2 * 3600))
+        try await eventually("both were too old") { try await world.cache.count() == 0 }
+        await world.cache.close()
     }
 
     // MARK: Free disk
@@ -94,7 +165,7 @@ import Testing
         }
         #expect(try await isStored(songs[5], world))
         #expect(try await !isStored(songs[0], world))
-        #expect(world.events.all.contains { if case .evicted = $0 { true } else { false } })
+        #expect(causes(world) == [.minimumFreeDisk])
         await world.cache.close()
     }
 

@@ -2,6 +2,7 @@ import Spool
 import SpoolCore
 import SpoolOrigin
 import SpoolSystem
+import SpoolTesting
 import Testing
 
 /// The decisions about another Spool that is asked before the origin.
@@ -62,7 +63,7 @@ import Testing
     }
 
     @Test func `a failed parent rests, is tried by one request, and rests longer`() {
-        var health = ParentHealth()
+        var health = ServerHealth()
         var now = MonotonicInstant(nanoseconds: 0)
         // A macro cannot change the value that it evaluates.
         var asks: Bool { mutating(&health) { $0.mayAsk(at: now) } }
@@ -72,13 +73,13 @@ import Testing
         #expect(rests)
         #expect(!rests, "requests that fail together count once")
         #expect(!asks)
-        var pause = ParentHealth.firstPause
+        var pause = ServerHealth.firstPause
         for _ in 0..<10 {
             now = now + pause
             #expect(asks)
             #expect(!asks, "one request at a time")
             #expect(!rests)
-            pause = min(2 * pause, ParentHealth.longestPause)
+            pause = min(2 * pause, ServerHealth.longestPause)
             now = now + (pause - 1)
             #expect(!asks)
             now = now + (1 - pause)
@@ -93,15 +94,15 @@ import Testing
 
 /// A request at the parent, with the origin as the way out.
 @Suite struct ParentTransportTests {
-    private let base = ManualTransport()
-    private let time = ManualTime()
+    private let base = HandTransport()
+    private let time = HandTime()
     private let receiver = WordReceiver()
     private let messages = Locked([String]())
     private static let served: HTTPFields = ["Cache-Status": "spool; hit", "Content-Type": "video/mp4"]
 
     private func transport() throws -> ParentTransport {
         let parent = try #require(ParentProxy("http://parent/"))
-        return ParentTransport(base, parent: parent, time: time, on: ManualMailbox()) { [messages] text in
+        return ParentTransport(base, parent: parent, time: time, on: HandMailbox()) { [messages] text in
             messages.withLock { $0.append(text) }
         }
     }
@@ -122,6 +123,13 @@ import Testing
         #expect(messages.withLock { $0.isEmpty })
     }
 
+    @Test func `the urgency of the readers reaches the parent, and the origin after it`() throws {
+        let transfer = start(try transport())
+        transfer.setPriority(.prefetch)
+        base.end(0, .failed(.unreachable("refused")))
+        #expect(base.priorities(of: 0) == [.prefetch] && base.priorities(of: 1) == [.prefetch])
+    }
+
     @Test(arguments: [OriginError.unreachable("refused"), .timeout("silent")])
     func `a dead parent costs no answer, and the next request does not ask it`(error: OriginError) throws {
         let transport = try transport()
@@ -134,7 +142,7 @@ import Testing
         #expect(base.urls.last == "https://media.example/a.mp4" && base.urls.count == 3)
         #expect(receiver.words == ["200", "complete"])
         #expect(messages.withLock { $0.count } == 1)
-        time.advance(by: ParentHealth.firstPause)
+        time.advance(by: ServerHealth.firstPause)
         _ = start(transport)
         #expect(base.urls.last == "http://parent/https/media.example/a.mp4")
         base.answer(3, 206, Self.served)
@@ -204,110 +212,4 @@ import Testing
         time.advance(by: .seconds(60))
         #expect(receiver.words == ["cancelled"] && base.urls.count == (isLate ? 2 : 1))
     }
-}
-
-// MARK: - By hand
-
-/// A transport whose answers the test gives.
-private final class ManualTransport: Transport {
-    private struct State {
-        var requests: [OriginRequest] = []
-        var receivers: [any TransferReceiver] = []
-        var cancelled: [Int] = []
-    }
-
-    private final class Started: Transfer {
-        let onCancel: @Sendable () -> Void
-        init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
-        func resume() {}
-        func cancel() { onCancel() }
-    }
-
-    private let state = Locked(State())
-
-    var windowBytes: Int64? { nil }
-    var urls: [String] { state.withLock { $0.requests.map(\.url) } }
-    var cancelled: [Int] { state.withLock { $0.cancelled } }
-
-    func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
-        let number = state.withLock { state in
-            state.requests.append(request)
-            state.receivers.append(receiver)
-            return state.receivers.count - 1
-        }
-        return Started { [self] in state.withLock { $0.cancelled.append(number) } }
-    }
-
-    func close() {}
-
-    private func receiver(_ number: Int) -> any TransferReceiver { state.withLock { $0.receivers[number] } }
-
-    func answer(_ number: Int, _ status: Int, _ fields: HTTPFields) {
-        receiver(number).headReceived(ResponseHead(status: status, fields: fields))
-    }
-
-    func offer(_ number: Int) -> BodyAnswer { [UInt8](repeating: 1, count: 4).withUnsafeBytes { receiver(number).bodyReceived($0) } }
-    func end(_ number: Int, _ end: TransferEnd) { receiver(number).finished(end) }
-}
-
-/// Notes the calls in words.
-private final class WordReceiver: TransferReceiver {
-    private let state = Locked([String]())
-
-    var words: [String] { state.withLock { $0 } }
-
-    private func note(_ word: String) { state.withLock { $0.append(word) } }
-
-    func headReceived(_ head: ResponseHead) { note(String(head.status)) }
-    func batchEnded() {}
-
-    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
-        note("bytes")
-        return .taken
-    }
-
-    func finished(_ end: TransferEnd) {
-        switch end {
-        case .complete: note("complete")
-        case .failed: note("failed")
-        case .cancelled: note("cancelled")
-        }
-    }
-}
-
-/// A clock that the test advances. Its jobs run at once.
-private final class ManualTime: TimeSource {
-    private struct State {
-        var now = MonotonicInstant(nanoseconds: 0)
-        var jobs: [(due: MonotonicInstant, number: Int, job: @Sendable () -> Void)] = []
-        var made = 0
-    }
-
-    private let state = Locked(State())
-
-    var now: MonotonicInstant { state.withLock { $0.now } }
-    var wallNow: Timestamp { Timestamp(nanoseconds: now.nanoseconds) }
-
-    func after(_ delay: Nanoseconds, on mailbox: any Mailbox, _ job: @escaping @Sendable () -> Void) -> Timer {
-        let number = state.withLock { state in
-            state.made += 1
-            state.jobs.append((state.now + delay, state.made, job))
-            return state.made
-        }
-        return Timer { [weak self] in self?.state.withLock { $0.jobs.removeAll { $0.number == number } } }
-    }
-
-    func advance(by delay: Nanoseconds) {
-        let due = state.withLock { state in
-            state.now = state.now + delay
-            let now = state.now
-            defer { state.jobs.removeAll { $0.due <= now } }
-            return state.jobs.filter { $0.due <= now }.map(\.job)
-        }
-        for job in due { job() }
-    }
-}
-
-private final class ManualMailbox: Mailbox {
-    func post(_ job: @escaping @Sendable () -> Void) { job() }
 }

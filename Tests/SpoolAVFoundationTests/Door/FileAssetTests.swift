@@ -92,7 +92,7 @@ private final class Shelf: Sendable {
 
     /// The evicted keys, in order.
     var evicted: [ResourceKey] {
-        events.all.compactMap { if case .evicted(let key, _) = $0 { key } else { nil } }
+        events.all.compactMap { if case .evicted(let key, _, _) = $0 { key } else { nil } }
     }
 
     /// Stores a whole resource, and waits until it is in the index and no fetch runs. From then on

@@ -188,6 +188,45 @@ import Testing
         #expect(probe.cancelled == [fetch])
     }
 
+    @Test func `a window whose reader left arrives as a whole if another reader is on its way to it`() {
+        let probe = opened()
+        let (player, _) = seek(probe, to: MiB)
+        play(probe, player, 2 * MiB)
+        let (reader, fetch) = seek(probe, to: 40 * MiB)
+        probe.body(fetch, 65_536)
+        probe.leave(reader)
+        probe.pass(.seconds(2))
+        #expect(probe.cancelled == [])
+        #expect(probe.body(fetch, MiB) == MiB - 65_536)
+    }
+
+    @Test func `a requested window stays for a reader that is on its way to it`() {
+        let probe = opened()
+        let (player, _) = seek(probe, to: MiB)
+        play(probe, player, 2 * MiB)
+        let reader = probe.join(40 * MiB)
+        probe.step(reader)
+        let fetch = probe.startedIDs[probe.starts.count - 1]
+        probe.leave(reader)
+        probe.pass(.seconds(2))
+        #expect(probe.starts.last?.lower == 40 * MiB)
+        #expect(probe.cancelled == [])
+        probe.partial(fetch, 40 * MiB, 41 * MiB, total: length)
+        #expect(probe.body(fetch, MiB) == MiB)
+    }
+
+    @Test(arguments: [(60 * MiB, nil), (MiB, 40 * MiB)] as [(Int64, Int64?)])
+    func `a window ends if no other reader will come to it`(start: Int64, end: Int64?) {
+        let probe = opened()
+        let (player, _) = seek(probe, to: start, end)
+        play(probe, player, 2 * MiB)
+        let (reader, fetch) = seek(probe, to: 40 * MiB)
+        probe.body(fetch, 65_536)
+        probe.leave(reader)
+        probe.pass(.seconds(2))
+        #expect(probe.cancelled == [fetch])
+    }
+
     @Test func `a reader that returns takes the rest of the window over`() {
         let probe = opened()
         let (reader, fetch) = seek(probe, to: 10 * MiB)

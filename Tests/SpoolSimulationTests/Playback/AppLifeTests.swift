@@ -8,14 +8,28 @@ import Testing
 
 /// Tests lives of an app: a user who plays, pauses and seeks, calls, headphones, receivers, the
 /// background, suspensions and kills, URLs that expire, and a network that goes away.
-@MainActor @Suite(.timeLimit(.minutes(20))) struct AppLifeTests {
-    @Test func `nothing plays against the user or the system, and each byte is right and fetched once`() throws {
-        for seed in Seeds.list(count: 150, nightly: 10_000) {
+@MainActor @Suite(.timeLimit(.minutes(20)), .serialized) struct AppLifeTests {
+    /// The parts of a run. Each has a time limit of its own.
+    nonisolated static let parts = 4
+
+    @Test(arguments: 0..<parts)
+    func `nothing plays against the user or the system, and each byte is right and fetched once`(part: Int) throws {
+        for (number, seed) in Seeds.list(count: 150, nightly: 10_000).enumerated() where number % Self.parts == part {
             guard let story = try AppLife.story(ofSeed: seed) else { continue }
             Issue.record("\(story)\nSPOOL_SEED=\(seed) swift test -c release --filter AppLifeTests")
             // A nightly run reports all failing seeds.
             if !Seeds.isNightly { return }
         }
+    }
+
+    /// The lives in which bytes came between the last write and the suspension, an app returned
+    /// before its store was back, or the user chose a rate while the player waited.
+    nonisolated static let formerFaults: [UInt64] = [
+        1_002_214_227_997, 1_010_910_548_042, 333_066_941_458, 724_724_801_669, 64_186_901_202, 123_946_839_359, 439_521_776_385,
+    ]
+
+    @Test(arguments: formerFaults) func `a life that once went wrong goes right`(seed: UInt64) throws {
+        if let story = try AppLife.story(ofSeed: seed) { Issue.record("\(story)") }
     }
 }
 

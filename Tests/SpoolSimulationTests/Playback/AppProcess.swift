@@ -176,8 +176,8 @@ import SpoolTesting
         guard let observer, case .failed = observer.state, wish.mayPlay else { return }
         note("the app plays the failed item again")
         observer.play()
-        // `play()` sets the rate 1, as that of a player does.
-        player.rate = rate
+        // `play()` sets the rate 1, as that of a player does. The user may have paused just now.
+        if wish.mayPlay { player.rate = rate }
         later(Self.pauseAfterFailure) { $0.playAgainAfterFailure() }
     }
 
@@ -223,7 +223,8 @@ import SpoolTesting
         wish.played()
         self.rate = rate
         if let observer, case .failed = observer.state { observer.play() }
-        player.rate = rate
+        // The user may have paused in the moment in which the item was made again.
+        if wish.mayPlay { player.rate = rate }
     }
 
     private func pause() {

@@ -1,9 +1,9 @@
-import SpoolCore
-import SpoolLibc
-import SpoolSystem
+package import SpoolCore
+internal import SpoolLibc
+package import SpoolSystem
 
 /// A clock that a test advances by hand, for real threads.
-final class HandTime: TimeSource {
+package final class HandTime: TimeSource {
     private struct Waiting {
         let due: MonotonicInstant
         let mailbox: any Mailbox
@@ -18,10 +18,13 @@ final class HandTime: TimeSource {
 
     private let state = Locked(State())
 
-    var now: MonotonicInstant { state.withLock { $0.now } }
-    var wallNow: Timestamp { Timestamp(nanoseconds: now.nanoseconds) }
+    /// Creates a clock that stands at zero.
+    package init() {}
 
-    func after(_ delay: Nanoseconds, on mailbox: any Mailbox, _ job: @escaping @Sendable () -> Void) -> Timer {
+    package var now: MonotonicInstant { state.withLock { $0.now } }
+    package var wallNow: Timestamp { Timestamp(nanoseconds: now.nanoseconds) }
+
+    package func after(_ delay: Nanoseconds, on mailbox: any Mailbox, _ job: @escaping @Sendable () -> Void) -> Timer {
         let number = state.withLock { state in
             state.made += 1
             state.waiting[state.made] = Waiting(due: state.now + delay, mailbox: mailbox, job: job)
@@ -32,12 +35,12 @@ final class HandTime: TimeSource {
 
     /// Waits until a timer is set. A thread that handled the last one may not have set its next yet,
     /// and would measure that from the time after an `advance`.
-    func waitForTimer() {
+    package func waitForTimer() {
         while state.withLock({ $0.waiting.isEmpty }) { sched_yield() }
     }
 
     /// Posts the jobs that become due, in order of time.
-    func advance(by delay: Nanoseconds) {
+    package func advance(by delay: Nanoseconds) {
         let due = state.withLock { state in
             let now = state.now + delay
             state.now = now
@@ -47,4 +50,12 @@ final class HandTime: TimeSource {
         }
         for timer in due { timer.mailbox.post(timer.job) }
     }
+}
+
+/// Runs each job at once, on the thread that posts it.
+package final class HandMailbox: Mailbox {
+    /// Creates a mailbox.
+    package init() {}
+
+    package func post(_ job: @escaping @Sendable () -> Void) { job() }
 }

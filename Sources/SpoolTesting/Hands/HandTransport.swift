@@ -1,0 +1,105 @@
+package import SpoolCore
+package import SpoolOrigin
+internal import SpoolSystem
+
+/// A transport whose answers a test gives by hand. Requests have the numbers from 0 on.
+package final class HandTransport: Transport {
+    private struct State {
+        var requests: [OriginRequest] = []
+        var receivers: [any TransferReceiver] = []
+        var cancelled: [Int] = []
+        var priorities: [Int: [ReadPriority]] = [:]
+    }
+
+    private final class Started: Transfer {
+        private let number: Int
+        private let transport: HandTransport
+
+        init(_ number: Int, _ transport: HandTransport) {
+            self.number = number
+            self.transport = transport
+        }
+
+        func resume() {}
+        func cancel() { transport.state.withLock { $0.cancelled.append(number) } }
+        func setPriority(_ priority: ReadPriority) { transport.state.withLock { $0.priorities[number, default: []].append(priority) } }
+    }
+
+    private let state = Locked(State())
+
+    /// Creates a transport without requests.
+    package init() {}
+
+    package var windowBytes: Int64? { nil }
+
+    /// The number of requests so far.
+    package var count: Int { state.withLock { $0.requests.count } }
+
+    /// The URLs of the requests.
+    package var urls: [String] { state.withLock { $0.requests.map(\.url) } }
+
+    /// The numbers of the transfers that were cancelled, in that order.
+    package var cancelled: [Int] { state.withLock { $0.cancelled } }
+
+    /// Returns the priorities that a transfer was told.
+    package func priorities(of number: Int) -> [ReadPriority] { state.withLock { $0.priorities[number] ?? [] } }
+
+    /// Returns a request.
+    package func request(_ number: Int) -> OriginRequest { state.withLock { $0.requests[number] } }
+
+    package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
+        let number = state.withLock { state in
+            state.requests.append(request)
+            state.receivers.append(receiver)
+            return state.receivers.count - 1
+        }
+        return Started(number, self)
+    }
+
+    package func close() {}
+
+    private func receiver(_ number: Int) -> any TransferReceiver { state.withLock { $0.receivers[number] } }
+
+    /// Gives a request its head.
+    package func answer(_ number: Int, _ status: Int = 200, _ fields: HTTPFields = [:]) {
+        receiver(number).headReceived(ResponseHead(status: status, fields: fields))
+    }
+
+    /// Gives a request body bytes.
+    package func offer(_ number: Int, _ bytes: [UInt8] = [1, 1, 1, 1]) -> BodyAnswer {
+        bytes.withUnsafeBytes { receiver(number).bodyReceived($0) }
+    }
+
+    /// Ends a request.
+    package func end(_ number: Int, _ end: TransferEnd) { receiver(number).finished(end) }
+}
+
+/// A receiver that notes its calls in words.
+package final class WordReceiver: TransferReceiver {
+    private let state = Locked([String]())
+
+    /// Creates a receiver without words.
+    package init() {}
+
+    /// What was received.
+    package var words: [String] { state.withLock { $0 } }
+
+    private func note(_ word: String) { state.withLock { $0.append(word) } }
+
+    package func answerIsLate() { note("late") }
+    package func headReceived(_ head: ResponseHead) { note(String(head.status)) }
+    package func batchEnded() {}
+
+    package func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
+        note("bytes")
+        return .taken
+    }
+
+    package func finished(_ end: TransferEnd) {
+        switch end {
+        case .complete: note("complete")
+        case .failed: note("failed")
+        case .cancelled: note("cancelled")
+        }
+    }
+}
