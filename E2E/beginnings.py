@@ -1,5 +1,6 @@
 """Thirty files for the preload of seconds: all containers, both ends, fragments, from 64 kbit/s to 60 Mbit/s."""
 
+import fcntl
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,10 +62,13 @@ def make(name, directory, ffmpeg):
         return directory / name
     source, options = COPIES[name]
     film_path = directory / f"film-{source}"
-    if not film_path.exists():
-        draft = directory / f"draft-{source}"
-        run(ffmpeg, SOURCES[source] + " -threads 1", draft)
-        draft.rename(film_path)
+    # One worker makes a film, and the others wait for it.
+    with open(directory / f"lock-{source}", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not film_path.exists():
+            draft = directory / f"draft-{source}"
+            run(ffmpeg, SOURCES[source] + " -threads 1", draft)
+            draft.rename(film_path)
     run(ffmpeg, f"-i {film_path} -map 0 -c copy {options}".strip(), directory / name)
     return directory / name
 

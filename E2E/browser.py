@@ -11,7 +11,9 @@ import subprocess
 import tempfile
 import time
 
-STEP_SECONDS = 60
+from ports import free_port
+
+STEP_SECONDS = 120
 
 
 class BrowserError(RuntimeError):
@@ -219,6 +221,21 @@ class Firefox(Browser):
             return "download" if "timeout" in str(error).lower() or "download" in str(error).lower() else str(error)
         return None if self.evaluate("return location.href").split("#")[0] == url.split("#")[0] else "download"
 
+    def click(self, selector):
+        """Clicks the middle of an element with the pointer."""
+        self.evaluate(f"document.querySelector({selector!r}).scrollIntoView({{ block: 'center' }})")
+        found = self.call("WebDriver:FindElement", {"using": "css selector", "value": selector})["value"]
+        self.call("WebDriver:ElementClick", {"id": next(iter(found.values()))})
+
+    def until(self, body, what):
+        """Waits until the result of a script is true."""
+        deadline = time.monotonic() + STEP_SECONDS
+        while time.monotonic() < deadline:
+            if self.evaluate(body):
+                return
+            time.sleep(0.1)
+        raise BrowserError(f"never happened: {what}; {self.evaluate('return document.body.innerText')[-600:]}")
+
     def evaluate(self, body, seconds=STEP_SECONDS):
         self.call("WebDriver:SetTimeouts", {"script": seconds * 1000})
         script = (
@@ -232,9 +249,3 @@ class Firefox(Browser):
 
 
 BROWSERS = {"chromium": Chromium, "firefox": Firefox}
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

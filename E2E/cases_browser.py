@@ -224,7 +224,7 @@ def browser_cases(name):
                 """)
             expect_equal(found, ["refused", 0, "live"], "registration, registrations, status page")
 
-    @case(f"{name}: a URL opened in a tab plays, seeks and looks as it does directly", name)
+    @case(f"{name}: a URL opened in a tab plays, seeks and looks as it does directly", name, is_long=True)
     def _(t):
         proxy = t.proxy()
         with BROWSERS[name](t) as browser:

@@ -129,7 +129,7 @@ def _(t):
     expect_equal(len(t.origin.requests(mark)), 0, "origin requests for stored ranges")
 
 
-@case("200 connections on stored parts of a 5 GiB file, some of them slow, need less than 32 MiB", is_about_cache=True)
+@case("200 connections on stored parts of a 5 GiB file, some of them slow, need less than 32 MiB", is_about_cache=True, is_alone=True)
 def _(t):
     proxy, file = t.proxy(), t.media["sparse.bin"]
     part = 2 << 20

@@ -16,7 +16,8 @@ PLAYED = {"ffmpeg": STREAMS, "mpv": ["number", "base"], "VLC": [name for name in
 
 def path_of(t, name):
     if name == "absolute":
-        dash.absolute(t.media.directory / "dash", t.origin.url(""))
+        dash.absolute(t.media.directory / "dash", t.origin.own / "dash", t.origin.url(""))
+        return "own/dash/manifest.mpd"
     return f"dash/{name}/manifest.mpd"
 
 

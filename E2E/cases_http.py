@@ -9,6 +9,7 @@ from clients import exchange, request
 from harness import CaseList, expect, expect_equal
 from media import MARK, ODD_NAME, SPARSE_BYTES, SPARSE_MARKS
 from origin import sent_bytes
+from ports import free_port
 
 CASES = CaseList()
 case = CASES
@@ -315,7 +316,8 @@ def _(t):
 
 @case("an interrupt during a transfer ends the program cleanly and frees its port", is_about_cache=True)
 def _(t):
-    proxy, file = t.proxy(), t.media["faststart.mp4"]
+    # A port that no outgoing connection of another program takes while it is free.
+    proxy, file = t.proxy("--listen", f"127.0.0.1:{free_port()}"), t.media["faststart.mp4"]
     client = subprocess.Popen(
         ["curl", "-sS", "-o", str(t.directory / "out"), proxy.url("paced/" + file.name)], stderr=subprocess.DEVNULL)
     try:

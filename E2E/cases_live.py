@@ -1,5 +1,7 @@
 """Live streams of a scripted origin play through the proxy to their end, and then again while the origin is away."""
 
+import functools
+
 from cases_streams import expect_through_proxy
 from clients import chromium_dash, chromium_low_latency, ffmpeg_frames, mpv_output
 from harness import CaseList, expect, expect_equal
@@ -16,11 +18,10 @@ PLAYERS = {
 MUXED = "video/mp4; codecs=\"avc1.640015, mp4a.40.2\""
 
 
-def live_origin(t):
-    """Returns the scripted origin, which is made once a run."""
-    if "live" not in t.runner.shared:
-        t.runner.shared["live"] = LiveOrigin(t.media.directory / "live")
-    return t.runner.shared["live"]
+@functools.cache
+def live_origin(directory):
+    """Returns the scripted origin of this worker."""
+    return LiveOrigin(directory)
 
 
 def expect_no_failure(requests):
@@ -32,7 +33,7 @@ def plays(kind, player):
 
     @case(f"{player} plays the {'EVENT' if kind == 'event' else 'live'} playlist of a scripted origin to its end, and again without it", program)
     def _(t):
-        live = live_origin(t)
+        live = live_origin(t.media.directory / "live")
         name = f"{kind}-{player}"
         wanted = output(t, live.url(f"{name}-direct", f"{kind}/index.m3u8"))
         proxy = t.proxy()
@@ -57,7 +58,7 @@ for _player in PLAYERS:
 def browser_follows(title, programme, path, client):
     @case(f"Chromium follows {title} to its end with Media Source Extensions, and plays it again without its origin", "chromium")
     def _(t):
-        live = live_origin(t)
+        live = live_origin(t.media.directory / "live")
         wanted = client(t, t.origin.url("blank.html"), live.url(f"{programme}-direct", path))
         expect("error" not in wanted, f"direct play: {wanted.get('error')}")
         expect_equal(wanted["duration"], SEGMENTS * SEGMENT_SECONDS, "the duration of direct play")

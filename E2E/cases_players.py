@@ -80,15 +80,14 @@ for _name in NAMES:
 
 def direct_report(t):
     """Returns the browser's report on all files without the proxy. Made once a run."""
-    if "chromium" not in t.runner.shared:
-        t.runner.shared["chromium"] = chromium_play(
-            t, t.origin.url("blank.html"), [(file, t.origin.url(file.name)) for file in t.media.playable()])
-    return t.runner.shared["chromium"]
+    return t.runner.share(
+        "chromium",
+        lambda: chromium_play(t, t.origin.url("blank.html"), [(file, t.origin.url(file.name)) for file in t.media.playable()]))
 
 
 def cold_report(t):
     """Returns the report through the proxy on an empty cache. Made once a run."""
-    if "chromium-cold" not in t.runner.shared:
+    def play():
         mark = t.origin.mark()
         proxy = t.proxy()
         # The player is on the proxy's own page, because the proxy serves no pages of origins.
@@ -96,12 +95,14 @@ def cold_report(t):
         # A browser's own requests (an icon) are a few kilobytes.
         allowed = sum(file.size for file in t.media.playable()) + (64 << 10)
         expect(proxy.fetched_bytes() <= allowed, f"{proxy.fetched_bytes()} bytes were fetched of {allowed}")
-        t.runner.shared["chromium-cold"] = (report, t.origin.requests(mark))
-    return t.runner.shared["chromium-cold"]
+        return report, t.origin.requests(mark)
+
+    return t.runner.share("chromium-cold", play)
 
 
 def browser_plays(name):
-    @case(f"Chromium plays {name}, seeks and reaches its end with the same frames as without the proxy", "chromium")
+    # The first of these cases plays all files.
+    @case(f"Chromium plays {name}, seeks and reaches its end with the same frames as without the proxy", "chromium", is_long=name == NAMES[0])
     def _(t):
         file = t.media[name]
         wanted = direct_report(t)[name]
@@ -112,9 +113,20 @@ def browser_plays(name):
         mine = [request for request in asked if request.uri == "/" + name]
         if mine:
             t.note(f"{len(mine)} requests, {sent_bytes(mine) / file.size:.3f} of the size")
+            t.runner.plays.append((sent_bytes(mine), file.size))
             if sent_bytes(mine) > allowed_bytes(file.size, mine):
                 raise Failure(f"the origin sent {sent_bytes(mine)} of {file.size} bytes")
 
 
 for _name in NAMES:
     browser_plays(_name)
+
+
+@case("all players together have the origin send what the files have, and hardly more", is_about_cache=True, is_alone=True)
+def _(t):
+    plays = t.runner.plays
+    if not plays:
+        raise Skip("no player has played")
+    times = sum(sent for sent, _ in plays) / sum(size for _, size in plays)
+    t.note(f"{len(plays)} plays, {times:.4f} of the sizes")
+    expect(times <= 1.01, f"the origin sent {times:.4f} of the sizes in {len(plays)} plays")

@@ -9,7 +9,7 @@ case = CASES
 
 STREAMS = ["ts", "fmp4", "single-ts", "single-fmp4", "aes", "multi", "root", "absolute", "moved"]
 # A redirect to the stream `multi`, from a directory in which its relative references mean nothing.
-PATHS = {"moved": "moved/multi/index.m3u8"}
+PATHS = {"moved": "moved/multi/index.m3u8", "absolute": "own/hls/index.m3u8"}
 
 PLAYERS = {
     "ffmpeg": ("ffmpeg", lambda t, url: ffmpeg_frames(t, url)),
@@ -21,7 +21,7 @@ PLAYERS = {
 
 def path_of(t, name):
     if name == "absolute":
-        streams.absolute(t.media.directory / "streams", t.origin.url(""))
+        streams.absolute(t.media.directory / "streams", t.origin.own / "hls", t.origin.url(""))
     return PATHS.get(name, f"streams/{name}/index.m3u8")
 
 

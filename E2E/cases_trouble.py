@@ -14,7 +14,7 @@ CASES = CaseList()
 case = CASES
 
 
-@case("stored files play in curl, ffmpeg and mpv from a new process with the origin stopped", "ffmpeg", "mpv", is_about_cache=True)
+@case("stored files play in curl, ffmpeg and mpv from a new process with the origin stopped", "ffmpeg", "mpv", is_about_cache=True, is_long=True)
 def _(t):
     proxy = t.proxy()
     for file in t.media.playable():
@@ -29,7 +29,7 @@ def _(t):
         expect(found == wanted[file.name], f"{file.name} decodes differently offline")
 
 
-@case("files played in Chromium play again in a new profile and process with the origin stopped", "chromium", is_about_cache=True)
+@case("files played in Chromium play again in a new profile and process with the origin stopped", "chromium", is_about_cache=True, is_long=True)
 def _(t):
     wanted = direct_report(t)
     files = [file for file in t.media.playable() if "error" not in wanted[file.name]]

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from browser import Chromium
+from harness import CLIENT_SECONDS
 from media import SECONDS
 
 
@@ -78,18 +79,13 @@ def gstreamer_output(context, url):
 
 def decoded(context, client, file, *options):
     """Returns the output of `client` for a file without the proxy. Made once a run."""
-    key = (client.__name__, file.name, options)
-    shared = context.runner.shared
-    if key not in shared:
-        url = context.origin.url(file.name)
-        shared[key] = client(context, url, *options)
-    return shared[key]
+    return context.runner.share((client.__name__, file.name, options), lambda: client(context, context.origin.url(file.name), *options))
 
 
 # A browser
 
 
-def chromium_play(context, page_url, files, seconds=150):
+def chromium_play(context, page_url, files, seconds=300):
     """Plays `files`, pairs of a file and its URL, in a headless Chromium with a fresh profile, in a page of the same server.
 
     Returns its report by file name.
@@ -103,7 +99,7 @@ def chromium_play(context, page_url, files, seconds=150):
     return {result["name"]: result for result in results}
 
 
-def chromium_stream(context, page_url, url, seconds=90):
+def chromium_stream(context, page_url, url, seconds=CLIENT_SECONDS):
     """Plays a stream in a headless Chromium, and returns its duration, the frames after two seeks, and whether it ended."""
     script = Path(__file__).with_name("player.js").read_text(encoding="utf-8")
     with Chromium(context) as browser:
@@ -122,7 +118,7 @@ def chromium_low_latency(context, page_url, url, kind):
     return _run_page(context, page_url, f"playLowLatency({json.dumps(url)}, {json.dumps(kind)})")
 
 
-def _run_page(context, page_url, call, seconds=90):
+def _run_page(context, page_url, call, seconds=CLIENT_SECONDS):
     script = "\n".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("player.js", "mse.js"))
     with Chromium(context) as browser:
         # The page's own policy allows no media from a script.

@@ -27,12 +27,11 @@ def make(directory, ffmpeg, film):
     _moved_root(directory)
 
 
-def absolute(directory, origin_url):
-    """Writes an MPD whose templates and bases are absolute and from the root, with queries like those of signatures."""
+def absolute(directory, made, origin_url):
+    """Writes an MPD into `made` whose templates and bases are absolute and from the root, with queries like those of signatures."""
     text = (directory / "number" / "manifest.mpd").read_text(encoding="utf-8")
     text = text.replace('media="', f'media="{origin_url}dash/number/').replace('initialization="', 'initialization="/dash/number/')
     text = text.replace(".m4s\"", ".m4s?Expires=1&amp;Signature=a%2Fb~\"")
-    made = directory / "absolute"
     made.mkdir(exist_ok=True)
     (made / "manifest.mpd").write_text(text, encoding="utf-8")
 

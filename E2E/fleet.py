@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from origin import free_port
+from ports import free_port
 from proxy import Spool
 
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
@@ -30,6 +30,10 @@ class CountingOrigin:
     def __init__(self, body_bytes):
         self.body_bytes = body_bytes
         self.sent = {}
+        # Requests that were answered with 304.
+        self.confirmed = 0
+        # Paths with another version than the first, and its number.
+        self.versions = {}
         self.lock = threading.Lock()
         origin = self
 
@@ -39,14 +43,24 @@ class CountingOrigin:
             def do_GET(self):  # pylint: disable=invalid-name
                 body = origin.body(self.path)
                 first, status = 0, 200
+                tag = f'"{hashlib.sha1(body).hexdigest()}"'
+                control = "private, max-age=86400" if self.path.startswith("/private") else "max-age=86400"
+                if self.headers.get("If-None-Match") == tag:
+                    with origin.lock:
+                        origin.confirmed += 1
+                    self.send_response(304)
+                    self.send_header("Cache-Control", control)
+                    self.send_header("ETag", tag)
+                    self.end_headers()
+                    return
                 if match := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "")):
                     first, last = int(match[1]), int(match[2] or len(body) - 1)
                     whole, body, status = len(body), body[first:last + 1], 206
                 self.send_response(status)
                 self.send_header("Content-Type", "video/mp4")
                 self.send_header("Content-Length", str(len(body)))
-                self.send_header("Cache-Control", "max-age=86400")
-                self.send_header("ETag", f'"{hashlib.sha1(self.path.encode()).hexdigest()}"')
+                self.send_header("Cache-Control", control)
+                self.send_header("ETag", tag)
                 if status == 206:
                     self.send_header("Content-Range", f"bytes {first}-{first + len(body) - 1}/{whole}")
                 self.end_headers()
@@ -74,7 +88,7 @@ class CountingOrigin:
         return f"127.0.0.1:{self.server.server_port}"
 
     def body(self, path):
-        return random.Random(path).randbytes(self.body_bytes)
+        return random.Random(f"{path} {self.versions.get(path, '')}").randbytes(self.body_bytes)
 
     def take_sent(self):
         """Returns the bytes by path since the last call."""

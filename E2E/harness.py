@@ -1,11 +1,12 @@
 """The runner: cases as sentences, a context for each, and a cleanup at the end."""
 
+import fcntl
+import hashlib
 import os
+import pickle
 import random
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -13,10 +14,15 @@ from pathlib import Path
 from typing import Callable
 
 import media
+import ports
 from origin import Origin, allowed_bytes, sent_bytes
 from proxy import Direct, Spool
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+# Far more than a client takes, also beside others on a busy machine. It ends a client that hangs.
+CLIENT_SECONDS = 180
 
 
 class Failure(Exception):
@@ -43,6 +49,7 @@ def expect_fetched_once(t, proxy, file, asked):
     t.note(f"{len(asked)} requests, fetched {fetched / file.size:.3f} of the size")
     expect(fetched <= file.size, f"{fetched} bytes were fetched of {file.size}")
     expect(sent <= allowed_bytes(file.size, asked), f"the origin sent {sent} of {file.size} bytes")
+    t.runner.plays.append((sent, file.size))
 
 
 @dataclass
@@ -54,6 +61,10 @@ class Case:
     programs: tuple = ()
     # A case about the cache itself needs the proxy.
     is_about_cache: bool = False
+    # A case that measures processor time, frames, memory or patience runs while no other case does, after all of them.
+    is_alone: bool = False
+    # A case of half a minute or more starts first, so that the others do not wait for it at the end.
+    is_long: bool = False
 
 
 @dataclass
@@ -65,9 +76,9 @@ class CaseList:
     def __iter__(self):
         return iter(self.cases)
 
-    def __call__(self, name, *programs, is_about_cache=False):
+    def __call__(self, name, *programs, **marks):
         def enter(body):
-            self.cases.append(Case(name, body, programs, is_about_cache))
+            self.cases.append(Case(name, body, programs, **marks))
             return body
 
         return enter
@@ -120,7 +131,7 @@ class Context:
         if self.is_direct:
             raise Skip("direct")
 
-    def run(self, *arguments, timeout=60, check=True, **options):
+    def run(self, *arguments, timeout=CLIENT_SECONDS, check=True, **options):
         """Runs a client to its end, and returns the completed process, with its output as bytes."""
         done = subprocess.run(
             [str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout,
@@ -141,75 +152,124 @@ class Context:
         return [line for proxy in self._proxies for line in proxy.tail()] + self.origin.tail()
 
 
-class Runner:
-    """Owns the origin and the media of all cases, and counts the results."""
+@dataclass
+class Outcome:
+    """How a case ended: "ok", "FAILED" or "skipped", with the lines that explain a failure."""
 
-    def __init__(self, direct, is_ci, binary):
-        self.direct = direct
-        self.is_ci = is_ci
-        self.binary = Path(binary).resolve()
-        self.seed = int(os.environ.get("SPOOL_SEED") or random.randrange(2**32))
-        self.sums = {"ok": 0, "FAILED": 0, "skipped": 0}
-        self.failed = []
-        # Results that several cases share, by name.
-        self.shared = {}
-        self.started = time.monotonic()
+    result: str
+    notes: list = field(default_factory=list)
+    seconds: float = 0
+    explanation: list = field(default_factory=list)
+    # The bytes that the origin sent for each first play of a file, and the size of the file.
+    plays: list = field(default_factory=list)
+
+
+@dataclass
+class Settings:
+    """What all workers of a run have in common."""
+
+    direct: bool
+    is_ci: bool
+    binary: Path
+    seed: int
+    # The directory of the run, which is removed at its end.
+    directory: Path
+    media: media.Media
+
+
+class Runner:
+    """Runs cases one after the other, with an origin of its own. Each worker has one."""
+
+    def __init__(self, settings, number):
+        self.direct = settings.direct
+        self.is_ci = settings.is_ci
+        self.binary = settings.binary
+        self.seed = settings.seed
+        self.media = settings.media
+        self.shared = settings.directory / "shared"
+        self.directory = settings.directory / f"w{number}"
+        # The plays of this run's cases so far, in all workers. A case adds its own.
+        self.plays = []
+        ports.use_share(number)
 
     def __enter__(self):
-        # A terminated run cleans up like an interrupted one.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-        if not self.direct and not os.access(self.binary, os.X_OK):
-            print(f"cannot run: no program at {self.binary}; build it or name it in SPOOL_BIN")
-            sys.exit(1)
-        self.directory = Path(tempfile.mkdtemp(prefix="spool-e2e-"))
+        self.shared.mkdir(exist_ok=True)
+        self.directory.mkdir()
+        self.origin = Origin(find_program("nginx"), self.media.directory, self.directory / "origin")
         try:
-            self.media = media.Media(ROOT / ".build" / "e2e-media", find_program("ffmpeg"))
-            self.origin = Origin(find_program("nginx"), self.media.directory, self.directory / "origin")
             self.origin.start()
         except BaseException:
             self.__exit__()
             raise
-        print(f"seed {self.seed} (SPOOL_SEED replays it){', without the proxy' if self.direct else ''}")
         return self
 
     def __exit__(self, *_):
-        if hasattr(self, "origin"):
-            self.origin.stop()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        self.origin.stop()
 
-    def run(self, case):
+    def share(self, name, make):
+        """Returns the result of `make`, which the cases of all workers share by its name. The first case makes it, the others wait."""
+        path = self.shared / hashlib.sha256(repr(name).encode()).hexdigest()
+        with open(path, "a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            if data := file.read():
+                return pickle.loads(data)
+            made = make()
+            file.write(pickle.dumps(made))
+            return made
+
+    def run(self, case, plays=()):
+        """Runs one case. `plays` are those of the cases before it."""
         missing = [name for name in case.programs if not find_program(name)]
         if missing:
-            self.tell(case, "FAILED" if self.is_ci else "skipped", [f"{', '.join(missing)} not installed"], 0)
-            return
+            return Outcome("FAILED" if self.is_ci else "skipped", [f"{', '.join(missing)} not installed"])
         if case.is_about_cache and self.direct:
-            self.tell(case, "skipped", ["direct"], 0)
-            return
+            return Outcome("skipped", ["direct"])
+        self.plays = list(plays)
         start = time.monotonic()
         directory = tempfile.mkdtemp(dir=self.directory)
         context = Context(self, directory)
+        outcome = Outcome("ok")
         try:
             self.origin.ensure_running()
             case.body(context)
-            self.tell(case, "ok", context.notes, time.monotonic() - start)
+            outcome.notes = context.notes
         except Skip as skip:
-            self.tell(case, "skipped", [str(skip)], time.monotonic() - start)
+            outcome = Outcome("skipped", [str(skip)])
         except Exception as error:  # pylint: disable=broad-except
             what = str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
-            self.tell(case, "FAILED", context.notes, time.monotonic() - start)
-            print("\n".join(f"      {line}" for line in [what] + context.tail()))
+            outcome = Outcome("FAILED", context.notes, explanation=[what] + context.tail())
         finally:
             context.close()
             shutil.rmtree(directory, ignore_errors=True)
+        outcome.seconds = time.monotonic() - start
+        outcome.plays = self.plays[len(plays):]
+        return outcome
 
-    def tell(self, case, result, notes, seconds):
-        self.sums[result] += 1
-        if result == "FAILED":
-            self.failed.append(case.name)
-        note = f" ({'; '.join(notes)})" if notes else ""
-        print(f"{result:>7}  {case.name}{note} {seconds:.1f} s", flush=True)
+
+class Results:
+    """Counts the outcomes of all cases, and prints each as one block of lines."""
+
+    def __init__(self):
+        self.sums = {"ok": 0, "FAILED": 0, "skipped": 0}
+        self.plays = []
+        self.started = time.monotonic()
+
+    def add(self, name, outcome):
+        self.sums[outcome.result] += 1
+        self.plays += outcome.plays
+        note = f" ({'; '.join(outcome.notes)})" if outcome.notes else ""
+        lines = [f"{outcome.result:>7}  {name}{note} {outcome.seconds:.1f} s"] + [f"      {line}" for line in outcome.explanation]
+        print("\n".join(lines), flush=True)
+
+    def lose(self, ended, all_cases, why):
+        """Counts the cases that never began as failed."""
+        if all_cases > ended:
+            self.sums["FAILED"] += all_cases - ended
+            print(f" FAILED  {all_cases - ended} cases did not run: {why}", flush=True)
 
     def finish(self, report):
+        """Prints the sums, writes them to a file for the caller, and returns the exit code."""
         passed, failed, skipped = self.sums["ok"], self.sums["FAILED"], self.sums["skipped"]
         print(f"end to end: {passed} passed, {failed} failed, {skipped} skipped in {time.monotonic() - self.started:.0f} s")
         write_report(report, passed, failed, skipped)

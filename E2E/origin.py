@@ -4,12 +4,13 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
+
+from ports import free_port
 
 # The kernel's send buffer for each connection. It is small, because the log of a cancelled transfer counts its contents.
 SEND_BUFFER_BYTES = 128 << 10
@@ -57,6 +58,8 @@ http {{
         add_header Access-Control-Allow-Origin "*";
         location / {{ }}
         location /moved/ {{ rewrite ^/moved/(.*)$ /streams/$1 redirect; }}
+        # Files that name the port of this origin.
+        location /own/ {{ alias {directory}/own/; }}
         location /paced/ {{ alias {root}/; limit_rate {pace}; }}
         location /brisk/ {{ alias {root}/; limit_rate {brisk}; }}
         location /typed/octet-stream/ {{ alias {root}/; types {{ }} default_type application/octet-stream; }}
@@ -99,12 +102,6 @@ class Request:
         return f"{self.method} {self.uri} {self.range or 'no range'} -> {self.status}, {self.sent} bytes{', cancelled' if self.was_cancelled else ''}"
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Origin:
     """nginx over the media directory. It can be stopped and started again on the same port."""
 
@@ -123,6 +120,8 @@ class Origin:
                 directory=self.directory, port=self.port, secure_port=self.secure_port, certificate=self.certificate, key=key, root=root,
                 send_buffer=SEND_BUFFER_BYTES, pace=PACE_BYTES, brisk=BRISK_BYTES),
             encoding="utf-8")
+        self.own = self.directory / "own"
+        self.own.mkdir()
         self.log = self.directory / "access.log"
         self.log.touch()
 

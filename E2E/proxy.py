@@ -45,6 +45,8 @@ class Spool:
         self.is_fixed = "--origin" in options
         self.process = None
         self.port = None
+        # Variables besides those of the test itself.
+        self.environment = {}
         self.errors = self.cache.parent / "stderr"
 
     def start(self):
@@ -52,7 +54,7 @@ class Spool:
         self.process = subprocess.Popen(
             [str(self.binary), self.command, "--listen", "127.0.0.1:0", "--cache", str(self.cache), *self.options],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=open(self.errors, "ab"), start_new_session=True,
-            env={**os.environ, "SWIFT_BACKTRACE": BACKTRACE})
+            env={**os.environ, "SWIFT_BACKTRACE": BACKTRACE, **self.environment})
         self.port = self._read_port()
 
     def _read_port(self):
@@ -113,6 +115,11 @@ class Spool:
         """Returns the body bytes from origins since the process started: the exact figure, without socket buffers."""
         with urllib.request.urlopen(f"{self.page_url()}api/resources", timeout=10) as answer:
             return json.load(answer)["statistics"]["fetchedBytes"]
+
+    def status(self):
+        """Returns the server's report on itself."""
+        with urllib.request.urlopen(f"{self.page_url()}api/status", timeout=10) as answer:
+            return json.load(answer)
 
     def page_url(self):
         """Returns the status page's address. With `--origin` it is a secret that only the server's user can read."""

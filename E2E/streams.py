@@ -41,10 +41,9 @@ def make(directory, ffmpeg, film):
     (multi / "index.m3u8").write_text(MASTER, encoding="utf-8")
 
 
-def absolute(directory, origin_url):
-    """Writes a playlist with absolute URIs, which name the origin's port of this run, and queries like those of signatures."""
+def absolute(directory, made, origin_url):
+    """Writes a playlist into `made`, with absolute URIs, which name the origin's port, and queries like those of signatures."""
     lines = (directory / "ts" / "index.m3u8").read_text(encoding="utf-8").splitlines()
-    made = directory / "absolute"
     made.mkdir(exist_ok=True)
     text = "\r\n".join(line if line.startswith("#") else f"{origin_url}streams/ts/{line}?Expires=1&Signature=a%2Fb~" for line in lines)
     (made / "index.m3u8").write_text(text + "\r\n", encoding="utf-8", newline="")

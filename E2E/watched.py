@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from browser import STEP_SECONDS, Chromium
 from harness import Failure, expect, expect_equal
 
-KEYS = {"Enter": ("Enter", 13, "\r"), "Tab": ("Tab", 9, ""), "Escape": ("Escape", 27, ""), "Space": (" ", 32, " ")}
+KEYS = {"Enter": ("Enter", 13, "\r"), "Tab": ("Tab", 9, ""), "Escape": ("Escape", 27, ""), "Space": (" ", 32, " "), "ArrowDown": ("ArrowDown", 40, ""),
+        "ArrowUp": ("ArrowUp", 38, ""), "Home": ("Home", 36, ""), "End": ("End", 35, "")}
 
 
 class WatchedChromium(Chromium):
