@@ -17,8 +17,8 @@ struct LoadRequest {
     var isOpenEnded = false
     /// Whether the request says that nobody waits for its answer (`Priority: u=7`, RFC 9218).
     var isBackground = false
-    /// The number of body bytes after which the request counts as answered and the connection
-    /// cannot be used again, or nil for the whole body.
+    /// The number of body bytes after which the request counts as answered and the connection is
+    /// closed, or nil for the whole body.
     var takenBytes: Int64?
 }
 
@@ -42,6 +42,8 @@ final class LoadConnection {
     private var next: Int64 = 0
     /// The number of body bytes of all responses so far.
     private(set) var receivedBytes: Int64 = 0
+    /// Whether the client took all that it wanted of a body and closed the connection.
+    private(set) var hasLeft = false
 
     init(port: UInt16, receiveBufferBytes: Int32? = nil) throws {
         descriptor = try connectLoopback(port: port, receiveBufferBytes: receiveBufferBytes)
@@ -49,7 +51,13 @@ final class LoadConnection {
     }
 
     deinit {
-        close(descriptor)
+        leave()
+    }
+
+    /// Closes the connection. Nothing more can be asked on it.
+    private func leave() {
+        if !hasLeft { close(descriptor) }
+        hasLeft = true
     }
 
     /// Sends the next request.
@@ -165,6 +173,7 @@ final class LoadConnection {
         let isEnough = request.takenBytes.map { next - request.expected.lowerBound >= $0 } ?? false
         guard isEnough || next == request.expected.upperBound else { return nil }
         self.request = nil
+        if next < request.expected.upperBound { leave() }
         return ResponseTimes(firstByte: first - sentAt, complete: now - sentAt)
     }
 }

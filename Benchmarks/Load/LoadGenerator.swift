@@ -50,7 +50,7 @@ final class LoadGenerator {
         result.times.reserveCapacity(count)
         var started = 0
         func beginNext(_ connection: LoadConnection) throws {
-            guard started < count else { return }
+            guard started < count, !connection.hasLeft else { return }
             let next = request(started)
             started += 1
             result.bytes += Int64(next.expected.count)

@@ -14,7 +14,7 @@ struct HitRangeRow: Row {
         /// Varnish, Squid and rclone, too.
         case all
         /// Spool has this many loops. It is compared with one loop, and with nginx with as many
-        /// workers.
+        /// workers. nginx with one worker shows what the second one costs it.
         case loops(Int)
     }
 
@@ -60,7 +60,8 @@ struct HitRangeRow: Row {
         case .nginx: try [bench.storedSpool(), bench.files()].compactMap { $0 }
         case .all: try [bench.storedSpool(), bench.files()].compactMap { $0 } + bench.storedOthers()
         case .loops(let count):
-            try [bench.storedSpool(loops: count), bench.storedSpool(name: "spool-one"), bench.files(workers: count)].compactMap { $0 }
+            try [bench.storedSpool(loops: count), bench.storedSpool(name: "spool-one"), bench.files(workers: count), bench.files()]
+                .compactMap { $0 }
         }
     }
 
