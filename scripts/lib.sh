@@ -83,7 +83,9 @@ target_triple() {
 }
 
 # Sets `compile_flags`, the flags of a release: without the checks at run time for overlapping accesses to a variable, which are a tenth of
-# a hit's instructions. Debug builds, in which the unit tests run, have these checks. Also sets `release_flags` for a release that needs
+# a hit's instructions. Debug builds, in which the unit tests run, have these checks. Also sets `simulation_flags` for the simulations and
+# the crash test, which share a build in a directory of its own, because `swift test` refuses the next flags; `swift test` needs
+# --disable-testable-imports, too, or it compiles all modules again. Also sets `release_flags` for a release that needs
 # only the C libraries at run time: a MiB less is resident, and it starts a millisecond earlier. All scripts use these lists, because other
 # flags would build everything again.
 set_release_flags() {
@@ -91,6 +93,8 @@ set_release_flags() {
     # Read by the scripts that source this.
     # shellcheck disable=SC2034
     compile_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked)
+    # shellcheck disable=SC2034
+    simulation_flags=(--scratch-path .build/release-tests "${compile_flags[@]}")
     release_flags=("${compile_flags[@]}")
     if [[ $(uname -s) == Linux ]] && have_static_library; then
         release_flags+=(--static-swift-stdlib)

@@ -30,7 +30,7 @@ NAVIGATION = [
         "docs/start/operator.md"]),
     ("How to", [
         "docs/troubleshooting.md", "docs/operating.md", "deploy/README.md", "docs/avfoundation.md", "docs/hls.md", "docs/keys.md",
-        "docs/encryption.md", "docs/migration.md"]),
+        "docs/encryption.md", "docs/bucket.md", "docs/migration.md"]),
     ("Reference", [
         "docs/configuration.md", "man", "docs/json.md", "docs/events.md", "docs/http.md", "docs/http-fields.md", "docs/origins.md",
         "docs/disk-format.md", "docs/glossary.md", "CHANGELOG.md"]),
