@@ -7,7 +7,7 @@ import Testing
 /// A request whose answer is late is sent once more, and the first answer counts.
 @Suite struct DoublingTransportTests {
     private let base = HandTransport()
-    private let time = HandTime()
+    private let time = ManualTime()
     private let receiver = WordReceiver()
     private let transport: DoublingTransport
 

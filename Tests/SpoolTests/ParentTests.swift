@@ -95,7 +95,7 @@ import Testing
 /// A request at the parent, with the origin as the way out.
 @Suite struct ParentTransportTests {
     private let base = HandTransport()
-    private let time = HandTime()
+    private let time = ManualTime()
     private let receiver = WordReceiver()
     private let messages = Locked([String]())
     private static let served: HTTPFields = ["Cache-Status": "spool; hit", "Content-Type": "video/mp4"]

@@ -1,4 +1,5 @@
 public import SpoolCore
+internal import SpoolLibc
 public import SpoolSystem
 
 /// Clocks that stand still until the test moves them, for lingering, retries, time-outs and ages.
@@ -56,6 +57,12 @@ public final class ManualTime: TimeSource {
     /// Moves both clocks, and posts the jobs that are due by then.
     package func advance(by change: Nanoseconds) {
         post { $0.move(by: change) }
+    }
+
+    /// Waits until a timer is set. A thread that handled the last one may not have set its next yet,
+    /// and would measure that from the time after an `advance`.
+    package func waitForTimer() {
+        while state.withLock({ $0.waiting.isEmpty }) { sched_yield() }
     }
 
     /// Removes all waiting from now on: the clocks jump to each timer as it is set.

@@ -10,7 +10,7 @@ import Testing
 @Suite struct BucketTransportTests {
     /// Sends the requests to the bucket and to the origin, in one list.
     private let base = HandTransport()
-    private let time = HandTime()
+    private let time = ManualTime()
     private let receiver = WordReceiver()
     private let events = Locked([String]())
 
