@@ -33,6 +33,10 @@ static inline CURLcode spool_curl_set_open_socket(CURL *handle, curl_opensocket_
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, value);
 }
 
+static inline CURLcode spool_curl_set_close_socket(CURL *handle, curl_closesocket_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, value);
+}
+
 static inline CURLcode spool_curl_set_size(CURL *handle, CURLoption option, curl_off_t value) {
     return curl_easy_setopt(handle, option, value);
 }

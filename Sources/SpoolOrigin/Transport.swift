@@ -71,7 +71,7 @@ public struct OriginRequest: Hashable, Sendable {
     /// set it, because a coded manifest can't be rewritten. Media are never decoded.
     package var decodesContent = false
     /// The urgency of the readers when the request begins. `URLSession` orders the requests of one
-    /// connection by it. libcurl has no use of it: the cache starts urgent requests first.
+    /// connection by it. On Linux, less urgent requests have small receive windows beside a player.
     package var priority = ReadPriority.playing
     /// The credentials that sign the request, or nil for a request without a signature. Only libcurl
     /// signs.

@@ -225,7 +225,7 @@ struct CurlTransportTests {
     }
 
     @Test func `a request that the origin may hold back waits longer`() throws {
-        let time = HandTime()
+        let time = ManualTime()
         var options = CurlTransportOptions()
         options.firstByteTimeout = .seconds(8)
         let world = try World(options, time: time) { _, _ in .silence }
@@ -244,7 +244,7 @@ struct CurlTransportTests {
     }
 
     @Test func `a stalled body times out after its bytes were handed over`() throws {
-        let time = HandTime()
+        let time = ManualTime()
         let world = try World(CurlTransportOptions(), time: time) { _, _ in .stall(afterBytes: 100_000, .correct) }
         let probe = world.start()
         #expect(probe.wait { $0.bytes == 100_000 })
@@ -255,7 +255,7 @@ struct CurlTransportTests {
     }
 
     @Test func `a head that trickles in times out, however steadily it comes`() throws {
-        let time = HandTime()
+        let time = ManualTime()
         var options = CurlTransportOptions.patient
         options.headTimeout = .seconds(30)
         options.firstByteTimeout = .seconds(30)
@@ -280,7 +280,7 @@ struct CurlTransportTests {
 
     /// An hour of pause passes at once on the test's clock.
     @Test func `a paused transfer never stalls`() throws {
-        let time = HandTime()
+        let time = ManualTime()
         let world = try World(CurlTransportOptions(), time: time)
         let probe = world.start { probe, offset in offset >= 200_000 && probe.value.pauses == 0 ? .pause : .taken }
         #expect(probe.wait { $0.pauses == 1 })
@@ -296,7 +296,7 @@ struct CurlTransportTests {
     }
 
     @Test func `timeouts run on the injected clock`() throws {
-        let time = HandTime()
+        let time = ManualTime()
         let world = try World(CurlTransportOptions(), time: time) { request, _ in request.fields["Range"] == nil ? .silence : .correct }
         let probe = world.start()
         #expect(world.start(["Range": "bytes=0-9"]).waitForEnd() == .complete)
@@ -306,6 +306,78 @@ struct CurlTransportTests {
         time.advance(by: .seconds(1))
         let end = probe.waitForEnd()
         guard case .failed(.timeout) = end else { return unexpected(end) }
+    }
+
+    // MARK: Receive windows
+
+    /// Beside a player, the window of each is as small as it gets at every pause.
+    @Test func `downloads that pause beside a player take all their bytes`() throws {
+        let world = try World()
+        let player = world.start { probe, offset in offset >= 200_000 && probe.value.pauses == 0 ? .pause : .taken }
+        #expect(player.wait { $0.pauses == 1 })
+        var request = OriginRequest(url: world.origin.url("/v"), fields: [:])
+        request.priority = .prefetch
+        let downloads = (0..<4).map { _ in
+            let probe = TransferProbe(
+                world.content, reaction: { probe, offset in offset >= Int64(probe.value.pauses + 1) * 150_000 ? .pause : .taken })
+            probe.start(request, on: world.transport)
+            return probe
+        }
+        for pause in 1...6 {
+            for download in downloads { #expect(download.wait { $0.pauses == pause }) }
+            for download in downloads { download.transfer?.resume() }
+        }
+        for download in downloads {
+            #expect(download.waitForEnd() == .complete)
+            #expect(download.value.bytes == World.length && download.value.violations.isEmpty)
+        }
+        player.transfer?.resume()
+        #expect(player.waitForEnd() == .complete)
+        // They get the connections of the downloads.
+        for player in (0..<4).map({ _ in world.start() }) { #expect(player.waitForEnd() == .complete) }
+    }
+
+    @Test func `a paused download that a player joins goes on`() throws {
+        let world = try World()
+        let player = world.start { probe, offset in offset >= 200_000 && probe.value.pauses == 0 ? .pause : .taken }
+        #expect(player.wait { $0.pauses == 1 })
+        let joined = TransferProbe(
+            world.content, reaction: { probe, offset in offset >= 150_000 && probe.value.pauses == 0 ? .pause : .taken })
+        var request = OriginRequest(url: world.origin.url("/v"), fields: [:])
+        request.priority = .upcoming
+        joined.start(request, on: world.transport)
+        #expect(joined.wait { $0.pauses == 1 })
+        joined.transfer?.setPriority(.playing)
+        joined.transfer?.resume()
+        #expect(joined.waitForEnd() == .complete)
+    }
+
+    @Test(.enabled(if: ReceivingConnection.windowsCanChange))
+    func `downloads leave two open connections to a player`() throws {
+        let world = try World()
+        // Three at the same time leave three connections.
+        let first = (0..<3).map { _ in world.start { probe, offset in offset >= 200_000 && probe.value.pauses == 0 ? .pause : .taken } }
+        for player in first { #expect(player.wait { $0.pauses == 1 }) }
+        for player in first { player.transfer?.resume() }
+        for player in first { #expect(player.waitForEnd() == .complete) }
+        #expect(world.origin.connectionCount == 3)
+        var request = OriginRequest(url: world.origin.url("/v"), fields: [:])
+        request.priority = .prefetch
+        let downloads = (0..<3).map { _ in
+            let download = TransferProbe(
+                world.content, reaction: { probe, offset in offset >= 200_000 && probe.value.pauses == 0 ? .pause : .taken })
+            download.start(request, on: world.transport)
+            return download
+        }
+        for download in downloads { #expect(download.wait { $0.pauses == 1 }) }
+        #expect(world.origin.connectionCount == 5)
+        for player in (0..<2).map({ _ in world.start(["Range": "bytes=0-9"]) }) {
+            #expect(player.waitForEnd() == .complete)
+            #expect(player.value.timings?.reusesConnection == true)
+        }
+        #expect(world.origin.connectionCount == 5)
+        for download in downloads { download.transfer?.resume() }
+        for download in downloads { #expect(download.waitForEnd() == .complete) }
     }
 
     // MARK: Back-pressure

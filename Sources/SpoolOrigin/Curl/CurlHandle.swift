@@ -43,17 +43,22 @@ final class CurlHandle {
 
     /// Sets the handle up for the request of `transfer`.
     ///
-    /// - Parameter isAlone: Whether no other transfer runs.
+    /// - Parameters:
+    ///   - isAlone: Whether no other transfer runs.
+    ///   - opensConnection: Whether the request uses no kept connection.
     /// - Throws: The reason why libcurl refused an option.
-    func configure(_ transfer: CurlTransfer, _ options: CurlTransportOptions, isAlone: Bool) throws(OriginError) {
+    func configure(
+        _ transfer: CurlTransfer, _ options: CurlTransportOptions, isAlone: Bool, opensConnection: Bool
+    ) throws(OriginError) {
         do {
             try set(CURLOPT_ERRORBUFFER, pointer: errorText)
-            try setCallbacks(Unmanaged.passUnretained(transfer).toOpaque())
+            try setCallbacks(Unmanaged.passUnretained(transfer).toOpaque(), loop: transfer.loopContext)
             try setConnection(options, of: transfer.request)
             try setCoding(transfer.request)
             // Only a hint: a handle that has a buffer already keeps its size, and works.
             _ = spool_curl_set_long(raw, CURLOPT_BUFFERSIZE, isAlone ? options.loneReceiveBufferBytes : options.receiveBufferBytes)
             try setSecurity(options)
+            if opensConnection { try set(CURLOPT_FRESH_CONNECT, 1) }
             try setMethod(transfer)
             try set(CURLOPT_URL, transfer.request.url)
             try set(CURLOPT_USERAGENT, options.userAgent)
@@ -139,7 +144,7 @@ final class CurlHandle {
 
     // MARK: Options
 
-    private func setCallbacks(_ context: UnsafeMutableRawPointer) throws(Refusal) {
+    private func setCallbacks(_ context: UnsafeMutableRawPointer, loop: UnsafeMutableRawPointer) throws(Refusal) {
         try check(spool_curl_set_callback(raw, CURLOPT_WRITEFUNCTION, curlBodyCallback))
         try set(CURLOPT_WRITEDATA, pointer: context)
         try check(spool_curl_set_callback(raw, CURLOPT_HEADERFUNCTION, curlHeaderCallback))
@@ -148,6 +153,9 @@ final class CurlHandle {
         try set(CURLOPT_PREREQDATA, pointer: context)
         try check(spool_curl_set_open_socket(raw, curlOpenSocketCallback))
         try set(CURLOPT_OPENSOCKETDATA, pointer: context)
+        // A connection may outlive the transfer.
+        try check(spool_curl_set_close_socket(raw, curlCloseSocketCallback))
+        try set(CURLOPT_CLOSESOCKETDATA, pointer: loop)
     }
 
     private func setConnection(_ options: CurlTransportOptions, of request: OriginRequest) throws(Refusal) {

@@ -11,7 +11,7 @@ internal import SpoolSystem
 /// that got bytes, and ends the transfers that are done.
 final class CurlLoop: Mailbox, @unchecked Sendable {
     // Safe to share: `gate`, `loop`, `options`, `time`, `multi` and `received` are constant. The
-    // transfers, handles, sockets and deadlines below `MARK: Confined` are used on the loop only.
+    // transfers, handles, sockets, windows and deadlines below `MARK: Confined` are used on the loop only.
 
     /// The thread of the loop. Nil once `close` was called; no job is accepted then.
     private let gate: Locked<LoopThread?>
@@ -80,6 +80,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     /// The transfers that got body bytes in this round.
     private var touched: [CurlTransfer] = []
     private var busyPoll = BusyPollPolicy()
+    let windows = CurlWindows()
     /// The time of the next check for transfers that wait too long, if one is planned.
     private var nextCheck: MonotonicInstant?
     /// The time at which libcurl asked to be called, by the clock of the system.
@@ -94,7 +95,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         guard let handle = idle.popLast() ?? CurlHandle() else { return finish(transfer, .failed(.unreachable("out of memory"))) }
         transfer.handle = handle
         do {
-            try handle.configure(transfer, options, isAlone: active.isEmpty)
+            let opens = windows.leavesKept(transfer, now: now())
+            try handle.configure(transfer, options, isAlone: active.isEmpty, opensConnection: opens)
         } catch {
             return finish(transfer, .failed(error))
         }
@@ -134,6 +136,12 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         touched.append(transfer)
     }
 
+    /// Notes that the receiver of a transfer took bytes, for the windows of the others.
+    func tookBytes(_ transfer: CurlTransfer) {
+        guard let now = transfer.lastActivity else { return }
+        windows.took(transfer, endedBytes: receivedBytes, now: now)
+    }
+
     /// Removes a transfer from the multi handle and calls its receiver with the end. Does nothing
     /// if the transfer is over already.
     ///
@@ -142,11 +150,13 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         guard let receiver = transfer.receiver else { return }
         transfer.receiver = nil
         if let handle = transfer.handle, !isDone || handle.socket != nil { transfer.countReceived() }
+        windows.ended(transfer, now: now())
         let bytes = transfer.receivedBytes
         if bytes > 0 { received.withLock { $0 += bytes } }
         if let handle = transfer.handle {
             receiver.measured(handle.timings(receivedBytes: bytes))
             transfer.handle = nil
+            if isDone, options.version == .http1, let socket = handle.socket { windows.keeps(socket, of: transfer) }
             if active.removeValue(forKey: handle.raw) != nil { curl_multi_remove_handle(multi, handle.raw) }
             handle.reset()
             // A handle without an answer is not reused: libcurl keeps its receive buffer across a
@@ -224,6 +234,12 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         let descriptor = socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
         if descriptor >= 0 { sockets.opened(descriptor) }
         return descriptor
+    }
+
+    /// Closes the socket of a connection.
+    func closeSocket(_ socket: curl_socket_t) {
+        windows.closed(socket, now: now())
+        _ = Glibc.close(socket)
     }
 
     /// Sets the time after which libcurl asks to be called. A negative one means no deadline.
@@ -367,6 +383,12 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 }
 
 // MARK: - Callbacks of libcurl
+
+/// Called to close the socket of a connection. `context` is the loop.
+let curlCloseSocketCallback: curl_closesocket_callback = { context, socket in
+    if let context { Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().closeSocket(socket) }
+    return 0
+}
 
 /// Called when libcurl waits for other events of a socket. `context` is the loop.
 private let curlSocketCallback: curl_socket_callback = { handle, socket, what, context, _ in

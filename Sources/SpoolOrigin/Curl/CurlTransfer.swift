@@ -20,6 +20,8 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     /// The end that a callback decided on. It takes precedence over the code with which libcurl
     /// ends the transfer.
     private(set) var decidedEnd: TransferEnd?
+    /// The present urgency of the readers.
+    private(set) var priority: ReadPriority
     private(set) var isPaused = false
     /// Whether the body of the request has nothing to send at the moment.
     private(set) var isSendPaused = false
@@ -27,8 +29,8 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     private(set) var bodyBytes: Int64 = 0
     /// The time of the last byte, or of the request. Nil while there is no connection yet.
     private(set) var lastActivity: MonotonicInstant?
-    /// The time of the request, if the loop watches for its answer.
-    private var watchedSince: MonotonicInstant?
+    /// The time of the request, and whether the loop watches for its answer.
+    private var sent: (at: MonotonicInstant, isWatched: Bool)?
     /// The time of the first line of the answer.
     private(set) var answerBegan: MonotonicInstant?
     /// Whether any byte of the answer came.
@@ -57,6 +59,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         self.request = request
         self.receiver = receiver
         self.loop = loop
+        priority = request.priority
         request.body?.onReadable { [weak self] in
             guard let self else { return }
             loop.post { loop.resumeSending(self) }
@@ -77,6 +80,14 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         loop.post { [loop] in loop.resume(self) }
     }
 
+    func setPriority(_ priority: ReadPriority) {
+        loop.post { [self, loop] in
+            guard receiver != nil, self.priority != priority else { return }
+            self.priority = priority
+            loop.windows.changed(now: loop.now())
+        }
+    }
+
     func cancel() {
         let isFirst = cancelRequested.withLock { isRequested in
             defer { isRequested = true }
@@ -91,13 +102,33 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     func requestSent() {
         let now = loop.now()
         lastActivity = now
-        watchedSince = loop.requestSent() ? now : nil
+        sent = (now, loop.requestSent())
     }
 
     /// Notes that libcurl waits for events of this socket on behalf of the transfer.
     func uses(_ socket: Int32) {
         guard connection?.socket != socket, let received = ReceivingConnection.receivedBytes(of: socket) else { return }
         connection = (socket, received)
+        loop.windows.connected(self, now: loop.now())
+    }
+
+    /// The loop, as the context of callbacks that do not concern one transfer.
+    var loopContext: UnsafeMutableRawPointer { Unmanaged.passUnretained(loop).toOpaque() }
+
+    /// Notes that the connection is about to be closed. libcurl may send the request again on
+    /// another one, whose socket may get the same number.
+    func connectionClosed() { connection = nil }
+
+    /// The socket of the connection, or nil before there is one and after it was closed.
+    var socket: Int32? { connection?.socket }
+
+    /// The host that is asked.
+    var host: String? { request.location?.origin.host }
+
+    /// The bytes that have arrived so far on the connection.
+    var arrivedBytes: Int64 {
+        guard let connection, let bytes = ReceivingConnection.receivedBytes(of: connection.socket) else { return bodyBytes }
+        return bytes - connection.receivedBefore
     }
 
     /// Counts the bytes that arrived on the connection, those in the kernel's buffer included.
@@ -137,7 +168,9 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     func unpause() -> Bool {
         guard isPaused else { return false }
         isPaused = false
-        lastActivity = loop.now()
+        let now = loop.now()
+        lastActivity = now
+        loop.windows.changed(now: now)
         return true
     }
 
@@ -179,7 +212,10 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         lastActivity = now
         if answerBegan == nil {
             answerBegan = now
-            if let watchedSince { loop.answered(after: now - watchedSince) }
+            if let sent {
+                if sent.isWatched { loop.answered(after: now - sent.at) }
+                loop.windows.answered(self, after: now - sent.at, now: now)
+            }
         }
         switch head.lineReceived(line) {
         case .more, .trailer:
@@ -217,6 +253,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
             return bytes.count
         case .pause:
             isPaused = true
+            loop.windows.changed(now: loop.now())
             return spool_curl_pause()
         case .enough:
             bodyBytes += Int64(bytes.count)
@@ -243,6 +280,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         bodyBytes += Int64(count)
         untoldBytes += count
         bytesOfTurn += count
+        loop.tookBytes(self)
         guard isFirst || untoldBytes >= Self.batchBytes else { return loop.gotBytes(self) }
         tellBatch()
         let turnBytes = bodyBytes < Self.steadyBytes ? Self.turnBytes : Self.steadyTurnBytes

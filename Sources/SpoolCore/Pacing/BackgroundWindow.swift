@@ -1,0 +1,130 @@
+/// Bounds the bytes that origins may have on their way to preloads and downloads while players use
+/// the link. A value without a clock.
+///
+/// A request that pauses for a player does not stop its origin at once. The origin sends until the
+/// receive window of the connection is full (RFC 9293 §3.8.6), and the kernel makes that window as
+/// large as megabytes. Those bytes cross the link before the ones that the player waits for.
+/// Beside a player, all windows of less urgent requests together are therefore smaller than what the
+/// link has on its way at its rate: the rate, times the time of a round trip. Then no byte of theirs
+/// waits before the link. A paused request has the smallest window, of two segments.
+///
+/// Without a player for a minute, windows are left to the kernel.
+package struct BackgroundWindow: Sendable {
+    /// The time for which windows stay bounded after the last request of a player.
+    package static let memory: Nanoseconds = .seconds(60)
+    /// The smallest window, in segments. With a smaller one, an origin waits for a timer before it
+    /// sends (RFC 9293 §3.8.6.2.1).
+    package static let leastSegments = 2
+    /// The least for all windows together, in bytes. Round trips of a radio network vary, and the
+    /// shortest one would make windows that are too small for the others. It applies to a link that
+    /// was not measured, too.
+    package static let leastBytes = 32 << 10
+    /// The length of one measurement of the rate.
+    package static let interval: Nanoseconds = .milliseconds(250)
+    /// The part of what the link has on its way that all windows together have.
+    package static let part = 0.75
+    /// The highest rate of this time counts, to half of it. Bounded requests do not show what the link
+    /// could carry, but a player does that reads ahead.
+    package static let rateMemory: Nanoseconds = .seconds(600)
+    /// The shortest round trip of this time counts, to half of it.
+    package static let roundTripMemory: Nanoseconds = .seconds(60)
+    /// The most hosts whose round trip is known. One of the others takes the place of the oldest.
+    package static let hostLimit = 64
+
+    /// The open connections of a host that requests of players find unused, if possible. A player has
+    /// up to two requests at a time, as in `FetchQueue`.
+    package static let keptForPlayers = 2
+
+    /// The bytes and the time of the last measurement.
+    private var last: (bytes: Int64, at: MonotonicInstant)?
+    /// The highest rate of all connections together, in bytes a second.
+    private var rate = RecentBest<Double>(of: Self.rateMemory) { max($0, $1) }
+    /// The shortest time of an answer from each host. The host that answered last is at the end.
+    private var roundTrips: [(host: String, time: RecentBest<Nanoseconds>)] = []
+    private var players = 0
+    private var lastPlayer: MonotonicInstant?
+
+    /// Creates a value for a link that carried nothing yet.
+    package init() {}
+
+    /// Takes the number of requests of players.
+    package mutating func playersChanged(_ count: Int, now: MonotonicInstant) {
+        if players > 0 { lastPlayer = now }
+        players = count
+    }
+
+    /// Whether windows are bounded.
+    package func isBounding(now: MonotonicInstant) -> Bool {
+        players > 0 || lastPlayer.map { now - $0 < Self.memory } ?? false
+    }
+
+    /// Takes the bytes that have arrived so far on all connections. Due each `interval` while bytes
+    /// arrive.
+    package mutating func received(_ bytes: Int64, now: MonotonicInstant) {
+        // The bytes of a transfer that ends are missing for a moment.
+        if let last, bytes < last.bytes { return }
+        if let last, now > last.at {
+            rate.add(Double(bytes - last.bytes) / (Double(now - last.at) / 1e9), now: now)
+        }
+        last = (bytes, now)
+    }
+
+    /// Takes the time from a request to the first byte of its answer. The shortest is near the time
+    /// of a round trip, also behind a proxy, which hides the round trip of TCP.
+    package mutating func answered(by host: String, after delay: Nanoseconds, now: MonotonicInstant) {
+        var time = RecentBest<Nanoseconds>(of: Self.roundTripMemory) { min($0, $1) }
+        if let index = roundTrips.firstIndex(where: { $0.host == host }) { time = roundTrips.remove(at: index).time }
+        time.add(delay, now: now)
+        if roundTrips.count == Self.hostLimit { roundTrips.removeFirst() }
+        roundTrips.append((host, time))
+    }
+
+    /// Returns the window of a less urgent request in bytes, while windows are bounded.
+    ///
+    /// - Parameters:
+    ///   - host: The host that answers the request.
+    ///   - segment: The most bytes of one segment of its connection.
+    ///   - running: The number of less urgent requests that are not paused.
+    package func bytes(for host: String, segment: Int, isPaused: Bool, running: Int, now: MonotonicInstant) -> Int {
+        let least = Self.leastSegments * segment
+        return isPaused ? least : max(least, onTheWay(from: host, now: now) / max(1, running))
+    }
+
+    /// The bytes that are on their way from a host at the rate of the link.
+    private func onTheWay(from host: String, now: MonotonicInstant) -> Int {
+        guard let rate = rate.value(now: now), let time = roundTrips.first(where: { $0.host == host })?.time.value(now: now) else {
+            return Self.leastBytes
+        }
+        return max(Self.leastBytes, Int(min(rate * Double(time) / 1e9 * Self.part, Double(Int32.max))))
+    }
+}
+
+/// The best of the values of a time. A value counts for half of the time to all of it, and the last
+/// ones until there are others.
+private struct RecentBest<Value: Sendable>: Sendable {
+    private let half: Nanoseconds
+    private let best: @Sendable (Value, Value) -> Value
+    /// The best value of the half from this time on.
+    private var current: (value: Value, since: MonotonicInstant)?
+    /// The best value of the half before.
+    private var previous: Value?
+
+    init(of time: Nanoseconds, _ best: @escaping @Sendable (Value, Value) -> Value) {
+        half = time / 2
+        self.best = best
+    }
+
+    mutating func add(_ value: Value, now: MonotonicInstant) {
+        guard let old = current, now - old.since < half else {
+            previous = current.flatMap { now - $0.since < 2 * half ? $0.value : nil }
+            return current = (value, now)
+        }
+        current = (best(old.value, value), old.since)
+    }
+
+    func value(now: MonotonicInstant) -> Value? {
+        guard let current else { return nil }
+        guard let previous, now - current.since < half else { return current.value }
+        return best(previous, current.value)
+    }
+}

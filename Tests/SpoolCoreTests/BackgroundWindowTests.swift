@@ -1,0 +1,134 @@
+import SpoolCore
+import Testing
+
+/// Tests how much an origin may send ahead to preloads and downloads beside a player.
+@Suite struct BackgroundWindowTests {
+    private static let host = "origin.test"
+    private static let segment = 1448
+    private let start = MonotonicInstant(nanoseconds: 0)
+    private var window = BackgroundWindow()
+
+    /// A link of 8 MiB/s, with answers after 40 ms.
+    private mutating func measureLink(_ mebibytesPerSecond: Int64 = 8, at instant: MonotonicInstant? = nil) {
+        let instant = instant ?? start
+        window.received(0, now: instant)
+        window.received(mebibytesPerSecond << 18, now: instant + BackgroundWindow.interval)
+        window.answered(by: Self.host, after: .milliseconds(40), now: instant)
+    }
+
+    private func bytes(
+        _ running: Int, isPaused: Bool = false, host: String = host, segment: Int = segment, at instant: MonotonicInstant? = nil
+    ) -> Int {
+        window.bytes(for: host, segment: segment, isPaused: isPaused, running: running, now: instant ?? start)
+    }
+
+    @Test mutating func `without a player, windows are left to the kernel`() {
+        measureLink()
+        #expect(!window.isBounding(now: start))
+        window.playersChanged(0, now: start)
+        #expect(!window.isBounding(now: start))
+    }
+
+    @Test mutating func `windows stay bounded for a minute after the last player`() {
+        window.playersChanged(1, now: start)
+        #expect(window.isBounding(now: start + .seconds(3600)))
+        window.playersChanged(0, now: start + .seconds(3600))
+        #expect(window.isBounding(now: start + .seconds(3659)))
+        #expect(!window.isBounding(now: start + .seconds(3660)))
+        window.playersChanged(1, now: start + .seconds(4000))
+        #expect(window.isBounding(now: start + .seconds(4000)))
+    }
+
+    @Test mutating func `all windows together hold less than the link has on its way`() {
+        measureLink()
+        let onTheWay = Double(8 << 20) * 0.04
+        #expect(bytes(1) == Int(onTheWay * BackgroundWindow.part))
+        for running in 1...20 {
+            #expect(Double(bytes(running) * running) < onTheWay)
+            #expect(Double(bytes(running) * running) > onTheWay / 2)
+        }
+    }
+
+    @Test mutating func `a paused request has two segments`() {
+        measureLink()
+        #expect(bytes(1, isPaused: true) == 2 * Self.segment)
+    }
+
+    @Test mutating func `no window is smaller than two segments`() {
+        measureLink()
+        #expect(bytes(1000) == 2 * Self.segment)
+        #expect(bytes(4, segment: 65483) == 2 * 65483)
+    }
+
+    @Test mutating func `a link that was not measured, or is very near, has the least`() {
+        #expect(bytes(1) == BackgroundWindow.leastBytes)
+        measureLink()
+        #expect(bytes(2, host: "other.test") == BackgroundWindow.leastBytes / 2)
+        window.answered(by: Self.host, after: 1, now: start)
+        #expect(bytes(1) == BackgroundWindow.leastBytes)
+    }
+
+    @Test mutating func `the highest rate of ten minutes counts, and not an older one`() {
+        measureLink()
+        let high = bytes(1)
+        var instant = start + BackgroundWindow.interval
+        var received: Int64 = 2 << 20
+        func measure(for seconds: Int64) -> Int {
+            for _ in 0..<seconds {
+                instant = instant + .seconds(1)
+                received += 1 << 20
+                window.received(received, now: instant)
+            }
+            return bytes(1, at: instant)
+        }
+        #expect(measure(for: 290) == high)
+        #expect(measure(for: 620) == max(BackgroundWindow.leastBytes, high / 8))
+    }
+
+    @Test mutating func `a rest of any length does not bring an old rate back`() {
+        measureLink()
+        window.received(3 << 20, now: start + .seconds(3600))
+        #expect(bytes(1, at: start + .seconds(3600)) == BackgroundWindow.leastBytes)
+    }
+
+    @Test mutating func `bytes that are missing for a moment are no second rate`() {
+        measureLink()
+        let rate = bytes(1)
+        window.received(1 << 20, now: start + .milliseconds(500))
+        window.received(3 << 20, now: start + .milliseconds(501))
+        #expect(bytes(1) == rate)
+    }
+
+    @Test mutating func `a host that has moved away is known after a minute without its answers`() {
+        measureLink()
+        window.answered(by: Self.host, after: .milliseconds(400), now: start + .seconds(45))
+        let near = bytes(1, at: start + .seconds(74))
+        #expect(bytes(1, at: start + .seconds(75)) > near)
+    }
+
+    @Test mutating func `the shortest answer of a host counts`() {
+        measureLink()
+        let near = bytes(1)
+        window.answered(by: Self.host, after: .seconds(20), now: start)
+        #expect(bytes(1) == near)
+    }
+
+    @Test mutating func `round trips of at most 64 hosts are known`() {
+        measureLink()
+        let known = bytes(1)
+        for number in 1..<BackgroundWindow.hostLimit { window.answered(by: "\(number).test", after: .seconds(1), now: start) }
+        #expect(bytes(1) == known)
+        window.answered(by: "one-more.test", after: .seconds(1), now: start)
+        #expect(bytes(1) == BackgroundWindow.leastBytes)
+    }
+
+    @Test mutating func `extreme numbers stay within the bounds of the kernel`() {
+        window.received(0, now: start)
+        window.received(.max, now: start + 1)
+        window.answered(by: Self.host, after: .max, now: start)
+        #expect(bytes(1) == Int(Int32.max))
+        window.received(0, now: start + 2)
+        window.received(.max, now: start)
+        #expect(bytes(1) > 0)
+    }
+}
