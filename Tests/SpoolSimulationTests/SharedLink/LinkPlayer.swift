@@ -25,7 +25,7 @@ final class LinkPlayer: @unchecked Sendable {
         var bytes: Int64
     }
 
-    private static let tick: Nanoseconds = .milliseconds(20)
+    private static let tick: Nanoseconds = .milliseconds(1)
     /// The player reads ahead this many seconds, and starts to play with this many of them.
     private static let seconds = (full: 3.0, start: 0.5)
 
