@@ -1,3 +1,4 @@
+import CSpoolSystem
 import SpoolLibc
 import SpoolSystem
 
@@ -31,6 +32,8 @@ final class ShapedLink: Sendable {
     init(to port: UInt16, shape: Shape = Shape()) throws {
         let (listener, ownPort) = try listenOnLoopback()
         self.port = ownPort
+        var segment = Relay.segmentBytes
+        guard setsockopt(listener, Int32(IPPROTO_TCP), TCP_MAXSEG, &segment, 4) == 0 else { throw BenchmarkError.system("setsockopt") }
         guard fcntl(listener, F_SETFL, O_NONBLOCK) == 0 else { throw BenchmarkError.system("fcntl") }
         let state = self.state
         thread = SystemThread(name: "shaped-link") {
@@ -73,12 +76,15 @@ private struct Relay {
         var opened: UInt64
         var toOrigin: [Parcel] = []
         var toCache: [Parcel] = []
-        /// The most bytes on their way, and the time since which `taken` bytes went on to the cache.
+        /// The most bytes on their way if the kernel sets the window, and the time since which `taken`
+        /// bytes went on to the cache.
         var window = Relay.firstWindowBytes
         var windowSince: UInt64 = 0
         var taken = 0
         /// Whether the origin has closed.
         var hasEnded = false
+
+        var underWay: Int { toCache.reduce(0) { $0 + $1.bytes.count } }
 
         /// Counts bytes that the cache took. Like Linux, the window is twice what the cache took in a
         /// round trip (tcp(7), `tcp_moderate_rcvbuf`).
@@ -102,6 +108,8 @@ private struct Relay {
     private var free: UInt64 = 0
     private var nextPair = 0
 
+    /// The payload bytes of one segment towards the cache, as on Ethernet.
+    fileprivate static let segmentBytes: Int32 = 1448
     /// The bytes of one packet train.
     private static let parcelBytes = 16 << 10
     /// The bytes of one connection on their way, at first and at most.
@@ -159,7 +167,15 @@ private struct Relay {
     }
 
     private func wantsAnswer(_ pair: Pair) -> Bool {
-        !pair.hasEnded && pair.toCache.count * Self.parcelBytes < pair.window
+        !pair.hasEnded && pair.underWay < openWindow(pair)
+    }
+
+    /// The most bytes on their way. A small window that the cache advertises is one that it wants. A
+    /// large one depends on the delay, which the kernel does not see here.
+    private func openWindow(_ pair: Pair) -> Int {
+        let advertised = spool_tcp_peer_window(pair.cache)
+        guard advertised >= 0, advertised < Self.firstWindowBytes else { return pair.window }
+        return min(pair.window, Int(advertised))
     }
 
     private mutating func poll() {
@@ -171,6 +187,8 @@ private struct Relay {
         for pair in pairs {
             polled.append(pollfd(fd: pair.leaves == nil ? pair.cache : -1, events: Int16(POLLIN), revents: 0))
             polled.append(pollfd(fd: room && wantsAnswer(pair) ? pair.origin : -1, events: Int16(POLLIN), revents: 0))
+            // No event tells that the cache has opened its window.
+            if room, !pair.hasEnded, !wantsAnswer(pair) { wait = min(wait, 1_000_000) }
             for arrival in [pair.toOrigin.first?.arrival, pair.toCache.first?.arrival, pair.leaves].compactMap(\.self) {
                 // A full buffer of the cache is tried again after a millisecond.
                 wait = min(wait, arrival > now ? arrival - now : 1_000_000)
@@ -246,8 +264,10 @@ private struct Relay {
 
     /// Reads one parcel of an answer, if the line has room.
     private mutating func readAnswer(_ index: Int, _ now: UInt64) -> Int64 {
-        guard pairs[index].originIsReadable, wantsAnswer(pairs[index]), hasRoom(now) else { return 0 }
-        var bytes = [UInt8](repeating: 0, count: Self.parcelBytes)
+        guard pairs[index].originIsReadable, hasRoom(now) else { return 0 }
+        let open = openWindow(pairs[index]) - pairs[index].underWay
+        guard open > 0 else { return 0 }
+        var bytes = [UInt8](repeating: 0, count: min(open, Self.parcelBytes))
         let count = recv(pairs[index].origin, &bytes, bytes.count, 0)
         guard count > 0 else {
             if count == 0 || errno != EAGAIN { pairs[index].hasEnded = true }
