@@ -81,16 +81,20 @@ private struct Relay {
         var window = Relay.firstWindowBytes
         var windowSince: UInt64 = 0
         var taken = 0
+        /// The bytes that the cache took, and the time at which the origin learns it.
+        var acknowledgements: [(bytes: Int, arrival: UInt64)] = []
         /// Whether the origin has closed.
         var hasEnded = false
 
-        var underWay: Int { toCache.reduce(0) { $0 + $1.bytes.count } }
+        /// The bytes that the origin has sent and does not know to be taken.
+        var underWay: Int { toCache.reduce(0) { $0 + $1.bytes.count } + acknowledgements.reduce(0) { $0 + $1.bytes } }
 
         /// Counts bytes that the cache took. Like Linux, the window is twice what the cache took in a
         /// round trip (tcp(7), `tcp_moderate_rcvbuf`).
-        mutating func took(_ bytes: Int, _ now: UInt64, roundTrip: UInt64) {
+        mutating func took(_ bytes: Int, _ now: UInt64, oneWay: UInt64) {
+            acknowledgements.append((bytes, now + oneWay))
             taken += bytes
-            guard now - windowSince >= roundTrip else { return }
+            guard now - windowSince >= 2 * oneWay else { return }
             window = max(window, min(2 * taken, Relay.maximumWindowBytes))
             (windowSince, taken) = (now, 0)
         }
@@ -189,7 +193,8 @@ private struct Relay {
             polled.append(pollfd(fd: room && wantsAnswer(pair) ? pair.origin : -1, events: Int16(POLLIN), revents: 0))
             // No event tells that the cache has opened its window.
             if room, !pair.hasEnded, !wantsAnswer(pair) { wait = min(wait, 1_000_000) }
-            for arrival in [pair.toOrigin.first?.arrival, pair.toCache.first?.arrival, pair.leaves].compactMap(\.self) {
+            let arrivals = [pair.toOrigin.first?.arrival, pair.toCache.first?.arrival, pair.acknowledgements.first?.arrival, pair.leaves]
+            for arrival in arrivals.compactMap(\.self) {
                 // A full buffer of the cache is tried again after a millisecond.
                 wait = min(wait, arrival > now ? arrival - now : 1_000_000)
             }
@@ -239,6 +244,7 @@ private struct Relay {
 
     /// Passes on what has arrived on either side.
     private mutating func deliver(_ index: Int, _ now: UInt64) {
+        pairs[index].acknowledgements.removeAll { $0.arrival <= now }
         while let parcel = pairs[index].toOrigin.first, parcel.arrival <= now {
             let sent = parcel.bytes.withUnsafeBytes { send(pairs[index].origin, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             guard sent == parcel.bytes.count else { break }
@@ -250,7 +256,7 @@ private struct Relay {
                 continue
             }
             let sent = parcel.bytes.withUnsafeBytes { send(pairs[index].cache, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            if sent > 0 { pairs[index].took(sent, now, roundTrip: 2 * shape.wayNanoseconds) }
+            if sent > 0 { pairs[index].took(sent, now, oneWay: shape.wayNanoseconds) }
             if sent == parcel.bytes.count {
                 pairs[index].toCache.removeFirst()
             } else if sent > 0 {
