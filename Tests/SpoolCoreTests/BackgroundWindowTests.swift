@@ -19,7 +19,7 @@ import Testing
     private func bytes(
         _ running: Int, isPaused: Bool = false, host: String = host, segment: Int = segment, at instant: MonotonicInstant? = nil
     ) -> Int {
-        window.bytes(for: host, segment: segment, isPaused: isPaused, running: running, now: instant ?? start)
+        window.bytes(for: host, segment: segment, isPaused: isPaused, running: running, now: instant ?? start) ?? .max
     }
 
     @Test mutating func `without a player, windows are left to the kernel`() {
@@ -39,8 +39,9 @@ import Testing
         #expect(window.isBounding(now: start + .seconds(4000)))
     }
 
-    @Test mutating func `all windows together hold less than the link has on its way`() {
+    @Test mutating func `beside a player, all windows together hold less than the link has on its way`() {
         measureLink()
+        window.playersChanged(1, now: start)
         let onTheWay = Double(8 << 20) * 0.04
         #expect(bytes(1) == Int(onTheWay * BackgroundWindow.part))
         for running in 1...20 {
@@ -49,21 +50,46 @@ import Testing
         }
     }
 
+    @Test mutating func `between two requests of a player, windows fill the link, and one request has more`() {
+        measureLink()
+        window.playersChanged(1, now: start)
+        window.playersChanged(0, now: start)
+        let onTheWay = Int(Double(8 << 20) * 0.04)
+        #expect(bytes(1) == 2 * onTheWay)
+        #expect(bytes(4) == onTheWay / 4)
+    }
+
+    @Test mutating func `on a near link, windows hold ten milliseconds of it`() {
+        measureLink(80)
+        window.playersChanged(1, now: start)
+        window.answered(by: Self.host, after: .milliseconds(1), now: start)
+        #expect(bytes(2) == Int(Double(80 << 20) * 0.01) / 2)
+    }
+
     @Test mutating func `a paused request has two segments`() {
         measureLink()
         #expect(bytes(1, isPaused: true) == 2 * Self.segment)
     }
 
-    @Test mutating func `no window is smaller than two segments`() {
+    @Test mutating func `no window of a running request is smaller than eight segments`() {
         measureLink()
-        #expect(bytes(1000) == 2 * Self.segment)
-        #expect(bytes(4, segment: 65483) == 2 * 65483)
+        #expect(bytes(1000) == 8 * Self.segment)
+        #expect(bytes(8, segment: 9000) == 8 * 9000)
+    }
+
+    @Test mutating func `windows on loopback, with its large segments, are left to the kernel`() {
+        measureLink()
+        for isPaused in [false, true] {
+            #expect(window.bytes(for: Self.host, segment: 32768, isPaused: isPaused, running: 2, now: start) == nil)
+        }
     }
 
     @Test mutating func `a link that was not measured, or is very near, has the least`() {
         #expect(bytes(1) == BackgroundWindow.leastBytes)
         measureLink()
         #expect(bytes(2, host: "other.test") == BackgroundWindow.leastBytes / 2)
+        window = BackgroundWindow()
+        measureLink(1)
         window.answered(by: Self.host, after: 1, now: start)
         #expect(bytes(1) == BackgroundWindow.leastBytes)
     }
@@ -82,7 +108,7 @@ import Testing
             return bytes(1, at: instant)
         }
         #expect(measure(for: 290) == high)
-        #expect(measure(for: 620) == max(BackgroundWindow.leastBytes, high / 8))
+        #expect(measure(for: 620) == high / 8)
     }
 
     @Test mutating func `a rest of any length does not bring an old rate back`() {

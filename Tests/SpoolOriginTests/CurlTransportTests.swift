@@ -313,6 +313,7 @@ struct CurlTransportTests {
     /// Beside a player, the window of each is as small as it gets at every pause.
     @Test func `downloads that pause beside a player take all their bytes`() throws {
         let world = try World()
+        world.origin.useSegments(of: 1448)
         let player = world.start { probe, offset in offset >= 200_000 && probe.value.pauses == 0 ? .pause : .taken }
         #expect(player.wait { $0.pauses == 1 })
         var request = OriginRequest(url: world.origin.url("/v"), fields: [:])
@@ -339,6 +340,7 @@ struct CurlTransportTests {
 
     @Test func `a paused download that a player joins goes on`() throws {
         let world = try World()
+        world.origin.useSegments(of: 1448)
         let player = world.start { probe, offset in offset >= 200_000 && probe.value.pauses == 0 ? .pause : .taken }
         #expect(player.wait { $0.pauses == 1 })
         let joined = TransferProbe(
@@ -355,6 +357,7 @@ struct CurlTransportTests {
     @Test(.enabled(if: ReceivingConnection.windowsCanChange))
     func `downloads leave two open connections to a player`() throws {
         let world = try World()
+        world.origin.useSegments(of: 1448)
         // Three at the same time leave three connections.
         let first = (0..<3).map { _ in world.start { probe, offset in offset >= 200_000 && probe.value.pauses == 0 ? .pause : .taken } }
         for player in first { #expect(player.wait { $0.pauses == 1 }) }

@@ -6,23 +6,36 @@
 /// large as megabytes. Those bytes cross the link before the ones that the player waits for.
 /// Beside a player, all windows of less urgent requests together are therefore smaller than what the
 /// link has on its way at its rate: the rate, times the time of a round trip. Then no byte of theirs
-/// waits before the link. A paused request has the smallest window, of two segments.
+/// waits before the link. A paused request has a window of two segments. Between two requests of a
+/// player, the windows are larger.
 ///
 /// Without a player for a minute, windows are left to the kernel.
 package struct BackgroundWindow: Sendable {
     /// The time for which windows stay bounded after the last request of a player.
     package static let memory: Nanoseconds = .seconds(60)
-    /// The smallest window, in segments. With a smaller one, an origin waits for a timer before it
-    /// sends (RFC 9293 §3.8.6.2.1).
-    package static let leastSegments = 2
-    /// The least for all windows together, in bytes. Round trips of a radio network vary, and the
-    /// shortest one would make windows that are too small for the others. It applies to a link that
-    /// was not measured, too.
+    /// The window of a paused request, in segments. With a smaller one, an origin waits for a timer
+    /// before it sends (RFC 9293 §3.8.6.2.1).
+    package static let restSegments = 2
+    /// The smallest window of another request, in segments. With few, a receiver that delays an
+    /// acknowledgement stops its sender (RFC 9293 §3.8.6.3).
+    package static let leastSegments = 8
+    /// The largest segment of a connection whose window is bounded, in bytes: that of the largest
+    /// frames of Ethernet. Larger ones are on loopback, where nothing waits for a link.
+    package static let mostSegmentBytes = 9000
+    /// The least for all windows together, in bytes, also for a link that was not measured.
     package static let leastBytes = 32 << 10
     /// The length of one measurement of the rate.
     package static let interval: Nanoseconds = .milliseconds(250)
-    /// The part of what the link has on its way that all windows together have.
+    /// The part of what the link has on its way that all windows together have while a player has a
+    /// request.
     package static let part = 0.75
+    /// The same between two requests of a player, for several less urgent requests, and for one. One
+    /// connection needs room to recover from a loss.
+    package static let partBetween = 1.0, partAlone = 2.0
+    /// All windows together may hold at least what the link brings in this time, because a player
+    /// does not notice so short a delay. Round trips of a radio network or a local one vary by as
+    /// much.
+    package static let harmlessDelay: Nanoseconds = .milliseconds(10)
     /// The highest rate of this time counts, to half of it. Bounded requests do not show what the link
     /// could carry, but a player does that reads ahead.
     package static let rateMemory: Nanoseconds = .seconds(600)
@@ -79,23 +92,26 @@ package struct BackgroundWindow: Sendable {
         roundTrips.append((host, time))
     }
 
-    /// Returns the window of a less urgent request in bytes, while windows are bounded.
+    /// Returns the window of a less urgent request in bytes, while windows are bounded. Nil for a
+    /// connection on loopback.
     ///
     /// - Parameters:
     ///   - host: The host that answers the request.
     ///   - segment: The most bytes of one segment of its connection.
     ///   - running: The number of less urgent requests that are not paused.
-    package func bytes(for host: String, segment: Int, isPaused: Bool, running: Int, now: MonotonicInstant) -> Int {
-        let least = Self.leastSegments * segment
-        return isPaused ? least : max(least, onTheWay(from: host, now: now) / max(1, running))
+    package func bytes(for host: String, segment: Int, isPaused: Bool, running: Int, now: MonotonicInstant) -> Int? {
+        guard segment <= Self.mostSegmentBytes else { return nil }
+        return isPaused ? Self.restSegments * segment : max(Self.leastSegments * segment, all(from: host, running, now) / max(1, running))
     }
 
-    /// The bytes that are on their way from a host at the rate of the link.
-    private func onTheWay(from host: String, now: MonotonicInstant) -> Int {
+    /// The bytes of all windows together.
+    private func all(from host: String, _ running: Int, _ now: MonotonicInstant) -> Int {
         guard let rate = rate.value(now: now), let time = roundTrips.first(where: { $0.host == host })?.time.value(now: now) else {
             return Self.leastBytes
         }
-        return max(Self.leastBytes, Int(min(rate * Double(time) / 1e9 * Self.part, Double(Int32.max))))
+        let part = players > 0 ? Self.part : running > 1 ? Self.partBetween : Self.partAlone
+        let seconds = max(part * Double(time), Double(Self.harmlessDelay)) / 1e9
+        return max(Self.leastBytes, Int(min(rate * seconds, Double(Int32.max))))
     }
 }
 

@@ -89,15 +89,19 @@ final class CurlWindows {
 
     private func bound(_ transfer: CurlTransfer, running: Int, now: MonotonicInstant) {
         guard let socket = transfer.socket else { return }
-        if transfer.priority < .playing, policy.isBounding(now: now), let host = transfer.host,
-            let segment = ReceivingConnection.segmentBytes(of: socket)
-        {
-            let bytes = policy.bytes(for: host, segment: segment, isPaused: transfer.isPaused, running: running, now: now)
+        if let bytes = window(of: transfer, on: socket, running: running, now: now) {
             ReceivingConnection.boundWindow(of: socket, to: bytes)
             bounded.insert(socket)
         } else if bounded.remove(socket) != nil {
             ReceivingConnection.boundWindow(of: socket, to: nil)
         }
+    }
+
+    private func window(of transfer: CurlTransfer, on socket: Int32, running: Int, now: MonotonicInstant) -> Int? {
+        guard transfer.priority < .playing, policy.isBounding(now: now), let host = transfer.host,
+            let segment = ReceivingConnection.segmentBytes(of: socket)
+        else { return nil }
+        return policy.bytes(for: host, segment: segment, isPaused: transfer.isPaused, running: running, now: now)
     }
 }
 #endif
