@@ -9,7 +9,7 @@ package final class WordReceiver: TransferReceiver {
     /// Creates a receiver without words.
     package init() {}
 
-    /// What was received.
+    /// The calls so far, in order.
     package var words: [String] { state.withLock { $0 } }
 
     private func note(_ word: String) { state.withLock { $0.append(word) } }

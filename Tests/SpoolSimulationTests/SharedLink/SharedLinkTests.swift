@@ -72,7 +72,7 @@ import Testing
     /// which what is on its way crosses the link.
     private static let mostDelay = 4 * SharedLink.latency
 
-    /// What the players of all seeds got.
+    /// The measures of the players of all seeds together.
     private struct Sum {
         var rates = 0.0
         var waits: Nanoseconds = 0
