@@ -95,8 +95,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         guard let handle = idle.popLast() ?? CurlHandle() else { return finish(transfer, .failed(.unreachable("out of memory"))) }
         transfer.handle = handle
         do {
-            let opens = windows.leavesKept(transfer, now: now())
-            try handle.configure(transfer, options, isAlone: active.isEmpty, opensConnection: opens)
+            let opensConnection = windows.opensConnection(for: transfer, now: now())
+            try handle.configure(transfer, options, isAlone: active.isEmpty, opensConnection: opensConnection)
         } catch {
             return finish(transfer, .failed(error))
         }

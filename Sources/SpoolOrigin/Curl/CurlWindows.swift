@@ -18,11 +18,15 @@ final class CurlWindows {
     private var nextMeasurement = MonotonicInstant(nanoseconds: 0)
     private let isSupported = ReceivingConnection.windowsCanChange
 
-    /// Returns whether a transfer opens a connection of its own and leaves the kept ones to a player,
-    /// for which opening one costs a round trip or more.
-    func leavesKept(_ transfer: CurlTransfer, now: MonotonicInstant) -> Bool {
+    /// Returns whether a transfer that begins opens a connection of its own and leaves the kept ones
+    /// to a player, for which opening one costs a round trip or more. Otherwise it has one of them.
+    func opensConnection(for transfer: CurlTransfer, now: MonotonicInstant) -> Bool {
         guard transfer.priority < .playing, policy.isBounding(now: now), let host = transfer.host else { return false }
-        return kept.values.count { $0 == host } <= BackgroundWindow.keptForPlayers
+        let sockets = kept.filter { $0.value == host }.keys
+        guard sockets.count > BackgroundWindow.keptForPlayers, let socket = sockets.first else { return true }
+        // libcurl takes one of them later, when others may have begun as well.
+        kept[socket] = nil
+        return false
     }
 
     /// Takes the socket of a connection that is kept after its transfer, unless another transfer has
