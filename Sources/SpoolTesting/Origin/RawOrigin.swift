@@ -94,12 +94,14 @@ public final class RawOrigin: Sendable {
         if isOffline, breaksTransfers { breakConnections() }
     }
 
+    #if os(Linux)
     /// Bounds the segments of new connections to this number of payload bytes (`TCP_MAXSEG`, tcp(7)).
     /// Loopback has segments of 64 KiB, and a network of 1448 bytes or fewer.
     package func useSegments(of bytes: Int32) {
         var bytes = bytes
         _ = setsockopt(listener, Int32(IPPROTO_TCP), TCP_MAXSEG, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
+    #endif
 
     /// Breaks every open connection, idle ones included.
     public func breakConnections() {
