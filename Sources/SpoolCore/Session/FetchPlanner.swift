@@ -91,7 +91,7 @@ enum FetchPlanner {
         for reader in session.readers where !reader.storesNothing && !reader.isApart {
             guard let window = session.window(of: reader) else { continue }
             guard let gap = firstFreeOffset(in: window, session), mayStore(session, from: gap) else { continue }
-            if RequestWindow.isUsed(for: reader, session), gap - reader.position > RequestWindow.lead(of: reader, session) { continue }
+            if RequestWindow.isUsed(for: reader, session), !RequestWindow.mayAsk(aheadOf: reader, at: gap, session) { continue }
             return Request(lower: gap, upper: reader.fetchEnd, reader: reader)
         }
         let all = ByteRange(lower: 0, upper: version.representation.length ?? .max)
@@ -319,10 +319,10 @@ enum FetchPlanner {
         return !fetch.isPaused || (window.upperBound - fetch.front < session.limits.readAheadBytes / 2 && window.lowerBound < fetch.front)
     }
 
-    /// Whether the lease contains the rest of the reader's window, or so much of it that the next
-    /// request can wait.
+    /// Whether the lease contains the rest of the reader's window, or no request follows before the
+    /// reader comes to its end.
     private static func reaches(_ fetch: FetchState, _ window: ByteRange, of reader: ReaderState, _ session: SessionState) -> Bool {
         guard let upper = fetch.upper, upper < window.upperBound else { return true }
-        return RequestWindow.isUsed(for: reader, session) && upper - window.lowerBound > RequestWindow.lead(of: reader, session)
+        return RequestWindow.isUsed(for: reader, session) && reader.position < upper
     }
 }

@@ -14,6 +14,8 @@ struct OriginRecord: Hashable, Sendable {
     var pagesInARow = 0
     /// The time from the request to the head of the last fetch.
     private var firstByte: Nanoseconds?
+    /// The shortest of those times: that of a request over an open connection, if there was one.
+    private var shortestAnswer: Nanoseconds?
     /// The rate of the last fetch that ran long enough for a measurement.
     private var bytesPerSecond: Int64?
 
@@ -22,7 +24,9 @@ struct OriginRecord: Hashable, Sendable {
 
     /// Measures the time to the head of this fetch.
     mutating func headCame(_ fetch: FetchState, now: MonotonicInstant) {
-        firstByte = now - fetch.startedAt
+        let time = now - fetch.startedAt
+        firstByte = time
+        shortestAnswer = min(shortestAnswer ?? time, time)
     }
 
     /// Measures the rate of this fetch, if it has run long enough.
@@ -39,13 +43,16 @@ struct OriginRecord: Hashable, Sendable {
         return Int64(min(max(bytesPerAnswer, Double(bounds.lowerBound)), Double(bounds.upperBound)))
     }
 
-    /// The number of bytes before the end of a window at which the next is requested.
+    /// The number of bytes before the end of a window at which the next may be requested beside it.
     ///
     /// A new connection takes a round trip or two to open, and some more to reach the rate of the
     /// old one.
     func leadBytes(_ limits: SessionLimits) -> Int64 {
         min(4 * joinDistance(within: limits.joinBytes), limits.joinBytes.upperBound)
     }
+
+    /// Whether a reader should not wait for another answer in the middle of its bytes.
+    func answersSlowly(_ limits: SessionLimits) -> Bool { shortestAnswer.map { $0 > limits.longestWait } ?? false }
 
     /// The number of bytes that a cancel loses: those in flight, and as many in buffers.
     func lostBytes(_ limits: SessionLimits) -> Int64 {

@@ -2,10 +2,14 @@
 ///
 /// An origin goes on sending until a cancel reaches it, so a cancelled transfer loses the bytes in
 /// flight and in the buffers of both kernels. A request that ends by itself loses none. Therefore
-/// the first requests for a reader ask for short windows, and the next for four times the bytes that
-/// the reader has taken in a row. After `SessionLimits.provenBytes` the request is open-ended. The
-/// next window is requested before the last byte of the running one arrives, so a sequential reader
-/// waits once, at its beginning.
+/// the first request for a reader asks for a window of 1 MiB, and the next for a few KiB, which tell
+/// whether the reader goes on: most that leave after a window have left when those arrive. The
+/// third asks for everything.
+///
+/// Each of them follows when the one before has arrived, over its connection. A second connection
+/// beside the first would take packets from it, and begin slowly itself. So a sequential reader
+/// waits two round trips more. Where those are long, everything is requested while the last bytes of
+/// the window arrive.
 ///
 /// Windows need a version whose responses can be combined, an origin that honours ranges, and bytes
 /// that are stored. Everything else is requested in one response.
@@ -28,8 +32,9 @@ enum RequestWindow {
         else { return nil }
         // A client that names a near end takes all of its range.
         if let end = reader.end, end - gap.lower <= session.limits.readAheadBytes { return nil }
-        let first = session.limits.firstWindowBytes
-        let bytes = reader.takenInARow <= first ? first : 4 * min(reader.takenInARow, session.limits.provenBytes)
+        let limits = session.limits, taken = takenBytes(of: reader, before: gap.lower)
+        guard taken < limits.provenBytes else { return nil }
+        let bytes = taken < limits.firstWindowBytes ? limits.firstWindowBytes : limits.provenBytes - limits.firstWindowBytes
         let end = gap.lower.addingClamped(bytes)
         // A short rest is not worth a request of its own.
         return end.addingClamped(bytes / 2) < upper ? end : nil
@@ -38,17 +43,22 @@ enum RequestWindow {
     /// Whether requests for this reader ask for windows.
     static func isUsed(for reader: ReaderState, _ session: SessionState) -> Bool {
         guard let version = session.version, version.isCombinable, !version.refusesRanges, !session.origin.omitsEnd else { return false }
-        return reader.policy == .whilePlaying && reader.takenInARow < session.limits.provenBytes
+        let limits = session.limits
+        let proven = session.origin.answersSlowly(limits) ? min(limits.firstWindowBytes / 2, limits.provenBytes) : limits.provenBytes
+        return reader.policy == .whilePlaying && reader.takenInARow < proven
     }
 
-    /// The number of bytes between a reader and the end of what it has or will get, at which the
-    /// next window is requested.
+    /// Whether the gap at `offset` may be requested before a reader comes to it, for which requests
+    /// ask for windows.
     ///
-    /// A fast or a distant origin would have the second window requested with the first. A reader
-    /// that just began has to take half of its window first.
-    static func lead(of reader: ReaderState, _ session: SessionState) -> Int64 {
-        let quarter = reader.takenInARow / 4, limits = session.limits
-        return min(max(session.origin.leadBytes(limits), quarter), max(limits.firstWindowBytes / 2, quarter), limits.readAheadBytes / 2)
+    /// It may if it follows stored bytes, but not while a window arrives. Everything is requested
+    /// only for a reader that has taken a whole window.
+    static func mayAsk(aheadOf reader: ReaderState, at offset: Int64, _ session: SessionState) -> Bool {
+        let limits = session.limits
+        guard offset - reader.position <= limits.firstWindowBytes / 2,
+            !session.fetches.contains(where: { $0.isWindow && !$0.isRelay && $0.upper == offset })
+        else { return false }
+        return takenBytes(of: reader, before: offset) < limits.provenBytes || reader.takenInARow >= limits.firstWindowBytes
     }
 
     /// Whether the next window may be requested beside this fetch: its own last bytes are on their
@@ -56,6 +66,11 @@ enum RequestWindow {
     static func isEnding(_ fetch: FetchState, _ session: SessionState) -> Bool {
         guard fetch.isReceiving, fetch.isWindow, let upper = fetch.upper else { return false }
         return upper - fetch.front <= session.origin.leadBytes(session.limits)
+    }
+
+    /// The bytes that a reader has taken in a row when it comes to `offset`.
+    private static func takenBytes(of reader: ReaderState, before offset: Int64) -> Int64 {
+        reader.takenInARow.addingClamped(max(0, offset - reader.position))
     }
 
     /// Whether a window that no reader needs now arrives to its end.

@@ -15,10 +15,11 @@ package struct SessionLimits: Hashable, Sendable {
     /// The bytes that the first request for a reader asks for, once the version is known
     /// (`RequestWindow`): a second of a film. Most readers that leave early take less.
     package var firstWindowBytes: Int64 = 1 << 20
-    /// The bytes that a reader has to take in a row before its next request is open-ended. Each
-    /// change to another connection costs a play about a tenth of a second at the full rate of the
-    /// link, so there are few.
-    package var provenBytes: Int64 = 4 << 20
+    /// The bytes that a reader has to take in a row before its next request is open-ended: the first
+    /// window, and a second one. The second is what a player costs that leaves after the first.
+    package var provenBytes: Int64 = (1 << 20) + (48 << 10)
+    /// The longest time to the first byte of an answer for which a reader waits between two windows.
+    package var longestWait: Nanoseconds = .milliseconds(100)
     /// The smallest and the largest number of bytes that count as lost by a cancel. A fetch without
     /// a reader receives the rest of its response if that is less.
     package var lostBytes: ClosedRange<Int64> = (256 << 10)...(1 << 20)

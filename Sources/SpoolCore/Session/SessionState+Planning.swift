@@ -21,7 +21,7 @@ extension SessionState {
             actions += fetchUrgentGaps(now: now)
             actions += fetchAhead(now: now)
         }
-        actions += settleFetches(now: now) + dropUnfinished()
+        actions += settleFetches(now: now) + endAbandoned() + dropUnfinished()
         if let deadline = FetchPlanner.nextDeadline(self) { actions.append(.setTimer(deadline)) }
         return actions
     }
@@ -227,6 +227,19 @@ extension SessionState {
             actions += wakeReaders() + replan(now: now)
         }
         return actions
+    }
+
+    /// Ends fetches that linger although their readers went elsewhere. Their origins would go on
+    /// sending until the buffers are full, beside the bytes that a reader waits for now. A short rest
+    /// stays.
+    private mutating func endAbandoned() -> [SessionAction] {
+        guard let version, version.isCombinable, !version.refusesRanges else { return [] }
+        let asked = fetches.filter { $0.askedBy != nil && $0.lingersSince == nil }.map(\.startedAt).max()
+        let short = limits.lostBytes.upperBound
+        return cancelFetches { fetch in
+            guard let since = fetch.lingersSince, let asked, asked >= since, !fetch.isDraining else { return false }
+            return fetch.upper.map { $0 - fetch.front > short } ?? true
+        }
     }
 
     /// Ends a fetch that is paused or lingers, because the limiter needs its slot. Its reader, if

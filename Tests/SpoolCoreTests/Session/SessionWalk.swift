@@ -87,7 +87,8 @@ struct SessionWalk {
         origin = WalkOrigin(length: 1)
         machine = SessionStateMachine(limits: limits)
         limits.firstWindowBytes = 8
-        limits.provenBytes = 40
+        limits.provenBytes = 12
+        limits.longestWait = chance(2) ? 0 : .seconds(3600)
         limits.lostBytes = 4...12
         if chance(4) { limits.requestBytes = 24 }
         if chance(3) {

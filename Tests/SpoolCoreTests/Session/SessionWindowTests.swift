@@ -4,6 +4,8 @@ import Testing
 /// Tests how many bytes one request asks for, and when the next request follows.
 @Suite struct SessionWindowTests {
     private let length = 100 * MiB
+    /// The bytes of the second window.
+    private let second = SessionLimits().provenBytes - SessionLimits().firstWindowBytes
 
     /// A session of 100 MiB with a strong tag, of which only the first block is stored.
     private func opened(fields: HTTPFields = SessionProbe.etag, _ change: (inout SessionLimits) -> Void = { _ in }) -> SessionProbe {
@@ -66,15 +68,13 @@ import Testing
         #expect(probe.starts == [OriginAsk(10 * MiB, 11 * MiB, ifRange: "\"v1\"")])
     }
 
-    @Test func `windows grow with the bytes that a reader takes, until it is proved to be sequential`() {
-        let probe = opened { $0.provenBytes = 16 * MiB }
+    @Test func `a reader that goes on after a window gets a few KiB, and then everything else`() {
+        let probe = opened()
         let (reader, _) = seek(probe, to: 10 * MiB)
         play(probe, reader, 60 * MiB)
         #expect(probe.machine.readers.first?.position == 70 * MiB)
-        let bytes = probe.starts.map { ($0.upper ?? length) - $0.lower }
-        #expect(bytes.count <= 7)
-        #expect(zip(bytes, bytes.dropFirst()).allSatisfy { $0 <= $1 })
-        #expect(probe.starts.last?.upper == nil)
+        #expect(probe.starts.map(\.lower) == [10 * MiB, 11 * MiB, 11 * MiB + second])
+        #expect(probe.starts.map(\.upper) == [11 * MiB, 11 * MiB + second, nil])
     }
 
     @Test func `a reader that moves begins with a short window again`() {
@@ -135,23 +135,69 @@ import Testing
 
     // MARK: The next window
 
-    @Test func `a reader that takes one window causes two requests`() {
+    @Test func `a reader that takes one window costs a few KiB more`() {
         let probe = opened()
         let (reader, _) = seek(probe, to: 10 * MiB)
-        play(probe, reader, MiB + 300_000)
-        #expect(asks(probe) == ["10-11", "11-12"])
+        play(probe, reader, MiB)
+        probe.leave(reader)
+        #expect(probe.starts.map(\.upper) == [11 * MiB, 11 * MiB + second])
+        #expect(second <= MiB / 20)
     }
 
-    @Test func `the next window is requested before the last bytes of the one before arrive`() {
+    @Test func `the next window is requested when the one before has arrived`() {
         let probe = opened()
         let (reader, first) = seek(probe, to: 10 * MiB)
+        var arrived: Int64 = 0
+        while arrived < MiB {
+            #expect(probe.starts.count == 1)
+            arrived += probe.body(first, 65_536)
+            probe.read(reader)
+        }
+        probe.finish(first)
+        #expect(probe.starts.map(\.lower) == [10 * MiB, 11 * MiB])
+    }
+
+    @Test func `a reader that took half of a window, all of which arrived, gets the second one only`() {
+        let probe = opened()
+        let (reader, first) = seek(probe, to: 10 * MiB)
+        probe.body(first, MiB)
+        probe.store(first)
+        probe.finish(first)
+        probe.read(reader, upTo: MiB / 2)
+        probe.step(reader)
+        answer(probe)
+        let next = probe.startedIDs[probe.starts.count - 1]
+        probe.body(next, second)
+        probe.store(next)
+        probe.finish(next)
+        probe.read(reader, upTo: 100_000)
+        probe.step(reader)
+        #expect(probe.starts.map(\.lower) == [10 * MiB, 11 * MiB])
+    }
+
+    @Test func `behind a slow origin, everything else is requested while the last bytes of a window arrive`() {
+        let probe = opened()
+        let reader = probe.join(10 * MiB)
+        probe.step(reader)
+        probe.pass(SessionLimits().longestWait + 1)
+        answer(probe)
+        let first = probe.startedIDs[0]
         var arrived: Int64 = 0
         while probe.starts.count == 1, arrived < MiB {
             arrived += probe.body(first, 65_536)
             probe.read(reader)
         }
-        #expect(asks(probe) == ["10-11", "11-12"])
+        #expect(probe.starts.map(\.lower) == [10 * MiB, 11 * MiB])
+        #expect(probe.starts.last?.upper == nil)
         #expect(arrived >= MiB / 2 && arrived < MiB)
+    }
+
+    @Test func `a gap after stored bytes is requested before its reader comes to it`() {
+        let probe = SessionProbe { $0.provenBytes = SessionLimits().provenBytes }
+        probe.open(length: length, stored: [0...327_679], fields: SessionProbe.etag)
+        let reader = probe.join(0)
+        probe.read(reader, upTo: 65_536)
+        #expect(probe.starts.map(\.lower) == [327_680])
     }
 
     @Test func `a reader that takes nothing causes one request`() {
@@ -186,6 +232,33 @@ import Testing
         #expect(probe.body(fetch, 65_536) == 0)
         probe.pass(.seconds(1))
         #expect(probe.cancelled == [fetch])
+    }
+
+    @Test func `a fetch whose reader went elsewhere ends when the next request begins`() {
+        let probe = opened()
+        let (reader, _) = seek(probe, to: 10 * MiB)
+        play(probe, reader, 3 * MiB)
+        let everything = probe.startedIDs[probe.starts.count - 1]
+        #expect(probe.starts.last?.upper == nil)
+        probe.move(reader, to: 80 * MiB)
+        probe.step(reader)
+        #expect(probe.starts.last?.lower == 80 * MiB)
+        #expect(probe.cancelled == [everything])
+    }
+
+    @Test func `a window of which little is left stays for a reader that reads two places in turn`() {
+        let probe = opened()
+        let (reader, first) = seek(probe, to: 10 * MiB)
+        probe.body(first, 65_536)
+        probe.read(reader)
+        probe.move(reader, to: 80 * MiB)
+        probe.step(reader)
+        answer(probe)
+        probe.move(reader, to: 10 * MiB + 65_536)
+        probe.step(reader)
+        #expect(probe.cancelled == [])
+        #expect(asks(probe) == ["10-11", "80-81"])
+        #expect(probe.body(first, 65_536) == 65_536)
     }
 
     @Test func `a window whose reader left arrives as a whole if another reader is on its way to it`() {
