@@ -6,8 +6,7 @@
 /// large as megabytes. Those bytes cross the link before the ones that the player waits for.
 /// Beside a player, all windows of less urgent requests together are therefore smaller than what the
 /// link has on its way at its rate: the rate, times the time of a round trip. Then no byte of theirs
-/// waits before the link. A paused request has a window of two segments. Between two requests of a
-/// player, the windows are larger.
+/// waits before the link. A paused request has a window of two segments.
 ///
 /// Without a player for a minute, windows are left to the kernel.
 package struct BackgroundWindow: Sendable {
@@ -26,12 +25,11 @@ package struct BackgroundWindow: Sendable {
     package static let leastBytes = 32 << 10
     /// The length of one measurement of the rate.
     package static let interval: Nanoseconds = .milliseconds(250)
-    /// The part of what the link has on its way that all windows together have while a player has a
-    /// request.
+    /// The part of what the link has on its way that all windows together have.
     package static let part = 0.75
-    /// The same between two requests of a player, for several less urgent requests, and for one. One
-    /// connection needs room to recover from a loss.
-    package static let partBetween = 1.0, partAlone = 2.0
+    /// The same between two requests of a player, for one request. One connection needs room to
+    /// recover from a loss.
+    package static let partAlone = 2.0
     /// All windows together may hold at least what the link brings in this time, because a player
     /// does not notice so short a delay. Round trips of a radio network or a local one vary by as
     /// much.
@@ -109,7 +107,7 @@ package struct BackgroundWindow: Sendable {
         guard let rate = rate.value(now: now), let time = roundTrips.first(where: { $0.host == host })?.time.value(now: now) else {
             return Self.leastBytes
         }
-        let part = players > 0 ? Self.part : running > 1 ? Self.partBetween : Self.partAlone
+        let part = players == 0 && running <= 1 ? Self.partAlone : Self.part
         let seconds = max(part * Double(time), Double(Self.harmlessDelay)) / 1e9
         return max(Self.leastBytes, Int(min(rate * seconds, Double(Int32.max))))
     }
